@@ -26,9 +26,9 @@ def rotated_images(
 ) -> Bunch:
     """Turn a photograph step by step; each run of steps is a cluster, and gaps part the runs.
 
-    A full turn (`closed`) puts the clusters on a ring, half a turn on a chain. The defaults give a ring of 10: 400 steps
-    of 0.9 degrees, of which every 36th to 40th is left out. ``rotated_images(5, per_cluster=20, skip=16, closed=False)``
-    is a chain of 5 in steps of one degree.
+    A full turn (`closed`) puts the clusters on a ring, half a turn on a chain. The defaults give a ring of
+    10: 400 steps of 0.9 degrees, of which the last 5 of every 40 are left out.
+    ``rotated_images(5, per_cluster=20, skip=16, closed=False)`` is a chain of 5 in steps of one degree.
 
     Parameters
     ----------

@@ -1,0 +1,276 @@
+"""Pictures of an arrangement: the structure itself, the similarity between clusters, the samples along it.
+
+Each function draws on `ax`, or on a new figure, and returns the Axes. matplotlib is imported only when one is called.
+"""
+
+from __future__ import annotations
+
+import colorsys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse.csgraph import connected_components
+from sklearn.decomposition import PCA
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+INK, FAINT = "#30343b", "#b9bec7"
+
+
+def plot_structure(
+    model_or_structure: Any,
+    *,
+    sizes: ArrayLike | None = None,
+    values: ArrayLike | None = None,
+    thumbnails: Sequence[ArrayLike] | None = None,
+    names: Sequence[str] | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw the clusters where the structure puts them; a cluster's area is its size.
+
+    Parameters
+    ----------
+    model_or_structure : fitted estimator or Structure
+        Of an estimator, `structure_` and the sizes of its clusters are drawn.
+    sizes : array of shape (n_clusters,), optional
+        Sizes to draw instead.
+    values : array of shape (n_clusters,), optional
+        A number for each cluster, shown as its colour, with a colour bar (a mean age, a share of known labels).
+    thumbnails : sequence of 2-d arrays, optional
+        A picture for each cluster, drawn beside it.
+    names : sequence of str, optional
+        Texts in place of the clusters' numbers.
+    ax : matplotlib Axes, optional
+        Where to draw.
+
+    Examples
+    --------
+    >>> from kernelclust.structures import as_structure
+    >>> plot_structure(as_structure("ring:6"), sizes=[9, 4, 6, 6, 2, 8]).get_title()
+    'ring:6'
+    """
+    ax = _axes(ax)
+    from matplotlib.collections import LineCollection, PatchCollection
+    from matplotlib.patches import Circle
+
+    structure = getattr(model_or_structure, "structure_", model_or_structure)
+    where = np.asarray(structure.positions(), dtype=float)  # (c, 2)
+    lines = np.asarray(structure.segments(), dtype=float).reshape(-1, 2, 2)
+    c = len(where)
+    if sizes is None and hasattr(model_or_structure, "labels_"):
+        sizes = np.bincount(model_or_structure.labels_, minlength=c)
+    share = np.ones(c) if sizes is None else np.asarray(sizes, dtype=float) / max(np.max(sizes), 1e-300)
+    room = _room(where)
+    radii = 0.42 * room * np.sqrt(np.maximum(share, 0.06))
+
+    ax.add_collection(LineCollection([*lines], colors=FAINT, linewidths=2, capstyle="round", zorder=1))
+    circles = [Circle(tuple(center), radius) for center, radius in zip(where, radii, strict=True)]
+    discs = PatchCollection(circles, edgecolors="white", linewidths=1.5, zorder=2)
+        [Circle(tuple(p), r) for p, r in zip(where, radii, strict=True)], ec="white", lw=1.5, zorder=2
+    )
+    if values is None:
+        discs.set_facecolor(structure_colors(structure))
+    else:
+        discs.set_array(np.asarray(values, dtype=float))
+        ax.figure.colorbar(discs, ax=ax, shrink=0.7)
+    ax.add_collection(discs)
+    for node, (x, y) in enumerate(where):
+        text = str(node) if names is None else names[node]
+        ax.text(x, y, text, ha="center", va="center", color="white", zorder=3, **_outlined(9 if c <= 30 else 6))
+
+    drawn = [where - room / 2, where + room / 2, lines.reshape(-1, 2)]
+    if thumbnails is not None:
+        drawn += _beside(ax, where, room, thumbnails)
+    low, high = np.concatenate(drawn).min(axis=0), np.concatenate(drawn).max(axis=0)
+    middle, half = (low + high) / 2, (high - low) / 2 + room / 10
+    half = np.maximum(half, half.max() / 4)  # a single row stays readable
+    ax.set(xlim=middle[0] + np.array([-1, 1]) * half[0], ylim=middle[1] + np.array([-1, 1]) * half[1])
+    ax.set(title=str(structure), aspect="equal")
+    ax.axis("off")
+    return ax
+
+
+def plot_similarity(K: ArrayLike, labels: ArrayLike, structure: Any = None, *, ax: Axes | None = None) -> Axes:
+    """Draw the mean similarity between clusters, in the order of the structure.
+
+    On data that follow a chain or a ring, high values lie along the diagonal; blocks show the branches of a tree.
+
+    Parameters
+    ----------
+    K : array of shape (m, m)
+        Similarities between samples, such as ``rbf_kernel(X, gamma=model.gamma_)``.
+    labels : array of shape (m,)
+        Cluster of each sample.
+    structure : Structure, optional
+        Gives the title, and the number of clusters when some are empty.
+    ax : matplotlib Axes, optional
+        Where to draw.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> ax = plot_similarity(np.eye(4), [0, 0, 1, 1])
+    >>> ax.images[0].get_array().tolist()
+    [[0.5, 0.0], [0.0, 0.5]]
+    """
+    K, labels = np.asarray(K, dtype=float), np.asarray(labels)
+    if K.shape != (len(labels), len(labels)):
+        raise ValueError(f"K has shape {K.shape}, but {len(labels)} labels need ({len(labels)}, {len(labels)}).")
+    ax = _axes(ax)
+    c = int(labels.max()) + 1 if structure is None else structure.n_clusters
+    member = np.eye(c)[labels]  # (m, c)
+    n = member.sum(axis=0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean = (member.T @ K @ member) / np.outer(n, n)  # an empty cluster gives NaN, drawn blank
+    image = ax.imshow(mean, cmap="magma", interpolation="nearest")
+    ax.figure.colorbar(image, ax=ax, shrink=0.8, label="mean similarity")
+    step = max(1, c // 12)
+    ax.set(xticks=range(0, c, step), yticks=range(0, c, step), xlabel="cluster", ylabel="cluster")
+    ax.set_title("similarity between clusters" if structure is None else f"similarity along {structure}")
+    ax.tick_params(length=0)
+    ax.spines[:].set_visible(False)
+    return ax
+
+
+def plot_embedding(X: ArrayLike, labels: ArrayLike, structure: Any = None, *, ax: Axes | None = None) -> Axes:
+    """Scatter the samples, coloured along the structure, and join the means of neighbouring clusters.
+
+    Parameters
+    ----------
+    X : array of shape (m, d)
+        Points in the plane; with more than two columns their first two principal components are drawn.
+    labels : array of shape (m,)
+        Cluster of each sample.
+    structure : Structure, optional
+        Without it clusters get unrelated colours and no lines.
+    ax : matplotlib Axes, optional
+        Where to draw.
+
+    Examples
+    --------
+    >>> ax = plot_embedding([[0.0, 0.0], [1.0, 0.0], [9.0, 9.0]], [0, 0, 1])
+    >>> ax.get_xlabel()
+    ''
+    """
+    X, labels = np.asarray(X, dtype=float), np.asarray(labels)
+    ax = _axes(ax)
+    from matplotlib.collections import LineCollection
+
+    if X.shape[1] > 2:
+        X = PCA(2, random_state=0).fit_transform(X)
+        ax.set(xlabel="first principal component", ylabel="second principal component")
+    elif X.shape[1] == 1:
+        X = np.column_stack([X, np.zeros(len(X))])
+    c = int(labels.max()) + 1 if structure is None else structure.n_clusters
+    colors = _unrelated(c) if structure is None else structure_colors(structure)
+    points = float(np.clip(12000 / len(X), 2, 28))
+    ax.scatter(*X.T, s=points, c=colors[labels], alpha=0.75, linewidths=0, zorder=1)
+
+    used = np.flatnonzero(np.bincount(labels, minlength=c))
+    means = np.full((c, 2), np.nan)
+    means[used] = [X[labels == label].mean(axis=0) for label in used]
+    if structure is not None:
+        pairs = np.argwhere(np.triu(neighbours(structure)))
+        ends = [means[pair] for pair in pairs if np.isfinite(means[pair]).all()]
+        ax.add_collection(LineCollection(ends, colors=INK, linewidths=1.6, alpha=0.7, zorder=2))
+        ax.set_title(str(structure))
+    ax.scatter(*means[used].T, s=150, c=colors[used], edgecolors="white", linewidths=1.5, zorder=3)
+    for label in used:
+        ax.text(*means[label], str(label), ha="center", va="center", color="white", zorder=4, **_outlined(8))
+    ax.set(xticks=[], yticks=[])
+    ax.spines[:].set_color(FAINT)
+    return ax
+
+
+def neighbours(structure: Any) -> NDArray[np.bool_]:
+    """Return which clusters are neighbours (c, c): those that the loss puts nearest. Flat structures have none.
+
+    Examples
+    --------
+    >>> from kernelclust.structures import as_structure
+    >>> neighbours(as_structure("chain:3")).astype(int).tolist()
+    [[0, 1, 0], [1, 0, 1], [0, 1, 0]]
+    """
+    loss = np.asarray(structure.loss, dtype=float)
+    off = ~np.eye(len(loss), dtype=bool)
+    if len(loss) < 3 or np.ptp(loss[off]) == 0:
+        return np.zeros_like(off)
+    return off & (loss == loss[off].min())
+
+
+def structure_colors(structure: Any) -> NDArray[np.float64]:
+    """Return a colour for each cluster (c, 4) that says where it sits.
+
+    Rings get a cycle of hues, chains a sequence, each branch of a tree its hue, anything else a colour by its place.
+    """
+    from matplotlib import colormaps
+
+    linked = (np.asarray(structure.kernel) > 0) & ~np.eye(structure.n_clusters, dtype=bool)
+    c, degree = len(linked), np.sort(linked.sum(axis=1))
+    n_branches, branch = connected_components(linked, directed=False)
+    if n_branches == c:
+        return _unrelated(c)
+    if n_branches > 1:
+        return _shades(branch)
+    if c > 3 and degree[0] == degree[-1] == 2:
+        return np.array([(*colorsys.hls_to_rgb(node / c, 0.47, 0.62), 1.0) for node in range(c)])
+    if degree[-1] <= 2:
+        return colormaps["viridis"](np.linspace(0, 0.9, c))
+    where = np.asarray(structure.positions(), dtype=float)
+    across, up = ((where - where.min(axis=0)) / np.maximum(np.ptp(where, axis=0), 1e-12)).T
+    return np.column_stack([0.15 + 0.75 * across, 0.35 + 0.2 * up, 0.25 + 0.65 * up, np.ones(c)])
+
+
+def _unrelated(c: int) -> NDArray[np.float64]:
+    from matplotlib import colormaps
+
+    if c <= 10:
+        return colormaps["tab10"](np.arange(c))
+    return np.array([(*colorsys.hls_to_rgb((0.6 + 0.381966 * k) % 1, 0.4 + 0.15 * (k % 2), 0.6), 1) for k in range(c)])
+
+
+def _shades(branch: NDArray[Any]) -> NDArray[np.float64]:
+    """Give each branch a hue and its members lighter and darker shades of it."""
+    hues = [colorsys.rgb_to_hls(*color[:3]) for color in _unrelated(branch.max() + 1)]
+    colors = np.ones((len(branch), 4))
+    for b, (hue, _, saturation) in enumerate(hues):
+        members = np.flatnonzero(branch == b)
+        for node, light in zip(members, np.linspace(0.32, 0.68, len(members) + 2)[1:-1], strict=True):
+            colors[node, :3] = colorsys.hls_to_rgb(hue, light, saturation)
+    return colors
+
+
+def _beside(ax: Axes, where: NDArray[Any], room: float, thumbnails: Sequence[ArrayLike]) -> list[NDArray[Any]]:
+    """Put each picture on the far side of its cluster, seen from the middle; return the corners used."""
+    outward = where - where.mean(axis=0)
+    outward[:, 0] *= np.ptp(where[:, 1]) > 1e-9  # in a single row, above; else away from the middle
+    length = np.linalg.norm(outward, axis=1, keepdims=True)
+    outward = np.where(length > 1e-9, outward / np.maximum(length, 1e-300), [0.0, 1.0])
+    centers, half = where + 1.05 * room * outward, 0.45 * room
+    for picture, (x, y) in zip(thumbnails, centers, strict=True):
+        ax.imshow(np.asarray(picture), cmap="gray", extent=(x - half, x + half, y - half, y + half), zorder=2)
+    return [centers - half, centers + half]
+
+
+def _room(where: NDArray[Any]) -> float:
+    """Return the width a cluster can take without touching another, at most a third of the picture's."""
+    distance = np.linalg.norm(where[:, None] - where, axis=2)[~np.eye(len(where), dtype=bool)]
+    width = float(np.ptp(where, axis=0).max()) or 1.0
+    return min(float(distance.min(initial=width)) or width / 20, width / 3)
+
+
+def _outlined(size: int) -> dict[str, Any]:
+    from matplotlib.patheffects import withStroke
+
+    return {"fontsize": size, "fontweight": "bold", "path_effects": [withStroke(linewidth=1.5, foreground=INK)]}
+
+
+def _axes(ax: Axes | None) -> Axes:
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError as error:
+        raise ImportError("pictures need matplotlib: pip install 'kernelclust[plot]'.") from error
+    return plt.subplots(figsize=(5, 5), layout="constrained")[1] if ax is None else ax
