@@ -69,8 +69,6 @@ def plot_structure(
     ax.add_collection(LineCollection([*lines], colors=FAINT, linewidths=2, capstyle="round", zorder=1))
     circles = [Circle(tuple(center), radius) for center, radius in zip(where, radii, strict=True)]
     discs = PatchCollection(circles, edgecolors="white", linewidths=1.5, zorder=2)
-        [Circle(tuple(p), r) for p, r in zip(where, radii, strict=True)], ec="white", lw=1.5, zorder=2
-    )
     if values is None:
         discs.set_facecolor(structure_colors(structure))
     else:
