@@ -114,15 +114,16 @@ def plot_similarity(K: ArrayLike, labels: ArrayLike, structure: Any = None, *, a
     >>> ax.images[0].get_array().tolist()
     [[0.5, 0.0], [0.0, 0.5]]
     """
-    K, labels = np.asarray(K, dtype=float), np.asarray(labels)
-    if K.shape != (len(labels), len(labels)):
-        raise ValueError(f"K has shape {K.shape}, but {len(labels)} labels need ({len(labels)}, {len(labels)}).")
+    similarity, cluster = np.asarray(K, dtype=float), np.asarray(labels)
+    m = len(cluster)
+    if similarity.shape != (m, m):
+        raise ValueError(f"K has shape {similarity.shape}, but {m} labels need ({m}, {m}).")
     ax = _axes(ax)
-    c = int(labels.max()) + 1 if structure is None else structure.n_clusters
-    member = np.eye(c)[labels]  # (m, c)
+    c = int(cluster.max()) + 1 if structure is None else structure.n_clusters
+    member = np.eye(c)[cluster]  # (m, c)
     n = member.sum(axis=0)
     with np.errstate(invalid="ignore", divide="ignore"):
-        mean = (member.T @ K @ member) / np.outer(n, n)  # an empty cluster gives NaN, drawn blank
+        mean = (member.T @ similarity @ member) / np.outer(n, n)  # an empty cluster gives NaN, drawn blank
     image = ax.imshow(mean, cmap="magma", interpolation="nearest")
     ax.figure.colorbar(image, ax=ax, shrink=0.8, label="mean similarity")
     step = max(1, c // 12)
@@ -153,31 +154,32 @@ def plot_embedding(X: ArrayLike, labels: ArrayLike, structure: Any = None, *, ax
     >>> ax.get_xlabel()
     ''
     """
-    X, labels = np.asarray(X, dtype=float), np.asarray(labels)
+    points, cluster = np.asarray(X, dtype=float), np.asarray(labels)
     ax = _axes(ax)
     from matplotlib.collections import LineCollection
 
-    if X.shape[1] > 2:
-        X = PCA(2, random_state=0).fit_transform(X)
+    if points.shape[1] > 2:
+        points = PCA(2, random_state=0).fit_transform(points)
         ax.set(xlabel="first principal component", ylabel="second principal component")
-    elif X.shape[1] == 1:
-        X = np.column_stack([X, np.zeros(len(X))])
-    c = int(labels.max()) + 1 if structure is None else structure.n_clusters
+    elif points.shape[1] == 1:
+        points = np.column_stack([points, np.zeros(len(points))])
+    c = int(cluster.max()) + 1 if structure is None else structure.n_clusters
     colors = _unrelated(c) if structure is None else structure_colors(structure)
-    points = float(np.clip(12000 / len(X), 2, 28))
-    ax.scatter(*X.T, s=points, c=colors[labels], alpha=0.75, linewidths=0, zorder=1)
+    area = float(np.clip(12000 / len(points), 2, 28))
+    ax.scatter(points[:, 0], points[:, 1], s=area, c=colors[cluster], alpha=0.75, linewidths=0, zorder=1)
 
-    used = np.flatnonzero(np.bincount(labels, minlength=c))
+    used = np.flatnonzero(np.bincount(cluster, minlength=c))
     means = np.full((c, 2), np.nan)
-    means[used] = [X[labels == label].mean(axis=0) for label in used]
+    means[used] = [points[cluster == label].mean(axis=0) for label in used]
     if structure is not None:
         pairs = np.argwhere(np.triu(neighbours(structure)))
         ends = [means[pair] for pair in pairs if np.isfinite(means[pair]).all()]
         ax.add_collection(LineCollection(ends, colors=INK, linewidths=1.6, alpha=0.7, zorder=2))
         ax.set_title(str(structure))
-    ax.scatter(*means[used].T, s=150, c=colors[used], edgecolors="white", linewidths=1.5, zorder=3)
+    ax.scatter(means[used, 0], means[used, 1], s=150, c=colors[used], edgecolors="white", linewidths=1.5, zorder=3)
     for label in used:
-        ax.text(*means[label], str(label), ha="center", va="center", color="white", zorder=4, **_outlined(8))
+        x, y = means[label]
+        ax.text(x, y, str(label), ha="center", va="center", color="white", zorder=4, **_outlined(8))
     ax.set(xticks=[], yticks=[])
     ax.spines[:].set_color(FAINT)
     return ax
