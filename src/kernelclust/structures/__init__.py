@@ -1,0 +1,25 @@
+"""How clusters relate: one file per structure, found by its name."""
+
+from ._base import Structure
+from ._parse import as_structure, structure_class, structure_names
+from .chain import Chain
+from .custom import Custom
+from .flat import Flat
+from .grid import Grid
+from .product import Product
+from .ring import Ring
+from .tree import Tree
+
+__all__ = [
+    "Chain",
+    "Custom",
+    "Flat",
+    "Grid",
+    "Product",
+    "Ring",
+    "Structure",
+    "Tree",
+    "as_structure",
+    "structure_class",
+    "structure_names",
+]

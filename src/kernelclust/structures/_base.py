@@ -1,0 +1,203 @@
+"""What every structure offers: a kernel, a loss, an alignment, and a drawing."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Hashable, Iterable
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from ._search import best_relabelling, pair_colours
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.intp]
+
+
+class Structure:
+    """How c clusters relate to each other.
+
+    A structure knows its label kernel A (how alike two clusters are), its loss Delta (what it costs to
+    take one cluster for another), which relabellings leave both unchanged, and how to draw itself.
+
+    To add one, write a file in this folder that ends in ``PART = YourStructure``. Call
+    ``super().__init__(n_clusters, *arguments)`` with whatever the constructor needs to make an equal object,
+    and write `_make_kernel`. The rest has defaults: the loss follows from the kernel,
+    Delta_jk = (A_jj + A_kk) / 2 - A_jk, and the relabellings are searched for.
+
+    Attributes
+    ----------
+    n_clusters : int
+        Number of clusters, c.
+    kernel : ndarray of shape (c, c)
+        A, symmetric and positive semi-definite. Read-only.
+    loss : ndarray of shape (c, c)
+        Delta, symmetric, non-negative, zero on the diagonal. Read-only.
+    """
+
+    text_form: ClassVar[str] = ""
+    """An example of the text that `as_structure` reads."""
+
+    size_is_enough: ClassVar[bool] = False
+    """Whether the number of clusters alone defines the structure."""
+
+    n_clusters: int
+
+    def __init__(self, n_clusters: int, *arguments: Any) -> None:
+        self.n_clusters = n_clusters
+        self._arguments = arguments
+
+    # ---- the mathematics
+
+    def _make_kernel(self) -> Floats:
+        raise NotImplementedError(f"{type(self).__name__} must say what its kernel is: write _make_kernel")
+
+    def _make_loss(self) -> Floats:
+        A = self.kernel
+        diagonal = np.diag(A)
+        return np.maximum((diagonal[:, None] + diagonal[None, :]) / 2 - A, 0.0)
+
+    def _relabellings(self) -> Iterable[Ints] | None:
+        """All automorphisms when they are few and known; None to search for the best one."""
+        return None
+
+    def _best_relabelling(self, benefit: Floats) -> Ints:
+        known = self._relabellings()
+        if known is None:
+            return best_relabelling(self._colours, benefit)
+        columns = np.arange(self.n_clusters)
+        return max(known, key=lambda p: float(benefit[p, columns].sum()))
+
+    @cached_property
+    def kernel(self) -> Floats:
+        return _frozen(self._make_kernel())
+
+    @cached_property
+    def loss(self) -> Floats:
+        return _frozen(self._make_loss())
+
+    @cached_property
+    def _colours(self) -> npt.NDArray[np.int64]:
+        return pair_colours(self.kernel, self.loss)
+
+    def align(self, benefit: npt.ArrayLike) -> Ints:
+        """Find the relabelling allowed by the structure that gains most.
+
+        Maximises sum_j benefit[p[j], j] over the permutations p that leave the structure as it is:
+        A[p][:, p] = A and Delta[p][:, p] = Delta.
+
+        Parameters
+        ----------
+        benefit : array-like of shape (c, c)
+            ``benefit[a, j]`` is gained when predicted cluster j is called a; a confusion matrix with true
+            labels in rows gives the best accuracy.
+
+        Returns
+        -------
+        p : ndarray of shape (c,)
+            Predicted cluster j becomes ``p[j]``. The identity whenever nothing else is better.
+        """
+        gains = np.asarray(benefit, dtype=np.float64)
+        c = self.n_clusters
+        if gains.shape != (c, c):
+            raise ValueError(f"benefit must have shape ({c}, {c}) for {self!r}, got {gains.shape}.")
+        if not np.isfinite(gains).all():
+            raise ValueError("benefit has NaN or infinite entries; every gain must be a finite number.")
+        stay = np.arange(c)
+        p = np.asarray(self._best_relabelling(gains), dtype=np.intp)
+        rounding = 1e-12 * (np.abs(gains).sum() + np.finfo(float).tiny)
+        return stay if gains[stay, stay].sum() >= gains[p, stay].sum() - rounding else p
+
+    # ---- the drawing
+
+    def positions(self) -> Floats:
+        """Return a point in the unit square for every cluster, shape (c, 2)."""
+        return circle(self.n_clusters)
+
+    def edges(self) -> list[tuple[int, int]]:
+        """List the pairs (i, j), i < j, that deserve a line: by default those with A_ij > 0."""
+        A = self.kernel
+        above = np.triu(A > 1e-9 * np.abs(A).max(), k=1)
+        return [(int(i), int(j)) for i, j in zip(*np.nonzero(above), strict=True)]
+
+    def segments(self) -> Floats:
+        """Return the lines to draw as start and end points, shape (n_lines, 2, 2)."""
+        pairs = np.array(self.edges(), dtype=np.intp).reshape(-1, 2)
+        return self.positions()[pairs]
+
+    # ---- the object
+
+    @classmethod
+    def from_text(cls, text: str) -> Structure:
+        """Make the structure from the text after the colon, "12" in "ring:12"."""
+        (size,) = parse_sizes(cls, text, 1)
+        return cls(size)
+
+    @classmethod
+    def example(cls, n_clusters: int) -> Structure:
+        """Make an instance with about `n_clusters` clusters, for tests."""
+        return cls(n_clusters)
+
+    def _key(self) -> Hashable:
+        return self._arguments
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash((type(self), self._key()))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), self._arguments
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(map(repr, self._arguments))})"
+
+    def __str__(self) -> str:
+        return f"{type(self).__name__.lower()}:{'x'.join(map(str, self._arguments))}"
+
+
+def _frozen(matrix: npt.ArrayLike) -> Floats:
+    array = np.array(matrix, dtype=np.float64)
+    array.flags.writeable = False
+    return array
+
+
+def check_size(value: object, what: str) -> int:
+    """Return a whole number >= 1 or say what is wrong with it."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral):
+        raise TypeError(f"{what} must be a whole number, got {value!r} of type {type(value).__name__}.")
+    if value < 1:
+        raise ValueError(f"{what} must be at least 1, got {int(value)}.")
+    return int(value)
+
+
+def parse_sizes(cls: type[Structure], text: str, how_many: int | None = None) -> list[int]:
+    """Read "3x4" as [3, 4]."""
+    parts = [part.strip() for part in text.split("x")]
+    whole = all(part.isascii() and part.isdigit() for part in parts)
+    if not whole or (how_many is not None and len(parts) != how_many):
+        name = cls.__name__.lower()
+        raise ValueError(f"structure '{name}:{text}' cannot be read; write it like '{cls.text_form}'.")
+    return [check_size(int(part), f"every size in '{cls.__name__.lower()}:{text}'") for part in parts]
+
+
+def divide(n_clusters: int) -> tuple[int, int]:
+    """Split a number into two factors as equal as can be, the smaller one first."""
+    first = next(d for d in range(int(n_clusters**0.5), 0, -1) if n_clusters % d == 0)
+    return first, n_clusters // first
+
+
+def circle(n_points: int) -> Floats:
+    """Place points on a circle in the unit square, clockwise from the top."""
+    if n_points == 1:
+        return np.array([[0.5, 0.5]])
+    angle = 2 * np.pi * np.arange(n_points) / n_points
+    return 0.5 + 0.5 * np.column_stack([np.sin(angle), np.cos(angle)])
+
+
+def spread(n_points: int) -> Floats:
+    """Place points evenly on [0, 1], a single one in the middle."""
+    return np.linspace(0.0, 1.0, n_points) if n_points > 1 else np.array([0.5])

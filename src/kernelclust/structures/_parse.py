@@ -1,0 +1,95 @@
+"""From a word, a matrix or a graph to a structure."""
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType
+from typing import Any
+
+from kernelclust._names import check_name, load, names
+
+from ._base import Structure, check_size
+from .custom import Custom, is_graph
+
+
+def structure_names() -> list[str]:
+    """List the structures that can be named, one per file of this folder; imports none of them."""
+    return names(_folder())
+
+
+def structure_class(name: str) -> type[Structure]:
+    """Return the class behind a name such as "ring"; imports only the file of that name."""
+    check_name("structure", name, structure_names(), also=", or a Structure, a square matrix, a networkx graph")
+    part: type[Structure] = load(_folder(), name).PART
+    return part
+
+
+def _folder() -> ModuleType:
+    return sys.modules[__package__]
+
+
+def as_structure(spec: Any, n_clusters: int | None = None) -> Structure:
+    """Make a structure from a word, a matrix, a graph, or another structure.
+
+    Parameters
+    ----------
+    spec : Structure, str, array-like of shape (c, c) or networkx graph
+        Text is "flat:8", "chain:5", "ring:12", "grid:3x4", "tree:3x3", "tree:(EXT,(MIT,(CYT,NUC)))" or
+        "flat:4*chain:3". "flat", "chain" and "ring" may leave the number to `n_clusters`.
+    n_clusters : int, default=None
+        Number of clusters; must agree with `spec` where that has its own.
+
+    Returns
+    -------
+    structure : Structure
+
+    Examples
+    --------
+    >>> from kernelclust.structures import as_structure
+    >>> as_structure("ring", n_clusters=12)
+    Ring(12)
+    >>> as_structure("tree:3x3").n_clusters
+    9
+    """
+    if n_clusters is not None:
+        n_clusters = check_size(n_clusters, "n_clusters")
+    if isinstance(spec, str):
+        structure = _from_text(spec.strip(), n_clusters)
+    elif isinstance(spec, Structure):
+        structure = spec
+    elif is_graph(spec) or _looks_like_a_matrix(spec):
+        structure = Custom(spec)
+    else:
+        raise TypeError(
+            f"a structure is text such as 'ring:12', a Structure, a square matrix or a networkx graph; got {spec!r} "
+            f"of type {type(spec).__name__}. For a tree of names write Tree([...]) or 'tree:(A,(B,C))'."
+        )
+    if n_clusters is not None and n_clusters != structure.n_clusters:
+        raise ValueError(
+            f"structure '{structure}' has {structure.n_clusters} clusters, but n_clusters={n_clusters}. "
+            f"Leave n_clusters at its default or set n_clusters={structure.n_clusters}."
+        )
+    return structure
+
+
+def _from_text(text: str, n_clusters: int | None) -> Structure:
+    if "*" in text:
+        return structure_class("product").from_text(text.removeprefix("product:"))
+    name, colon, rest = (piece.strip() for piece in text.partition(":"))
+    part = structure_class(name)
+    if colon:
+        return part.from_text(rest)
+    if not part.size_is_enough:
+        raise ValueError(f"structure {name!r} needs its shape, like '{part.text_form}'.")
+    if n_clusters is None:
+        raise ValueError(f"structure {name!r} needs a number of clusters: write '{part.text_form}' or set n_clusters.")
+    return part.from_text(str(n_clusters))
+
+
+def _looks_like_a_matrix(spec: Any) -> bool:
+    if hasattr(spec, "shape"):
+        return True
+    rows = isinstance(spec, (list, tuple)) and len(spec) > 0
+    return rows and all(
+        isinstance(row, (list, tuple)) and not any(isinstance(x, (str, list, tuple)) for x in row) for row in spec
+    )

@@ -1,0 +1,59 @@
+"""Clusters in a row."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ._base import Floats, Ints, Structure, check_size, spread
+
+
+def chain_kernel(n_clusters: int) -> Floats:
+    """Return 2 on the diagonal, 1 beside it."""
+    return 2 * np.eye(n_clusters) + np.eye(n_clusters, k=1) + np.eye(n_clusters, k=-1)
+
+
+class Chain(Structure):
+    """c clusters in a row: A_ij = 2 if i = j, 1 between neighbours, 0 else; loss abs(i - j).
+
+    Choose it for stages, grades, ages, or anything that moves from one end to another. Only the direction
+    is free, so there are two equivalent labellings.
+
+    Parameters
+    ----------
+    n_clusters : int
+        Number of clusters.
+
+    Examples
+    --------
+    >>> from kernelclust.structures import Chain
+    >>> Chain(3).kernel
+    array([[2., 1., 0.],
+           [1., 2., 1.],
+           [0., 1., 2.]])
+    >>> Chain(3).loss[0]
+    array([0., 1., 2.])
+    """
+
+    text_form = "chain:5"
+    size_is_enough = True
+
+    def __init__(self, n_clusters: int) -> None:
+        c = check_size(n_clusters, "Chain's n_clusters")
+        super().__init__(c, c)
+
+    def _make_kernel(self) -> Floats:
+        return chain_kernel(self.n_clusters)
+
+    def _make_loss(self) -> Floats:
+        i = np.arange(self.n_clusters, dtype=np.float64)
+        return np.abs(i[:, None] - i[None, :])
+
+    def _relabellings(self) -> list[Ints]:
+        i = np.arange(self.n_clusters)
+        return [i, i[::-1]]
+
+    def positions(self) -> Floats:
+        return np.column_stack([spread(self.n_clusters), np.full(self.n_clusters, 0.5)])
+
+
+PART = Chain

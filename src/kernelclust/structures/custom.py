@@ -1,0 +1,144 @@
+"""Any matrix or graph of yours."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ._base import Floats, Structure
+
+
+class Custom(Structure):
+    """Clusters related by a matrix or a graph of yours.
+
+    A matrix is taken as the kernel A as it stands. A networkx graph gives A = weighted adjacency + d I, its
+    nodes in the graph's order, with d = 2, or just as much more as A needs to be positive semi-definite
+    (d = -smallest eigenvalue of the adjacency). The loss is (A_jj + A_kk) / 2 - A_jk unless given.
+    Choose it when no named structure fits: a road map, a confusion table, a similarity judged by experts.
+    Relabellings that keep both matrices (up to a relative 1e-9) are equivalent; they are found by search.
+
+    Parameters
+    ----------
+    kernel : array-like of shape (c, c) or networkx graph
+        Symmetric, positive semi-definite; or an undirected graph without loops.
+    loss : array-like of shape (c, c), default=None
+        Symmetric, non-negative, zero on the diagonal.
+
+    Examples
+    --------
+    >>> from kernelclust.structures import Custom
+    >>> structure = Custom([[2, 1, 0], [1, 2, 0], [0, 0, 2]])
+    >>> structure.loss
+    array([[0., 1., 2.],
+           [1., 0., 2.],
+           [2., 2., 0.]])
+    >>> structure.align([[0, 5, 0], [5, 0, 0], [0, 0, 5]])
+    array([1, 0, 2])
+    """
+
+    text_form = "custom:5"
+
+    def __init__(self, kernel: Any, loss: npt.ArrayLike | None = None) -> None:
+        matrix = _graph_kernel(kernel) if is_graph(kernel) else _square(kernel, "kernel")
+        _check_psd(matrix)
+        self._kernel = matrix
+        self._loss = None if loss is None else _check_loss(_square(loss, "loss"), len(matrix))
+        super().__init__(len(matrix), self._kernel, self._loss)
+
+    def _make_kernel(self) -> Floats:
+        return self._kernel
+
+    def _make_loss(self) -> Floats:
+        return super()._make_loss() if self._loss is None else self._loss
+
+    def _key(self) -> Hashable:
+        return self._kernel.tobytes(), None if self._loss is None else self._loss.tobytes()
+
+    def __repr__(self) -> str:
+        return f"Custom(<{self.n_clusters} x {self.n_clusters} kernel>{'' if self._loss is None else ', loss=...'})"
+
+    def __str__(self) -> str:
+        return f"custom:{self.n_clusters}"
+
+    @classmethod
+    def from_text(cls, text: str) -> Structure:
+        raise ValueError(
+            f"structure 'custom:{text}' cannot be read back from text, which holds no matrix; "
+            "pass the matrix or the graph itself."
+        )
+
+    @classmethod
+    def example(cls, n_clusters: int) -> Custom:
+        i = np.arange(n_clusters)
+        return cls(0.5 ** np.abs(i[:, None] - i[None, :]))
+
+
+def is_graph(value: object) -> bool:
+    """Tell a networkx graph from a matrix without importing networkx."""
+    return all(hasattr(value, name) for name in ("nodes", "edges", "is_directed"))
+
+
+def _graph_kernel(graph: Any) -> Floats:
+    if graph.is_directed():
+        raise ValueError("the graph is directed, but likeness goes both ways; pass graph.to_undirected().")
+    place = {node: i for i, node in enumerate(graph.nodes)}
+    if not place:
+        raise ValueError("the graph has no nodes; a structure needs at least one cluster.")
+    adjacency = np.zeros((len(place), len(place)))
+    for start, end, weight in graph.edges(data="weight", default=1.0):
+        if start == end:
+            raise ValueError(f"the graph has a loop at node {start!r}; remove it, the diagonal is set by itself.")
+        adjacency[place[start], place[end]] += weight
+        adjacency[place[end], place[start]] += weight
+    if not np.isfinite(adjacency).all():
+        raise ValueError("the graph has NaN or infinite edge weights; give every edge a finite weight.")
+    lowest = float(np.linalg.eigvalsh(adjacency)[0])
+    return adjacency + max(2.0, -lowest) * np.eye(len(place))
+
+
+def _square(value: Any, what: str) -> Floats:
+    if hasattr(value, "toarray"):
+        value = value.toarray()
+    try:
+        matrix = np.array(value, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"the {what} must be a square matrix of numbers, got {type(value).__name__}.") from error
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or matrix.size == 0:
+        raise ValueError(f"the {what} must be a square matrix, got shape {matrix.shape}.")
+    if not np.isfinite(matrix).all():
+        raise ValueError(f"the {what} has NaN or infinite entries; every entry must be a finite number.")
+    difference = np.abs(matrix - matrix.T)
+    if difference.max() > 1e-8 * np.abs(matrix).max():
+        i, j = np.unravel_index(np.argmax(difference), matrix.shape)
+        raise ValueError(
+            f"the {what} is not symmetric: entry ({i}, {j}) is {matrix[i, j]:.6g}, entry ({j}, {i}) is "
+            f"{matrix[j, i]:.6g}. Use (M + M.T) / 2 if both directions mean the same."
+        )
+    return (matrix + matrix.T) / 2 + 0.0  # no minus zeros, so that equal matrices have equal bytes
+
+
+def _check_psd(A: Floats) -> None:
+    values = np.linalg.eigvalsh(A)
+    lowest, largest = float(values[0]), float(np.abs(values).max())
+    if lowest < -1e-8 * largest:
+        raise ValueError(
+            f"the kernel is not positive semi-definite: its most negative eigenvalue is {lowest:.6g}. "
+            f"Add at least {-lowest:.6g} to the diagonal; for clusters on a map use 'grid:RxC', "
+            "whose kernel is a product of two chains."
+        )
+
+
+def _check_loss(loss: Floats, n_clusters: int) -> Floats:
+    if len(loss) != n_clusters:
+        raise ValueError(f"the loss has {len(loss)} rows, but the kernel has {n_clusters}; both need one per cluster.")
+    if loss.min() < 0:
+        raise ValueError(f"the loss must not be negative; its smallest entry is {loss.min():.6g}.")
+    if np.abs(np.diag(loss)).max() > 0:
+        raise ValueError("the loss must be zero on the diagonal: a right answer costs nothing.")
+    return loss
+
+
+PART = Custom

@@ -1,0 +1,53 @@
+"""Clusters without neighbours."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+
+from ._base import Floats, Ints, Structure, check_size
+
+
+class Flat(Structure):
+    """c unrelated clusters: A = I, and every mistake costs one.
+
+    Choose it when nothing is known about the clusters; with normalised labels the clustering is then
+    kernel k-means. All c! relabellings are equivalent.
+
+    Parameters
+    ----------
+    n_clusters : int
+        Number of clusters.
+
+    Examples
+    --------
+    >>> from kernelclust.structures import Flat
+    >>> Flat(3).kernel
+    array([[1., 0., 0.],
+           [0., 1., 0.],
+           [0., 0., 1.]])
+    """
+
+    text_form = "flat:8"
+    size_is_enough = True
+
+    def __init__(self, n_clusters: int) -> None:
+        c = check_size(n_clusters, "Flat's n_clusters")
+        super().__init__(c, c)
+
+    def _make_kernel(self) -> Floats:
+        return np.eye(self.n_clusters)
+
+    def _make_loss(self) -> Floats:
+        return 1.0 - np.eye(self.n_clusters)
+
+    def _best_relabelling(self, benefit: Floats) -> Ints:
+        return np.asarray(linear_sum_assignment(benefit.T, maximize=True)[1], dtype=np.intp)
+
+    def positions(self) -> Floats:
+        side = int(np.ceil(np.sqrt(self.n_clusters)))
+        row, column = np.divmod(np.arange(self.n_clusters), side)
+        return np.column_stack([column + 0.5, side - row - 0.5]) / side
+
+
+PART = Flat

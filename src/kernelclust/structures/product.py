@@ -1,0 +1,94 @@
+"""Structures within structures."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ._base import Floats, Structure, divide
+from ._parse import as_structure
+from .chain import Chain
+from .flat import Flat
+
+
+class Product(Structure):
+    """Combine structures: A = A1 (x) A2 (x) ..., loss (A_jj + A_kk) / 2 - A_jk.
+
+    A cluster is a tuple of one node per factor, the last factor running fastest. Choose
+    ``Product(Flat(4), Chain(3))`` for four objects, each seen at three stages, ``Product(Chain(3), Ring(12))`` for
+    months within stages. Losses of the factors are not used. Relabellings are those of A, which may be more
+    than those of the factors: each of the four chains above may be turned on its own.
+
+    Parameters
+    ----------
+    *factors : Structure or str
+        Two or more structures.
+
+    Examples
+    --------
+    >>> from kernelclust.structures import Chain, Flat, Product
+    >>> Product(Flat(2), Chain(2)).kernel
+    array([[2., 1., 0., 0.],
+           [1., 2., 0., 0.],
+           [0., 0., 2., 1.],
+           [0., 0., 1., 2.]])
+    >>> str(Product(Flat(2), Chain(2)))
+    'flat:2*chain:2'
+    """
+
+    text_form = "flat:4*chain:3"
+
+    def __init__(self, *factors: Structure | str) -> None:
+        if len(factors) < 2:
+            raise ValueError(f"Product needs two factors or more, like Product(Flat(4), Chain(3)); got {len(factors)}.")
+        made = (as_structure(factor) for factor in factors)
+        self.factors: tuple[Structure, ...] = tuple(part for one in made for part in getattr(one, "factors", (one,)))
+        super().__init__(int(np.prod([factor.n_clusters for factor in self.factors])), *self.factors)
+
+    def _make_kernel(self) -> Floats:
+        A = np.ones((1, 1))
+        for factor in self.factors:
+            A = np.kron(A, factor.kernel).astype(np.float64)
+        return A
+
+    def positions(self) -> Floats:
+        """Draw every later factor small, around each node of the factor before it."""
+        points = self.factors[0].positions()
+        for factor in self.factors[1:]:
+            inner = factor.positions() - 0.5
+            if np.ptp(points[:, 1]) == 0 and np.ptp(inner[:, 1]) == 0:
+                inner = inner[:, ::-1] * [1, -1]  # a row of rows is drawn as a row of columns
+                points = (points[:, None, :] + inner[None, :, :]).reshape(-1, 2)
+                continue
+            apart = np.linalg.norm(points[:, None] - points[None, :], axis=2)
+            room = 0.6 * (apart[apart > 0].min() if len(points) > 1 else 1.0)
+            points = (points[:, None, :] + room * inner[None, :, :]).reshape(-1, 2)
+            low, high = points.min(axis=0), points.max(axis=0)
+            points = (points - (low + high) / 2) / max((high - low).max(), 1.0) + 0.5
+        return points
+
+    def edges(self) -> list[tuple[int, int]]:
+        """List the lines of one factor at a time, the others held."""
+        places = np.arange(self.n_clusters).reshape([factor.n_clusters for factor in self.factors])
+        pairs = []
+        for axis, factor in enumerate(self.factors):
+            along = np.moveaxis(places, axis, 0).reshape(factor.n_clusters, -1)
+            pairs += [(int(a), int(b)) for i, j in factor.edges() for a, b in zip(along[i], along[j], strict=True)]
+        return sorted(pairs)
+
+    def __str__(self) -> str:
+        return "*".join(map(str, self.factors))
+
+    @classmethod
+    def from_text(cls, text: str) -> Product:
+        parts = [part.strip() for part in text.split("*")]
+        if len(parts) < 2 or not all(parts):
+            raise ValueError(f"product {text!r} cannot be read; write it like '{cls.text_form}'.")
+        return cls(*parts)
+
+    @classmethod
+    def example(cls, n_clusters: int) -> Product:
+        blocks, length = divide(n_clusters)
+        return cls(Flat(blocks), Chain(length))
+
+
+PART = Product

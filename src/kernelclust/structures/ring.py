@@ -1,0 +1,55 @@
+"""Clusters on a circle."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ._base import Floats, Ints, Structure, check_size
+
+
+class Ring(Structure):
+    """c clusters on a circle: A_ij = 2 if i = j, 1 between neighbours, 0 else.
+
+    The loss is 0 for the same cluster, 1 for a neighbour, 2 for any other. Choose it for hours, seasons, the
+    cell cycle, directions. Where the circle starts and which way it runs is free: 2c equivalent
+    labellings. With c = 3 everyone is everyone's neighbour, so all labellings are equivalent.
+
+    Parameters
+    ----------
+    n_clusters : int
+        Number of clusters.
+
+    Examples
+    --------
+    >>> from kernelclust.structures import Ring
+    >>> Ring(4).kernel[0]
+    array([2., 1., 0., 1.])
+    >>> Ring(4).loss[0]
+    array([0., 1., 2., 1.])
+    """
+
+    text_form = "ring:12"
+    size_is_enough = True
+
+    def __init__(self, n_clusters: int) -> None:
+        c = check_size(n_clusters, "Ring's n_clusters")
+        super().__init__(c, c)
+
+    def _steps(self) -> Ints:
+        """Steps from i to j along the shorter way, (c, c)."""
+        i = np.arange(self.n_clusters)
+        ahead = (i[:, None] - i[None, :]) % self.n_clusters
+        return np.asarray(np.minimum(ahead, self.n_clusters - ahead))
+
+    def _make_kernel(self) -> Floats:
+        return np.maximum(2 - self._steps(), 0).astype(np.float64)
+
+    def _make_loss(self) -> Floats:
+        return np.minimum(self._steps(), 2).astype(np.float64)
+
+    def _relabellings(self) -> list[Ints]:
+        c, i = self.n_clusters, np.arange(self.n_clusters)
+        return [turned for shift in range(c) for turned in ((i + shift) % c, (shift - i) % c)]
+
+
+PART = Ring

@@ -1,0 +1,279 @@
+"""Clusters at the leaves of a tree."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from numbers import Integral
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+
+from ._base import Floats, Ints, Structure, check_size, divide, parse_sizes, spread
+
+Nested = Any  # a leaf's name, or a tuple of Nested
+
+
+class _Node(NamedTuple):
+    children: tuple[_Node, ...]
+    leaves: tuple[int, ...]
+    depth: int
+    height: int
+    shape: tuple[Any, ...]  # equal for two subtrees that can be exchanged
+
+
+class Tree(Structure):
+    """Clusters at the leaves of a tree, of any nesting and depth.
+
+    A_jk counts the nodes that the ways from the root to leaves j and k share, the root left out and the leaf
+    counted. The loss is the height of the first common ancestor, where a leaf has height 0 and an inner node
+    is one above its highest child. Choose it for taxonomies and for clusters within clusters. Subtrees of the same
+    shape are interchangeable, at every node.
+
+    Parameters
+    ----------
+    *branching : int, or one nested sequence of names
+        ``Tree(3, 4)``: three groups of four. ``Tree(["EXT", ["MIT", ["CYT", "NUC"]]])``: a tree of names.
+
+    Attributes
+    ----------
+    leaf_names : list of str
+        The clusters' names, in order; "0", "1", ... for a balanced tree.
+
+    Examples
+    --------
+    >>> from kernelclust.structures import Tree
+    >>> Tree(2, 2).kernel
+    array([[2., 1., 0., 0.],
+           [1., 2., 0., 0.],
+           [0., 0., 2., 1.],
+           [0., 0., 1., 2.]])
+    >>> str(Tree(["EXT", ["MIT", ["CYT", "NUC"]]]))
+    'tree:(EXT,(MIT,(CYT,NUC)))'
+    """
+
+    text_form = "tree:3x3"
+
+    def __init__(self, *branching: int | Sequence[Any]) -> None:
+        nested = _nested(branching)
+        self.leaf_names = list(_names(nested))
+        _check_names(self.leaf_names)
+        self._nested = nested
+        self._root = _build(nested, 0, 0)
+        super().__init__(len(self.leaf_names), nested)
+
+    def _nodes(self) -> Iterator[_Node]:
+        """Every node, parents before children."""
+        waiting = [self._root]
+        while waiting:
+            node = waiting.pop()
+            yield node
+            waiting.extend(reversed(node.children))
+
+    def _fill(self, value_of: Any) -> Floats:
+        """Matrix that holds, for every pair of leaves, a value of their first common ancestor."""
+        matrix = np.zeros((self.n_clusters, self.n_clusters))
+        for node in self._nodes():  # deeper nodes overwrite
+            matrix[np.ix_(node.leaves, node.leaves)] = value_of(node)
+        return matrix
+
+    def _make_kernel(self) -> Floats:
+        return self._fill(lambda node: node.depth)
+
+    def _make_loss(self) -> Floats:
+        return self._fill(lambda node: node.height)
+
+    def _best_relabelling(self, benefit: Floats) -> Ints:
+        image = np.empty(self.n_clusters, dtype=np.intp)
+        for j, a in _match(self._root, self._root, benefit)[1]:
+            image[j] = a
+        return image
+
+    def levels(self) -> list[Ints]:
+        """Return each leaf's group at depth 1, 2, ..., coarse to fine.
+
+        Groups are numbered from left to right. A leaf that ends before a depth remains its own group there.
+        """
+        found = []
+        for depth in range(1, self._root.height + 1):
+            groups = np.empty(self.n_clusters, dtype=np.intp)
+            cut = (n for n in self._nodes() if n.depth == depth or (n.depth < depth and not n.children))
+            for number, node in enumerate(cut):
+                groups[list(node.leaves)] = number
+            found.append(groups)
+        return found
+
+    def _points(self) -> dict[int, tuple[float, float]]:
+        """Where every node is drawn: leaves below, the root on top. Keyed by id(node)."""
+        across, height = spread(self.n_clusters), self._root.height
+        points: dict[int, tuple[float, float]] = {}
+        for node in reversed(list(self._nodes())):
+            below = [points[id(child)][0] for child in node.children]
+            x = float(np.mean(below)) if below else float(across[node.leaves[0]])
+            points[id(node)] = (x, node.height / height)
+        return points
+
+    def positions(self) -> Floats:
+        return np.column_stack([spread(self.n_clusters), np.zeros(self.n_clusters)])
+
+    def edges(self) -> list[tuple[int, int]]:
+        """Leaves are joined through inner nodes only, see `segments`."""
+        return []
+
+    def segments(self) -> Floats:
+        """Return the lines of a dendrogram: one upwards from every child, one across every inner node."""
+        points = self._points()
+        lines = []
+        for node in self._nodes():
+            if not node.children:
+                continue
+            y = points[id(node)][1]
+            below = [points[id(child)] for child in node.children]
+            lines += [((x, child_y), (x, y)) for x, child_y in below]
+            if len(below) > 1:
+                lines.append(((below[0][0], y), (below[-1][0], y)))
+        return np.array(lines, dtype=np.float64)
+
+    def _branching(self) -> tuple[int, ...] | None:
+        """Children per level if the tree is balanced and has the default names."""
+        counts, node = [], self._root
+        while node.children:
+            counts.append(len(node.children))
+            node = node.children[0]
+        return tuple(counts) if self._nested == _balanced(counts) else None
+
+    def __repr__(self) -> str:
+        branching = self._branching()
+        return f"Tree({_as_list(self._nested) if branching is None else ', '.join(map(str, branching))})"
+
+    def __str__(self) -> str:
+        branching = self._branching()
+        return f"tree:{_as_text(self._nested) if branching is None else 'x'.join(map(str, branching))}"
+
+    @classmethod
+    def from_text(cls, text: str) -> Tree:
+        return cls(_read(text) if text.startswith("(") else parse_sizes(cls, text))
+
+    @classmethod
+    def example(cls, n_clusters: int) -> Tree:
+        return cls(*divide(n_clusters))
+
+
+def _match(source: _Node, target: _Node, benefit: Floats) -> tuple[float, list[tuple[int, int]]]:
+    """Best way to lay one subtree onto another of the same shape: its gain and its pairs (j, a)."""
+    if not source.children:
+        j, a = source.leaves[0], target.leaves[0]
+        return float(benefit[a, j]), [(j, a)]
+    gain, pairs = 0.0, []
+    onto = _by_shape(target)
+    for shape, alike in _by_shape(source).items():
+        options = [[_match(s, t, benefit) for t in onto[shape]] for s in alike]
+        values = np.array([[value for value, _ in row] for row in options])
+        for q, r in zip(*linear_sum_assignment(values, maximize=True), strict=True):
+            gain += options[q][r][0]
+            pairs += options[q][r][1]
+    return gain, pairs
+
+
+def _by_shape(node: _Node) -> dict[Any, list[_Node]]:
+    groups: dict[Any, list[_Node]] = defaultdict(list)
+    for child in node.children:
+        groups[child.shape].append(child)
+    return groups
+
+
+def _build(nested: Nested, depth: int, first_leaf: int) -> _Node:
+    if isinstance(nested, str):
+        return _Node((), (first_leaf,), depth, 0, ())
+    children: list[_Node] = []
+    for part in nested:
+        children.append(_build(part, depth + 1, first_leaf + sum(len(child.leaves) for child in children)))
+    leaves = tuple(leaf for child in children for leaf in child.leaves)
+    shape = tuple(sorted(child.shape for child in children))
+    return _Node(tuple(children), leaves, depth, 1 + max(child.height for child in children), shape)
+
+
+def _nested(given: tuple[Any, ...]) -> Nested:
+    """Turn what the constructor was given into nested tuples of names."""
+    only = given[0] if len(given) == 1 else given
+    numbers = only if isinstance(only, (list, tuple)) else (only,)
+    if numbers and all(isinstance(number, Integral) for number in numbers):
+        return _balanced([check_size(number, "every branching of a Tree") for number in numbers])
+    if len(given) != 1 or not isinstance(only, (list, tuple)):
+        raise TypeError(f"Tree takes branchings, Tree(3, 3), or nested names, Tree(['A', ['B', 'C']]); got {given!r}.")
+    return _as_tuples(only)
+
+
+def _as_tuples(node: Any) -> Nested:
+    if isinstance(node, str):
+        return node
+    if not isinstance(node, (list, tuple)):
+        raise TypeError(f"a tree's leaves are names, got {node!r} of type {type(node).__name__}; write {str(node)!r}.")
+    if not node:
+        raise ValueError("a tree's inner node has no children; give it at least one leaf, or remove it.")
+    return tuple(_as_tuples(child) for child in node)
+
+
+def _balanced(branching: Sequence[int]) -> Nested:
+    level: list[Nested] = [str(leaf) for leaf in range(int(np.prod(branching)))]
+    for children in reversed(branching):
+        level = [tuple(level[i : i + children]) for i in range(0, len(level), children)]
+    return level[0]
+
+
+def _names(node: Nested) -> Iterator[str]:
+    if isinstance(node, str):
+        yield node
+    else:
+        for child in node:
+            yield from _names(child)
+
+
+def _check_names(names: list[str]) -> None:
+    for name in names:
+        if name.strip() != name or not name or re.search(r"[(),*:;]", name):
+            raise ValueError(f"leaf name {name!r} is empty, has blanks around it, or has one of the signs ( ) , * : ;")
+    if len(set(names)) < len(names):
+        twice = sorted({name for name in names if names.count(name) > 1})
+        raise ValueError(f"leaf names must differ; these occur more than once: {', '.join(twice)}.")
+
+
+def _as_list(node: Nested) -> Any:
+    return node if isinstance(node, str) else [_as_list(child) for child in node]
+
+
+def _as_text(node: Nested) -> str:
+    return node if isinstance(node, str) else f"({','.join(map(_as_text, node))})"
+
+
+def _read(text: str) -> Nested:
+    """Read "(A,(B,C))"."""
+    signs = [sign.strip() for sign in re.findall(r"[(),]|[^(),]+", text.strip().removesuffix(";"))]
+    signs = [sign for sign in signs if sign]
+    stack: list[list[Nested]] = [[]]
+    before = "("
+    for sign in signs:
+        starts_a_part = sign not in (",", ")")
+        misplaced = starts_a_part != (before in ("(", ","))
+        if misplaced or (sign == ")" and len(stack) == 1) or (len(stack) == 1 and before == ")"):
+            break
+        if sign == "(":
+            stack.append([])
+        elif sign == ")":
+            inner = tuple(stack.pop())
+            stack[-1].append(inner)
+        elif sign != ",":
+            stack[-1].append(sign)
+        before = sign
+    else:
+        if len(stack) == 1 and len(stack[0]) == 1:
+            return stack[0][0]
+    raise ValueError(
+        f"structure 'tree:{text}' cannot be read; write leaves' names in brackets, like 'tree:(A,(B,C))', "
+        "without names or lengths for inner nodes."
+    )
+
+
+PART = Tree
