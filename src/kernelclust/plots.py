@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import colorsys
 from collections.abc import Sequence
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -70,7 +71,7 @@ def plot_structure(
     circles = [Circle(tuple(center), radius) for center, radius in zip(where, radii, strict=True)]
     discs = PatchCollection(circles, edgecolors="white", linewidths=1.5, zorder=2)
     if values is None:
-        discs.set_facecolor(structure_colors(structure))
+        discs.set_facecolor(structure_colors(structure).tolist())
     else:
         discs.set_array(np.asarray(values, dtype=float))
         ax.figure.colorbar(discs, ax=ax, shrink=0.7)
@@ -186,7 +187,7 @@ def plot_embedding(X: ArrayLike, labels: ArrayLike, structure: Any = None, *, ax
 
 
 def neighbours(structure: Any) -> NDArray[np.bool_]:
-    """Return which clusters are neighbours (c, c): those that the loss puts nearest. Flat structures have none.
+    """Return which clusters are neighbours (c, c): joined by a line, or siblings on a tree. Flat structures have none.
 
     Examples
     --------
@@ -194,10 +195,13 @@ def neighbours(structure: Any) -> NDArray[np.bool_]:
     >>> neighbours(as_structure("chain:3")).astype(int).tolist()
     [[0, 1, 0], [1, 0, 1], [0, 1, 0]]
     """
-    loss = np.asarray(structure.loss, dtype=float)
-    off = ~np.eye(len(loss), dtype=bool)
-    if len(loss) < 3 or np.ptp(loss[off]) == 0:
-        return np.zeros_like(off)
+    c = structure.n_clusters
+    near, off = np.zeros((c, c), dtype=bool), ~np.eye(c, dtype=bool)
+    for i, j in structure.edges():
+        near[i, j] = near[j, i] = True
+    loss = np.asarray(structure.loss)
+    if near.any() or c < 3 or np.ptp(loss[off]) == 0:
+        return near
     return off & (loss == loss[off].min())
 
 
@@ -266,6 +270,11 @@ def _outlined(size: int) -> dict[str, Any]:
     from matplotlib.patheffects import withStroke
 
     return {"fontsize": size, "fontweight": "bold", "path_effects": [withStroke(linewidth=1.5, foreground=INK)]}
+
+
+def have_matplotlib() -> bool:
+    """Return whether pictures can be drawn here; imports nothing."""
+    return find_spec("matplotlib") is not None
 
 
 def _axes(ax: Axes | None) -> Axes:

@@ -89,7 +89,7 @@ def describe_fit(model: Any, X: ArrayLike | None = None, *, neighbours: ArrayLik
         "how good is the search": gap_in_words(model.objective_, model.upper_bound_, model.gap_),
         "how sure is the arrangement": margin_in_words(model.placement_margin_),
         "clusters": clusters,
-        "settings": {name: settings[name] for name in sorted(settings) if name not in run},
+        "settings": {name: settings[name] for name in sorted(settings) if name not in (*run, "n_clusters", "verbose")},
     }
 
 

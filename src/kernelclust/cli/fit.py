@@ -1,0 +1,134 @@
+"""``kernelclust fit``: read a table, cluster its rows, write labels and a report."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import io
+import sys
+import time
+from typing import Any
+
+import numpy as np
+from sklearn.preprocessing import StandardScaler
+
+from kernelclust import StructuredClustering
+from kernelclust.cli.table import Table, check_writable, read_table, write_files
+from kernelclust.metrics import clustering_accuracy, structured_accuracy
+from kernelclust.plots import have_matplotlib, neighbours, plot_embedding, plot_structure
+from kernelclust.report import build_report, describe_fit, history_svg, margin_in_words, unit_warning
+
+SETTINGS = (
+    "structure",
+    "n_clusters",
+    "kernel",
+    "gamma",
+    "loss",
+    "normalize",
+    "rho",
+    "search",
+    "n_jobs",
+    "random_state",
+)
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Do the whole job; everything that can be refused is refused before the fit."""
+    started = time.perf_counter()
+    talk = arguments.verbose or sys.stderr.isatty()
+    targets = [path for path in (arguments.out, arguments.report) if path is not None]
+    for k, path in enumerate(targets):
+        check_writable(path, not_over=[arguments.file, *targets[:k]])
+    names = ("columns", "drop", "id_column", "label_column", "delimiter", "header")
+    table = read_table(arguments.file, **{name: getattr(arguments, name) for name in names})
+    m, d = table.data.shape
+    _say(talk, f"read {m} rows and {d} columns ({'with' if table.has_header else 'without'} a header)")
+    for warning in _doubts(table, arguments):
+        print(f"kernelclust: warning: {warning}", file=sys.stderr)
+
+    X = StandardScaler().fit_transform(table.data) if arguments.standardize else table.data
+    given = {name: getattr(arguments, name) for name in SETTINGS if hasattr(arguments, name)}
+    model = StructuredClustering(verbose=int(arguments.verbose), **given).fit(X)
+    _say(talk, f"clustered into {model.structure_} in {time.perf_counter() - started:.1f} s")
+    _say(talk, margin_in_words(model.placement_margin_))
+
+    scores = _scores(table, model)
+    for name, score in scores.items():
+        print(f"kernelclust: {name}: {score}", file=sys.stderr)
+    labels = labels_csv(model.labels_, table.ids, table.id_name)
+    files: dict[str, str | bytes] = {} if arguments.out is None else {arguments.out: labels}
+    if arguments.report is not None:
+        files[arguments.report] = _report(model, X, scores, arguments.file)
+    write_files(files)
+    if arguments.out is None:
+        sys.stdout.write(labels)
+
+
+def labels_csv(labels: Any, ids: list[str] | None = None, id_name: str = "row") -> str:
+    """Return a table of two columns: the id or the number of each row from 0, and its label."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow([id_name, "label"])
+    writer.writerows(zip(range(len(labels)) if ids is None else ids, labels.tolist(), strict=True))
+    return text.getvalue()
+
+
+def fit_figures(model: Any, X: Any, **options: Any) -> dict[str, Any]:
+    """Return the pictures of a fit; only the curve where matplotlib is missing."""
+    figures: dict[str, Any] = {}
+    if have_matplotlib():
+        from matplotlib.figure import Figure
+
+        arranged, along = (Figure(figsize=(5, 5), layout="constrained") for _ in range(2))
+        plot_structure(model, ax=arranged.subplots(), **options)
+        plot_embedding(X, model.labels_, model.structure_, ax=along.subplots())
+        figures = {"Clusters in their places; area is size": arranged, "Samples; lines join neighbours": along}
+    if len(model.history_):
+        figures["The objective during the search"] = history_svg(model.history_)
+    return figures
+
+
+def _report(model: Any, X: Any, scores: dict[str, str], file: str) -> str:
+    facts = describe_fit(model, X, neighbours=neighbours(model.structure_))
+    facts["scores against the known labels"] = scores
+    figures = fit_figures(model, X)
+    if not have_matplotlib():
+        facts["pictures left out"] = "Pictures need matplotlib: pip install 'kernelclust[plot]'."
+    return build_report(facts, figures, f"{file} on {model.structure_}")
+
+
+def _doubts(table: Table, arguments: argparse.Namespace) -> list[str]:
+    """Return what a user may have overlooked in the data."""
+    doubts = []
+    first = table.data[:, 0]
+    if len(first) > 2 and table.data.shape[1] > 1 and np.array_equal(first - first[0], np.arange(len(first))):
+        doubts.append(f"column {table.columns[0]!r} only counts the rows; leave it out with --drop or --id-column.")
+    if (
+        not arguments.standardize
+        and getattr(arguments, "kernel", "") != "precomputed"
+        and (text := unit_warning(table.data))
+    ):
+        doubts.append(f"{text} (--standardize)")
+    return doubts
+
+
+def _scores(table: Table, model: Any) -> dict[str, str]:
+    """Score against the known labels; those left empty do not count."""
+    if table.labels is None:
+        return {}
+    known = np.array([label != "" for label in table.labels])
+    if not known.any():
+        return {}
+    texts = np.array(table.labels)[known]
+    found = model.labels_[known]
+    scores = {"clustering accuracy": f"{clustering_accuracy(np.unique(texts, return_inverse=True)[1], found):.1%}"}
+    places = {str(place) for place in range(model.structure_.n_clusters)}
+    if set(texts.tolist()) <= places:  # the labels are places on the structure
+        accuracy = structured_accuracy(texts.astype(int), found, model.structure_)
+        scores["structured accuracy"] = f"{accuracy:.1%} (right cluster at the right place, up to symmetry)"
+    return scores
+
+
+def _say(talk: bool, text: str) -> None:
+    if talk:
+        print(f"kernelclust: {text}", file=sys.stderr)
