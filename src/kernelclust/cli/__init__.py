@@ -79,7 +79,9 @@ def _parser() -> argparse.ArgumentParser:
     fit.add_argument("--out", metavar="FILE", help="where to write the labels (default: stdout); rows count from 0")
     fit.add_argument("--report", metavar="FILE", help="write a self-contained HTML page about the fit")
     fit.add_argument("--verbose", "-v", action="store_true", help="say what is happening, on stderr")
-    table = fit.add_argument_group("reading the file", "columns are named, or counted from 1, separated by commas")
+    table = fit.add_argument_group(
+        "reading the file", "name columns or count them from 1 (a name wins), with commas between"
+    )
     table.add_argument("--columns", metavar="LIST", help="use only these columns")
     table.add_argument("--drop", metavar="LIST", help="leave these columns out")
     table.add_argument("--id-column", metavar="COLUMN", help="not clustered; names the rows in the output")

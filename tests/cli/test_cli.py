@@ -1,0 +1,300 @@
+"""Labels come out as the library gives them; bad input is refused in one line, and nothing is written."""
+
+import csv
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from kernelclust import StructuredClustering
+from kernelclust.cli import main
+from kernelclust.cli.table import read_table, write_files
+from kernelclust.datasets import structured_blobs
+
+BLOBS = structured_blobs("chain:3", n_samples=60, noise=0.15, random_state=0)
+
+
+def write(path, rows, header=None):
+    with open(path, "w", newline="") as file:
+        csv.writer(file).writerows(([header] if header else []) + [list(row) for row in rows])
+    return str(path)
+
+
+@pytest.fixture
+def blobs(tmp_path):
+    """A file with a name, three numbers and the true place of each sample."""
+    rows = [
+        [f"s{i}", *map(repr, map(float, x)), y] for i, (x, y) in enumerate(zip(BLOBS.data, BLOBS.target, strict=True))
+    ]
+    return write(tmp_path / "blobs.csv", rows, ["name", "a", "b", "c", "place"])
+
+
+FIT = ["--structure", "chain:3", "--id-column", "name", "--label-column", "place"]
+
+
+def expected():
+    return StructuredClustering(structure="chain:3", random_state=0).fit(BLOBS.data).labels_.tolist()
+
+
+def test_labels_are_those_of_the_library(blobs, tmp_path, capsys):
+    out = tmp_path / "labels.csv"
+    assert main(["fit", blobs, *FIT, "--out", str(out)]) == 0
+    head, *rows = csv.reader(out.read_text().splitlines())
+    assert head == ["name", "label"]
+    assert [name for name, _ in rows] == [f"s{i}" for i in range(60)]
+    assert [int(label) for _, label in rows] == expected()
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert "structured accuracy: 100.0%" in captured.err
+
+
+def test_without_out_labels_go_to_stdout_and_rows_count_from_zero(tmp_path, capsys):
+    file = write(tmp_path / "plain.csv", BLOBS.data)
+    assert main(["fit", file, "-s", "chain", "-c", "3"]) == 0
+    head, *rows = csv.reader(capsys.readouterr().out.splitlines())
+    assert head == ["row", "label"]
+    assert [int(row) for row, _ in rows] == list(range(60))
+    assert [int(label) for _, label in rows] == expected()
+
+
+def test_report_holds_the_fit(blobs, tmp_path):
+    report = tmp_path / "report.html"
+    assert main(["fit", blobs, *FIT, "--out", str(tmp_path / "l.csv"), "--report", str(report)]) == 0
+    page = report.read_text()
+    assert "chain:3" in page and "structured accuracy" in page and "<figure>" in page
+    assert "http" not in page
+
+
+def test_report_without_matplotlib_says_so(blobs, tmp_path, monkeypatch):
+    monkeypatch.setattr("kernelclust.cli.fit.have_matplotlib", lambda: False)
+    report = tmp_path / "report.html"
+    assert main(["fit", blobs, *FIT, "--out", str(tmp_path / "l.csv"), "--report", str(report)]) == 0
+    page = report.read_text()
+    assert "kernelclust[plot]" in page and "<img" not in page and "<svg" in page
+
+
+def test_settings_reach_the_estimator(blobs, monkeypatch, tmp_path):
+    seen = {}
+
+    class Spy(StructuredClustering):
+        def fit(self, X, y=None, sample_weight=None):
+            seen.update(self.get_params())
+            raise ValueError("enough")
+
+    monkeypatch.setattr("kernelclust.cli.fit.StructuredClustering", Spy)
+    line = "--kernel laplacian --gamma 0.5 --loss zero-one --normalize none --rho 1 --search global --n-jobs 2"
+    assert main(["fit", blobs, *FIT, *line.split(), "--random-state", "7"]) == 2
+    given = dict(kernel="laplacian", gamma=0.5, loss="zero-one", normalize=None, rho=1.0, search="global", n_jobs=2)
+    assert {name: seen[name] for name in given} == given
+    assert seen["random_state"] == 7 and seen["structure"] == "chain:3"
+    default = StructuredClustering().get_params()
+    assert main(["fit", blobs, "--drop", "name"]) == 2
+    assert seen | {"random_state": None} == default | {"random_state": None}  # left out means the library's default
+
+
+def test_standardize_makes_units_irrelevant(tmp_path, capsys):
+    scaled = write(tmp_path / "scaled.csv", BLOBS.data * [1, 1000, 1e-3])
+    assert main(["fit", scaled, "-s", "chain:3"]) == 0
+    raw = capsys.readouterr()
+    assert "variance of column 2" in raw.err
+    assert main(["fit", scaled, "-s", "chain:3", "--standardize"]) == 0
+    one = capsys.readouterr()
+    assert "variance" not in one.err
+    assert main(["fit", write(tmp_path / "same.csv", BLOBS.data), "-s", "chain:3", "--standardize"]) == 0
+    assert one.out == capsys.readouterr().out
+
+
+def test_a_column_that_counts_rows_is_pointed_out(tmp_path, capsys):
+    file = write(tmp_path / "indexed.csv", [[i, *x] for i, x in enumerate(BLOBS.data)], ["", "0", "1", "2"])
+    assert main(["fit", file, "-s", "chain:3"]) == 0
+    assert "'column 1' only counts the rows" in capsys.readouterr().err
+    assert main(["fit", file, "-s", "chain:3", "--drop", "column 1"]) == 0
+    assert "counts the rows" not in capsys.readouterr().err
+
+
+# ---- reading
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "columns", "data"),
+    [
+        ("a,b\n1,2\n3,4\n", {}, ["a", "b"], [[1, 2], [3, 4]]),
+        ("1,2\n3,4\n", {}, ["column 1", "column 2"], [[1, 2], [3, 4]]),
+        ("0,1,2\n5,6,7\n", {}, ["0", "1", "2"], [[5, 6, 7]]),
+        ("0,1,2\n5,6,7\n", {"header": "no"}, ["column 1", "column 2", "column 3"], [[0, 1, 2], [5, 6, 7]]),
+        ("\ufeffa;b\r\n\r\n1;2\r\n", {}, ["a", "b"], [[1, 2]]),
+        ("a\tb\n1e-3\t-2\n", {}, ["a", "b"], [[0.001, -2]]),
+        ('"x, y",b\n1,2\n', {"columns": '"x, y"'}, ["x, y"], [[1]]),
+        ("a,b,c\n1,2,3\n", {"columns": "c,1"}, ["c", "a"], [[3, 1]]),
+        ("a,b,c\n1,2,x\n", {"drop": "c"}, ["a", "b"], [[1, 2]]),
+        ("a|b\n1|2\n", {"delimiter": "|"}, ["a", "b"], [[1, 2]]),
+    ],
+)
+def test_reading(tmp_path, text, options, columns, data):
+    path = tmp_path / "t.csv"
+    path.write_bytes(text.encode())
+    table = read_table(str(path), **options)
+    assert table.columns == columns
+    assert table.data.tolist() == data
+
+
+# ---- refusing
+
+GOOD = "a,b,c\n1,2,3\n4,5,6\n7,8,9\n1,1,1\n"
+REFUSED = {
+    "empty file": ("", [], "is empty"),
+    "only a header": ("a,b,c\n", [], "no rows of data"),
+    "ragged": ("a,b,c\n1,2,3\n4,5\n", [], "line 3: 2 cells, but line 1 has 3"),
+    "text": (
+        "a,b,c\n1,2,3\n4,red,6\n",
+        [],
+        "line 3, column 'b': 'red' is not a number; leave the column out with --drop",
+    ),
+    "nan": ("a,b,c\n1,2,3\n4,nan,6\n", [], "line 3, column 'b': 'nan' is not finite"),
+    "inf": ("a,b,c\n1,2,-inf\n", [], "line 2, column 'c': '-inf' is not finite"),
+    "empty cell": ("a,b,c\n1,2,3\n\n4,,6\n", [], "line 4, column 'b': the cell is empty"),
+    "underscored": ("a,b\n1,2\n1_0,3\n", [], "'1_0' is not a number"),
+    "not text": (b"\x89PNG\xff\xfe", [], "is not UTF-8"),
+    "unknown column": (GOOD, ["--drop", "d"], "--drop: there is no column 'd'; there are 3: a, b, c"),
+    "nothing left": (GOOD, ["--drop", "a,b,c"], "no column is left"),
+    "delimiter": (GOOD, ["--delimiter", "ab"], "--delimiter must be one character"),
+    "unknown structure": (GOOD, ["-s", "rign:3"], "Did you mean 'ring'"),
+    "contradiction": (GOOD, ["-s", "ring:4", "-c", "5"], "n_clusters=5"),
+    "unknown kernel": (GOOD, ["-s", "chain:2", "-k", "rbff"], "rbff"),
+    "too few rows": (GOOD, ["-s", "chain:5"], "5"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_bad_input_gets_one_line_and_writes_nothing(case, tmp_path, capsys):
+    content, options, said = REFUSED[case]
+    file = tmp_path / "bad.csv"
+    file.write_bytes(content if isinstance(content, bytes) else content.encode())
+    before = sorted(os.listdir(tmp_path))
+    line = ["fit", str(file), "--out", str(tmp_path / "l.csv"), "--report", str(tmp_path / "r.html"), *options]
+    assert main(line) == 2
+    _is_refused(capsys, said)
+    assert sorted(os.listdir(tmp_path)) == before
+
+
+def _is_refused(capsys, said):
+    captured = capsys.readouterr()
+    *warnings, error = captured.err.splitlines()
+    assert error.startswith("kernelclust: error: ")
+    assert said in error
+    assert all(line.startswith("kernelclust: warning: ") for line in warnings)
+    assert captured.out == ""
+
+
+def test_missing_file_and_folder(tmp_path, capsys):
+    assert main(["fit", str(tmp_path / "none.csv")]) == 2
+    _is_refused(capsys, "there is no file")
+    assert main(["fit", str(tmp_path)]) == 2
+    _is_refused(capsys, "is a folder")
+
+
+@pytest.mark.parametrize("option", ["--out", "--report"])
+def test_a_target_that_cannot_be_written_is_refused_before_the_fit(option, blobs, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("kernelclust.cli.fit.StructuredClustering", None)  # a fit would fail otherwise than asked
+    for target, said in [
+        (tmp_path / "no" / "labels.csv", "does not exist"),
+        (tmp_path, "it is a folder"),
+        (blobs, "written over"),
+        ("/proc/labels.csv", "cannot write /proc/labels.csv")
+        if os.path.isdir("/proc")
+        else (tmp_path, "it is a folder"),
+    ]:
+        assert main(["fit", blobs, *FIT, option, str(target)]) == 2
+        _is_refused(capsys, said)
+    assert os.listdir(tmp_path) == ["blobs.csv"]
+
+
+def test_two_results_need_two_names(blobs, tmp_path, capsys):
+    same = str(tmp_path / "x")
+    assert main(["fit", blobs, *FIT, "--out", same, "--report", same]) == 2
+    _is_refused(capsys, "written over")
+
+
+# ---- writing
+
+
+def test_files_appear_whole_or_not_at_all(tmp_path, monkeypatch):
+    target = tmp_path / "labels.csv"
+    target.write_text("old")
+
+    class Broken(str):
+        def encode(self, *_):
+            raise OSError("disk full")
+
+    with pytest.raises(OSError, match="disk full"):
+        write_files({str(target): "new", str(tmp_path / "report.html"): Broken("x")})
+    assert target.read_text() == "old"
+    assert os.listdir(tmp_path) == ["labels.csv"]
+    write_files({str(target): "new"})
+    assert target.read_text() == "new"
+    assert target.stat().st_mode & 0o777 == 0o666 & ~_umask()
+
+
+def _umask():
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+# ---- the rest
+
+
+def test_warnings_of_the_library_are_one_line(blobs, capsys, monkeypatch):
+    class Warner(StructuredClustering):
+        def fit(self, X, y=None, sample_weight=None):
+            import warnings
+
+            warnings.warn("the kernel\nis large", stacklevel=1)
+            return super().fit(X)
+
+    monkeypatch.setattr("kernelclust.cli.fit.StructuredClustering", Warner)
+    assert main(["fit", blobs, *FIT]) == 0
+    assert "kernelclust: warning: the kernel is large\n" in capsys.readouterr().err
+
+
+def test_verbose_says_what_happens(blobs, capsys):
+    assert main(["fit", blobs, *FIT, "--verbose"]) == 0
+    captured = capsys.readouterr()
+    assert "read 60 rows and 3 columns (with a header)" in captured.err
+    assert captured.out.startswith("name,label\n")
+
+
+def test_list_names_every_part(capsys):
+    assert main(["list"]) == 0
+    words = capsys.readouterr().out.split()
+    assert {"flat", "chain", "ring", "grid", "tree", "rbf", "linear", "graph"} <= set(words)
+
+
+def test_demo_puts_the_photograph_back_on_its_ring(tmp_path, capsys):
+    assert main(["demo", "--out", str(tmp_path / "deep" / "demo")]) == 0
+    said = capsys.readouterr().out
+    ours = next(line for line in said.splitlines() if "StructuredClustering" in line)
+    assert ours.split()[-2:] == ["100.0%", "100.0%"]
+    assert sorted(os.listdir(tmp_path / "deep" / "demo")) == ["labels.csv", "report.html", "ring.png"]
+    labels = np.loadtxt(tmp_path / "deep" / "demo" / "labels.csv", delimiter=",", skiprows=1, dtype=int)
+    assert labels.shape == (350, 2)
+    assert "http" not in (tmp_path / "deep" / "demo" / "report.html").read_text()
+
+
+def test_module_runs_and_exits_with_the_code(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-m", "kernelclust", "fit", str(tmp_path / "none.csv")], capture_output=True, text=True
+    )
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1 and "Traceback" not in done.stderr
+    done = subprocess.run([sys.executable, "-m", "kernelclust", "--version"], capture_output=True, text=True)
+    assert done.returncode == 0 and done.stdout.startswith("kernelclust ")
+
+
+def test_usage_mistakes_exit_with_two(capsys):
+    for line in ([], ["fit"], ["fit", "x.csv", "--header", "maybe"]):
+        with pytest.raises(SystemExit) as stopped:
+            main(line)
+        assert stopped.value.code == 2
