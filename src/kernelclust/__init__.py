@@ -1,0 +1,17 @@
+"""Kernel clustering that listens to what people know: clusters on a chain, a ring, a grid, a tree."""
+
+from kernelclust import metrics, structures
+from kernelclust.estimators import CLUHSIC, CLUHSICAL, KernelKMeans, StructuredClustering
+from kernelclust.objectives import dependence_score
+
+__version__ = "0.1.0.dev0"
+
+__all__ = [
+    "CLUHSIC",
+    "CLUHSICAL",
+    "KernelKMeans",
+    "StructuredClustering",
+    "dependence_score",
+    "metrics",
+    "structures",
+]

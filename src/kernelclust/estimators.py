@@ -1,0 +1,554 @@
+"""scikit-learn estimators: check, build the parts of the formula, solve, keep what was learned."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+import kernelclust.solvers as solvers
+from kernelclust._names import check_name, load, names
+from kernelclust.kernels import check_precomputed, fit_kernel, leading_spectrum
+from kernelclust.objectives import Dependence, make_dependence
+from kernelclust.objectives.dependence import check_weights
+from kernelclust.solvers.greedy import Problem
+from kernelclust.solvers.placement import placement_margin, placement_problem
+from kernelclust.structures import Structure, as_structure
+
+EXTRA_DIMENSIONS = 8  # eigenvectors beyond the c - 1 that a flat clustering needs
+INDEFINITE = 0.1  # most negative eigenvalue, relative to the largest, from which a kernel is refused
+LOW_MARGIN = 0.3  # placement margins below deserve a warning
+DEFAULT_CLUSTERS = 8
+
+
+class StructuredClustering(ClusterMixin, BaseEstimator):
+    """Kernel clustering whose clusters have places: on a chain, a ring, a grid, a tree, or any graph.
+
+    Maximises the dependence between data and labels (CLUHSIC, CLUHSICAL),
+
+        F = tr(K P A P'),   P = Pi T N^-1,
+
+    where K compares samples, A compares clusters, Pi holds the labels one-hot, T comes from a loss (the identity
+    without one) and N normalises columns. Choose a `structure` when clusters have neighbours (stages, seasons, a map,
+    a taxonomy): label j then means place j of it. With structure="flat" and normalize="l2" this is kernel k-means.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        Number of clusters for "flat", "chain" and "ring". A structure that carries its size sets it, and any value
+        other than the default must agree with it.
+    structure : str, Structure or (c, c) array, default="flat"
+        How clusters relate: "flat", "chain", "ring", "ring:12", "grid:3x4", "tree:3x3", "tree:(a,(b,c))",
+        "flat:4*chain:3", an object of `kernelclust.structures`, a psd matrix or a networkx graph.
+    kernel : str or callable, default="rbf"
+        "linear", "polynomial", "rbf", "laplacian", "cosine" (text), "graph" (commute times in a nearest-neighbour
+        graph: curved clusters, images, cells), "diffusion", "precomputed", or a function k(X, Y) -> (n, m) matrix.
+    gamma : float or "scale", default="scale"
+        Inverse width of "rbf" and "laplacian", factor of "polynomial". "scale" is 1 / mean squared distance between
+        samples (1 / mean distance for "laplacian").
+    degree, coef0 : float, default=3, 1
+        Of the polynomial kernel.
+    kernel_params : dict, optional
+        More parameters of the kernel: n_neighbors, regularization ("graph"), n_neighbors, time ("diffusion"), or
+        keywords of your function.
+    loss : {"zero-one", "structure"}, (c, c) array or None, default=None
+        What it costs to mistake one cluster for another (CLUHSICAL). With normalize="l1", "zero-one" says that groups
+        of similar size are expected.
+    normalize : {"l2", "l1", None}, default="l2"
+        Norm that columns of P are divided by. "l1" needs a loss to be useful.
+    rho : float, default=2.0
+        Added to the diagonal of A, so that a cluster prefers itself to its neighbours; no effect for "flat".
+    search : {"refine", "global"}, default="refine"
+        "refine": fit without structure, place the clusters on the structure, improve with F. "global": maximise F from
+        every start, point moves alternated with placement, as the papers mean it.
+    placement : {"distance", "F"}, default="distance"
+        How clusters find their places: neighbours should have close means, or F should be large.
+    solver : {"greedy"}, default="greedy"
+        Point moves and placement.
+    init : {"auto", "spectral", "projected", "k-means++", "random"} or array of labels, default="auto"
+        "auto" tries a deterministic spectral start and `n_init` others in the kernel's leading eigenvectors, then
+        finishes the best on the kernel itself. The others run every start on the kernel.
+    n_init : int or "auto", default="auto"
+        Number of starts; "auto" is 10 (1 for "spectral").
+    approximation : {"auto", "nystroem", "cholesky", "random_features"} or None, default="auto"
+        None is the exact kernel. "auto" is exact while the kernel matrix fits scikit-learn's `working_memory`
+        (1024 MiB unless set: 11 585 samples in double precision), else Nystrom, with a warning.
+    n_components : int, optional
+        Rank of the approximation; 300 by default.
+    max_iter : int, default=100
+        Sweeps over the samples at most, for each start.
+    tol : float, default=1e-10
+        A sample is moved when F rises by more than `tol` times the sum of F's absolute terms.
+    allow_empty : bool, default=False
+        Whether moves may leave a cluster empty.
+    n_jobs : int, optional
+        Threads over starts; the labels do not depend on it.
+    random_state : int, RandomState or None
+        Seed of starts and landmarks.
+    verbose : int, default=0
+        Print a line a start.
+
+    Attributes
+    ----------
+    labels_ : (m,) int array
+        Place of every sample in the structure. Of equivalent numberings (a ring turned, a flat clustering permuted)
+        the one with large clusters first.
+    objective_ : float
+        F at `labels_`, as optimised: K centred and otherwise as given, rho included.
+    upper_bound_ : float
+        No labeling has a larger F.
+    gap_ : float
+        (upper_bound_ - objective_) / upper_bound_: how far the *optimisation* may be from the best, not how right the
+        clustering is.
+    size_bound_ : float
+        No labeling with these cluster sizes has a larger F; tighter.
+    placement_margin_ : float
+        How much better this arrangement is than the best different one, in standard deviations over all
+        arrangements. Below 0.3 several arrangements fit almost equally well; a large one is no proof.
+    sizes_ : (c,) array
+        Weight of every cluster.
+    structure_ : Structure
+    gamma_ : float or None
+        Width in use.
+    n_iter_ : int
+    history_ : list of float
+        F after every sweep of the run that won; never falls.
+    n_features_in_ : int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelclust import StructuredClustering
+    >>> angle = np.repeat(np.arange(6) * np.pi / 3, 20)
+    >>> X = np.c_[np.cos(angle), np.sin(angle)] + 0.05 * np.random.default_rng(0).standard_normal((120, 2))
+    >>> model = StructuredClustering(structure="ring:6", random_state=0).fit(X)
+    >>> step = np.diff(model.labels_[::20]) % 6  # next sector, next place: all +1 or all -1
+    >>> bool(np.all(step == 1) or np.all(step == 5))
+    True
+    """
+
+    def __init__(
+        self,
+        n_clusters=DEFAULT_CLUSTERS,
+        *,
+        structure="flat",
+        kernel="rbf",
+        gamma="scale",
+        degree=3,
+        coef0=1,
+        kernel_params=None,
+        loss=None,
+        normalize="l2",
+        rho=2.0,
+        search="refine",
+        placement="distance",
+        solver="greedy",
+        init="auto",
+        n_init="auto",
+        approximation="auto",
+        n_components=None,
+        max_iter=100,
+        tol=1e-10,
+        allow_empty=False,
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
+    ):
+        self.n_clusters = n_clusters
+        self.structure = structure
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+        self.loss = loss
+        self.normalize = normalize
+        self.rho = rho
+        self.search = search
+        self.placement = placement
+        self.solver = solver
+        self.init = init
+        self.n_init = n_init
+        self.approximation = approximation
+        self.n_components = n_components
+        self.max_iter = max_iter
+        self.tol = tol
+        self.allow_empty = allow_empty
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X, y=None, sample_weight=None):
+        """Cluster the samples.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or frame of shape (m, d); (m, m) for kernel="precomputed"
+        y : ignored
+        sample_weight : array of shape (m,), optional
+            A weight counts as that many copies; weight zero takes part in nothing but gets a label.
+
+        Returns
+        -------
+        self
+        """
+        X = self._check_samples(X, reset=True)
+        weight = check_weights(sample_weight, X)
+        structure = self._check_structure()
+        self._check_numbers()
+        used = np.flatnonzero(weight > 0)
+        _check_enough(len(used), structure)
+        rng = check_random_state(self.random_state)
+
+        everything = len(used) == len(weight)
+        objective = make_dependence(structure, loss=self.loss, normalize=self.normalize, rho=self.rho)
+        fitted = self._fit_kernel(X if everything else self._subset(X, used), weight[used], structure.n_clusters, rng)
+        operator = fitted.operator
+        c = structure.n_clusters
+        spectrum = leading_spectrum(operator, c - 1 + EXTRA_DIMENSIONS, c - 1, rng)
+        self._check_definite(spectrum)
+        problem = Problem(operator, spectrum, objective, _flat_objective(objective))
+        solution = self._solver()(
+            problem,
+            search=self.search,
+            placement=self.placement,
+            init=self.init if everything or isinstance(self.init, str) else np.asarray(self.init)[used],
+            n_init=self.n_init,
+            max_iter=self.max_iter,
+            tol=self.tol,
+            allow_empty=self.allow_empty,
+            n_jobs=self.n_jobs,
+            rng=rng,
+            report=self._report,
+        )
+        if not solution.converged:
+            warnings.warn(
+                f"stopped after max_iter={self.max_iter} sweeps while samples were still moving; raise max_iter.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        S = operator.cluster_sums(solution.labels, c)
+        node = _canonical(structure, S, np.bincount(solution.labels, operator.weight, minlength=c))
+        labels = node[solution.labels]
+        order = np.argsort(node)
+        S, n = S[np.ix_(order, order)], np.bincount(labels, operator.weight, minlength=c)
+
+        self.structure_ = structure
+        self.gamma_ = fitted.gamma
+        self.sizes_ = n
+        self.objective_ = solution.value
+        self.upper_bound_ = max(objective.upper_bound(spectrum.bounds, n.sum(), operator.weight.min()), solution.value)
+        self.size_bound_ = max(objective.size_bound(spectrum.bounds, n), solution.value)
+        self.gap_ = _gap(self.upper_bound_, solution.value)
+        self.placement_margin_ = placement_margin(placement_problem(self.placement, objective, S, n))
+        self.n_iter_ = solution.n_iter
+        self.history_ = solution.history
+        self._slopes = objective.slopes(S, n)
+        self._extension = fitted.extension(labels, c)
+        self._used = None if everything else used
+        self.labels_ = labels if everything else self._label_rest(X, labels, used)
+        if self.placement_margin_ < LOW_MARGIN:
+            warnings.warn(
+                f"several arrangements of these clusters on '{structure}' fit almost equally well (placement margin "
+                f"{self.placement_margin_:.2g}): the clusters may be right, their order is not supported by the data.",
+                UserWarning,
+                stacklevel=2,
+            )
+        return self
+
+    def predict(self, X):
+        """Place new samples where F rises most, the clusters held as they are; for a flat l2 fit, the nearest mean.
+
+        Parameters
+        ----------
+        X : array of shape (n, d); (n, m) similarities with the fitted samples for kernel="precomputed"
+
+        Returns
+        -------
+        labels : (n,) int array
+        """
+        return np.argmax(self._rises(X), axis=1)
+
+    def score(self, X, y=None, sample_weight=None):
+        """Sum over samples of the rise in F where each is placed; on the fitted samples of an l2 fit this is
+        `objective_` (up to samples that `predict` would place elsewhere)."""
+        rises = self._rises(X).max(axis=1)
+        return float(rises.sum() if sample_weight is None else rises @ check_weights(sample_weight, rises))
+
+    # -- checks ---------------------------------------------------------------------------------------------------
+
+    def _check_samples(self, X, *, reset: bool):
+        precomputed = self._is_precomputed()
+        X = validate_data(
+            self, X, reset=reset, dtype=[np.float64, np.float32], accept_sparse=False if precomputed else "csr"
+        )
+        return check_precomputed(X) if precomputed and reset else X
+
+    def _check_structure(self) -> Structure:
+        n_clusters = self.n_clusters
+        if not isinstance(n_clusters, Integral) or isinstance(n_clusters, bool):
+            raise TypeError(f"n_clusters={n_clusters!r}: give a whole number.")
+        if n_clusters < 1:
+            raise ValueError(f"n_clusters={n_clusters}: give 1 or more.")
+        sized = not (isinstance(self.structure, str) and ":" not in self.structure)
+        default = sized and n_clusters == DEFAULT_CLUSTERS
+        return as_structure(self.structure, None if default else int(n_clusters))
+
+    def _check_numbers(self) -> None:
+        if not isinstance(self.max_iter, Integral) or self.max_iter < 1:
+            raise ValueError(f"max_iter={self.max_iter!r}: give a whole number, 1 or more.")
+        for name in ("rho", "tol"):
+            value = getattr(self, name)
+            if not isinstance(value, Real) or not 0 <= value < np.inf:
+                raise ValueError(f"{name}={value!r}: give a number, zero or more.")
+
+    def _check_definite(self, spectrum) -> None:
+        top = max(float(spectrum.values[0]), 0.0)
+        if spectrum.lowest < -INDEFINITE * top and -spectrum.lowest > 1e-12:
+            raise ValueError(
+                f"the kernel is far from positive semidefinite: its eigenvalues, once centred, reach from "
+                f"{spectrum.lowest:.3g} to {top:.3g}. A kernel holds similarities; turn distances D into one, e.g. "
+                "exp(-D**2 / D.mean()**2), or clip the negative eigenvalues."
+            )
+
+    def _solver(self) -> Callable:
+        known = [name for name in names(solvers) if name not in ("placement", "starts")]
+        check_name("solver", self.solver, known)
+        return load(solvers, self.solver).solve
+
+    # -- parts ----------------------------------------------------------------------------------------------------
+
+    def _fit_kernel(self, X, weight, n_clusters: int, rng):
+        return fit_kernel(
+            X,
+            weight,
+            kernel=self.kernel,
+            gamma=self.gamma,
+            degree=self.degree,
+            coef0=self.coef0,
+            kernel_params=self.kernel_params,
+            n_clusters=n_clusters,
+            approximation=self.approximation,
+            n_components=self.n_components,
+            rng=rng,
+        )
+
+    def _subset(self, X, used):
+        return X[np.ix_(used, used)] if self._is_precomputed() else X[used]
+
+    def _is_precomputed(self) -> bool:
+        return isinstance(self.kernel, str) and self.kernel == "precomputed"
+
+    def _rises(self, X) -> np.ndarray:
+        check_is_fitted(self)
+        return self._rises_at(self._check_samples(X, reset=False))
+
+    def _rises_at(self, X) -> np.ndarray:
+        """Rate at which F rises with a sample in each cluster (n, c)."""
+        if self._is_precomputed() and self._used is not None:
+            X = X[:, self._used]
+        M, h = self._slopes
+        return self._extension(X) @ M + np.where(self.sizes_ > 0, h, -np.inf)
+
+    def _label_rest(self, X, labels, used) -> np.ndarray:
+        """All labels, with samples of weight zero placed as new ones."""
+        out = np.empty(X.shape[0], dtype=labels.dtype)
+        rest = np.setdiff1d(np.arange(X.shape[0]), used)
+        out[used] = labels
+        out[rest] = np.argmax(self._rises_at(X[rest]), axis=1)
+        return out
+
+    def _report(self, line: str) -> None:
+        if self.verbose:
+            print(f"[{type(self).__name__}] {line}")
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self._is_precomputed()
+        tags.input_tags.sparse = not self._is_precomputed()
+        return tags
+
+
+class KernelKMeans(StructuredClustering):
+    """Kernel k-means: clusters without an order, in the feature space of any kernel.
+
+    Minimises sum_i |phi(x_i) - mu_y(i)|^2, i.e. maximises F = sum_j S_jj / n_j with S_jj the kernel summed over
+    cluster j. Choose it where KMeans would do but for the shape of the clusters, or where only a kernel is at hand.
+    `StructuredClustering` with structure="flat"; see there for parameters and attributes.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_circles
+    >>> from kernelclust import KernelKMeans
+    >>> X, ring = make_circles(300, factor=0.3, noise=0.05, random_state=0)
+    >>> labels = KernelKMeans(2, gamma=5, random_state=0).fit_predict(X)
+    >>> int(max((labels == ring).sum(), (labels != ring).sum()))
+    300
+    """
+
+    def __init__(
+        self,
+        n_clusters=DEFAULT_CLUSTERS,
+        *,
+        kernel="rbf",
+        gamma="scale",
+        degree=3,
+        coef0=1,
+        kernel_params=None,
+        init="auto",
+        n_init="auto",
+        approximation="auto",
+        n_components=None,
+        max_iter=100,
+        tol=1e-10,
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
+    ):
+        self.n_clusters = n_clusters
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+        self.init = init
+        self.n_init = n_init
+        self.approximation = approximation
+        self.n_components = n_components
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    structure, loss, normalize, rho = "flat", None, "l2", 0.0
+    search, placement, solver, allow_empty = "refine", "distance", "greedy", False
+
+
+class CLUHSIC(StructuredClustering):
+    """Clustering by maximal dependence as its paper means it (Song, Smola, Gretton and Borgwardt, 2007).
+
+    F = tr(K P A P') with the label kernel A itself (rho = 0), from several starts, point moves alternated with
+    placement by F. `StructuredClustering` refines a flat fit instead, which keeps clusters whole more often.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelclust import CLUHSIC
+    >>> X = np.repeat([0.0, 1.0, 2.0, 3.0], 10)[:, None]
+    >>> CLUHSIC(4, structure="chain", random_state=0).fit_predict(X)[::10]
+    array([0, 1, 2, 3])
+    """
+
+    def __init__(
+        self,
+        n_clusters=DEFAULT_CLUSTERS,
+        *,
+        structure="flat",
+        kernel="rbf",
+        gamma="scale",
+        degree=3,
+        coef0=1,
+        kernel_params=None,
+        loss=None,
+        normalize="l2",
+        rho=0.0,
+        search="global",
+        placement="F",
+        solver="greedy",
+        init="auto",
+        n_init="auto",
+        approximation="auto",
+        n_components=None,
+        max_iter=100,
+        tol=1e-10,
+        allow_empty=False,
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
+    ):
+        super().__init__(**{name: value for name, value in locals().items() if name not in ("self", "__class__")})
+
+
+class CLUHSICAL(StructuredClustering):
+    """CLUHSIC with a loss between clusters (Zhong, Pan, Kwok and Tsang, 2010).
+
+    Rows of P are eq. (12) of the paper: the summed loss at a sample's own place, minus the loss elsewhere, columns
+    normalised to l1 norm one. A far mistake costs more than a near one; groups of similar size are favoured.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelclust import CLUHSICAL
+    >>> X = np.repeat([0.0, 1.0, 2.0, 3.0], 10)[:, None]
+    >>> CLUHSICAL(4, structure="chain", random_state=0).fit_predict(X)[::10]
+    array([0, 1, 2, 3])
+    """
+
+    def __init__(
+        self,
+        n_clusters=DEFAULT_CLUSTERS,
+        *,
+        structure="flat",
+        kernel="rbf",
+        gamma="scale",
+        degree=3,
+        coef0=1,
+        kernel_params=None,
+        loss="structure",
+        normalize="l1",
+        rho=0.0,
+        search="global",
+        placement="F",
+        solver="greedy",
+        init="auto",
+        n_init="auto",
+        approximation="auto",
+        n_components=None,
+        max_iter=100,
+        tol=1e-10,
+        allow_empty=False,
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
+    ):
+        super().__init__(**{name: value for name, value in locals().items() if name not in ("self", "__class__")})
+
+
+def _check_enough(n_samples: int, structure: Structure) -> None:
+    c = structure.n_clusters
+    if n_samples < c:
+        raise ValueError(
+            f"n_samples={n_samples} should be >= n_clusters={c}: there are fewer samples (of positive weight) than "
+            f"clusters in structure '{structure}'."
+        )
+
+
+def _flat_objective(objective: Dependence) -> Dependence:
+    """F without structure, for the first stage of "refine": kernel k-means, or zero-one loss where there is a loss.
+
+    Unnormalised and l1 values without a loss favour degenerate clusters, so their first stage is kernel k-means.
+    """
+    c = objective.n_clusters
+    if objective.has_loss and objective.normalize is not None:
+        return Dependence(np.eye(c), c * np.eye(c) - 1, objective.normalize, objective.coef, objective.penalty)
+    return Dependence(np.eye(c), np.eye(c), "l2")
+
+
+def _canonical(structure: Structure, S: np.ndarray, n: np.ndarray) -> np.ndarray:
+    """Of all equivalent numberings, the one with large clusters first, so that sample order does not matter."""
+    c = len(n)
+    rank = np.empty(c)
+    spread = np.diag(S) / np.where(n > 0, n, 1)
+    rank[np.lexsort((spread, n))] = np.arange(c)
+    return np.asarray(structure.align(np.outer(np.arange(c, 0, -1.0), rank)))
+
+
+def _gap(bound: float, value: float) -> float:
+    return (bound - value) / abs(bound) if bound != 0 and np.isfinite(bound) else float(bound != value)

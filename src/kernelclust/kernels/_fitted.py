@@ -1,0 +1,423 @@
+"""From samples to a kernel operator, and from new samples to their similarity with the clusters found."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn import get_config
+from sklearn.neighbors import NearestNeighbors
+from sklearn.utils import check_array
+from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
+from sklearn.utils.sparsefuncs import mean_variance_axis
+from threadpoolctl import threadpool_limits
+
+import kernelclust.kernels as package
+from kernelclust._names import check_name, load, names
+from kernelclust.kernels._low_rank import cholesky_map, in_blocks, incomplete_cholesky, nystroem_map
+from kernelclust.kernels._operators import DenseKernel, LowRankKernel, one_hot, row_blocks
+
+APPROXIMATIONS = (None, "auto", "nystroem", "cholesky", "random_features")
+DEFAULT_COMPONENTS = 300
+
+
+@dataclass
+class SimilarityFunction:
+    """A kernel function with its parameters: a named module of this package, or the user's own k(X, Y)."""
+
+    kernel: str | Callable
+    params: dict[str, Any] = field(default_factory=dict)
+    shift: np.ndarray | None = None
+    scale: float = 1.0
+
+    @property
+    def part(self) -> ModuleType | SimpleNamespace:
+        if callable(self.kernel):
+            return SimpleNamespace(block=self.kernel)
+        return load(package, self.kernel)
+
+    def prepare(self, X):
+        """X in the units that the kernel is computed in."""
+        if self.shift is not None:
+            X = X - self.shift
+        return X if self.scale == 1.0 else X / self.scale
+
+    def __call__(self, X, Y) -> np.ndarray:  # prepared X (n, d), Y (m, d) -> (n, m)
+        K = self.part.block(X, Y, **self.params)
+        if callable(self.kernel):
+            K = np.asarray(K, dtype=np.float64)
+            if K.shape != (X.shape[0], Y.shape[0]):
+                raise ValueError(
+                    f"the kernel function returned shape {K.shape} for {X.shape[0]} and {Y.shape[0]} samples; it must "
+                    f"take two arrays (n, d), (m, d) and return the (n, m) matrix of similarities, as in sklearn.svm."
+                )
+        return K
+
+
+# -- new samples ------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class DenseExtension:
+    """Centred similarity sums (n, c) of new samples, from k(new, fitted) made in blocks."""
+
+    function: SimilarityFunction | None  # None: the user brings k(new, fitted)
+    X: Any
+    labels: np.ndarray
+    weight: np.ndarray
+    sizes: np.ndarray
+    mean_sums: np.ndarray
+    mean: float
+
+    def __call__(self, X_new) -> np.ndarray:
+        Pi = one_hot(self.labels, len(self.sizes), self.weight)
+        raw = np.empty((X_new.shape[0], len(self.sizes)))
+        if self.function is not None:
+            X_new = self.function.prepare(X_new)
+        for rows in row_blocks(X_new.shape[0], len(self.labels)):
+            raw[rows] = (X_new[rows] if self.function is None else self.function(X_new[rows], self.X)) @ Pi
+        own_mean = raw.sum(axis=1, keepdims=True) / self.sizes.sum()
+        return raw - own_mean * self.sizes - self.mean_sums + self.mean * self.sizes
+
+
+@dataclass
+class FeatureExtension:
+    """The same from features b(x): <b(x) - offset, sum of a cluster's features>."""
+
+    features: Callable
+    offset: np.ndarray
+    sums: np.ndarray
+
+    def __call__(self, X_new) -> np.ndarray:
+        out = np.empty((X_new.shape[0], len(self.sums)))
+        for rows in row_blocks(X_new.shape[0], max(self.sums.shape[1], X_new.shape[1])):
+            B = self.features(X_new[rows])
+            out[rows] = (B.toarray() if sparse.issparse(B) else B) @ self.sums.T - self.sums @ self.offset
+        return out
+
+
+@dataclass
+class NeighbourExtension:
+    """For kernels that exist only between fitted samples: similarities of the nearest ones, averaged by distance."""
+
+    search: NearestNeighbors
+    G: np.ndarray
+
+    def __call__(self, X_new) -> np.ndarray:
+        distance, index = self.search.kneighbors(X_new)
+        closest = distance[:, :1]
+        weight = np.where(closest > 0, closest, 1.0) / np.where(closest > 0, distance, 1.0)
+        weight = np.where(closest > 0, weight, distance == 0)  # on a fitted sample: that sample alone
+        weight = weight / weight.sum(axis=1, keepdims=True)
+        return np.einsum("nk,nkc->nc", weight, self.G[index])
+
+
+@dataclass
+class LandmarkFeatures:
+    """b(x) = k(x, landmarks) M."""
+
+    function: SimilarityFunction | None
+    landmarks: Any  # prepared samples, or column numbers of a given matrix
+    M: np.ndarray
+
+    def __call__(self, X_new) -> np.ndarray:
+        if self.function is None:
+            return X_new[:, self.landmarks] @ self.M
+        return self.function(self.function.prepare(X_new), self.landmarks) @ self.M
+
+
+@dataclass
+class RandomFeatures:
+    """b(x) = [cos(x W), sin(x W)] / sqrt(number of frequencies)."""
+
+    function: SimilarityFunction
+    W: np.ndarray
+
+    def __call__(self, X_new) -> np.ndarray:
+        Z = self.function.prepare(X_new) @ self.W
+        return np.hstack([np.cos(Z), np.sin(Z)]) / np.sqrt(self.W.shape[1])
+
+
+@dataclass
+class ExactFeatures:
+    """b(x) of a kernel that is an inner product of features."""
+
+    function: SimilarityFunction
+
+    def __call__(self, X_new):
+        return self.function.part.features(X_new)
+
+
+# -- fitting ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class FittedKernel:
+    """A kernel operator over the fitted samples and the means to compare new ones."""
+
+    operator: DenseKernel | LowRankKernel
+    function: SimilarityFunction | None = None
+    X: Any = None
+    features: Callable | None = None
+    search: NearestNeighbors | None = None
+    gamma: float | None = None
+
+    def extension(self, labels: np.ndarray, n_clusters: int) -> Callable:
+        """Function from new samples to their centred similarity sums with these clusters (n, c); holds no kernel."""
+        operator = self.operator
+        if self.search is not None:
+            return NeighbourExtension(self.search, operator @ one_hot(labels, n_clusters, operator.weight))
+        if self.features is not None:
+            return FeatureExtension(self.features, operator.offset, operator.feature_sums(labels, n_clusters))
+        sizes = np.bincount(labels, operator.weight, minlength=n_clusters)
+        mean_sums = np.bincount(labels, operator.weight * operator.row_mean, minlength=n_clusters)
+        return DenseExtension(self.function, self.X, labels, operator.weight, sizes, mean_sums, operator.mean)
+
+
+def kernel_names() -> list[str]:
+    return [*names(package), "precomputed"]
+
+
+def fit_kernel(
+    X,
+    weight: np.ndarray,
+    *,
+    kernel: str | Callable = "rbf",
+    gamma: str | float = "scale",
+    degree: float = 3,
+    coef0: float = 1,
+    kernel_params: dict | None = None,
+    n_clusters: int = 8,
+    approximation: str | None = "auto",
+    n_components: int | None = None,
+    rng: np.random.RandomState,
+) -> FittedKernel:
+    """Turn samples X (validated) into a kernel operator, exactly or by a low-rank factor."""
+    check_name("approximation", approximation, APPROXIMATIONS)
+    if n_components is not None and (not isinstance(n_components, (int, np.integer)) or n_components < 1):
+        raise ValueError(f"n_components={n_components!r}: give a whole number, 1 or more, or None.")
+    if not callable(kernel):
+        check_name("kernel", kernel, kernel_names(), also=", or a function k(X, Y)")
+    method = _choose(kernel, X, approximation, n_components)
+    if kernel == "precomputed":
+        return _fit_precomputed(X, weight, method, n_components, rng)
+    function = SimilarityFunction(kernel)
+    given = _given_params(function.part, kernel, kernel_params)
+    if not callable(kernel) and hasattr(function.part, "gram"):
+        return _fit_transductive(X, weight, function.part, given, n_clusters, method, n_components)
+
+    resolved = None
+    if not callable(kernel):
+        if getattr(function.part, "TRANSLATION_INVARIANT", False):
+            function.scale = _safe_unit(X)
+            function.shift = None if sparse.issparse(X) else _mean(X / function.scale, weight) * function.scale
+        settings = {"gamma": gamma, "degree": degree, "coef0": coef0} | given
+        if "gamma" in function.part.PARAMETERS:
+            power = getattr(function.part, "DISTANCE_POWER", 2)
+            settings["gamma"], resolved = _resolve_gamma(settings["gamma"], X, weight, function.scale, power)
+        function.params = {name: settings[name] for name in function.part.PARAMETERS}
+    else:
+        function.params = given
+    Z = function.prepare(X)
+
+    with np.errstate(over="ignore", invalid="ignore"):
+        if method == "features":
+            features: Callable = ExactFeatures(function)
+            operator: DenseKernel | LowRankKernel = LowRankKernel(np.asarray(features(X)), weight)
+            fitted = FittedKernel(operator, features=features, gamma=resolved)
+        elif method is None:
+            fitted = FittedKernel(DenseKernel(_gram(function, Z), weight), function, Z, gamma=resolved)
+        else:
+            fitted = _fit_low_rank(function, X, Z, weight, method, n_components, rng, resolved)
+    _check_finite(fitted.operator, X, kernel)
+    return fitted
+
+
+def _choose(kernel, X, approximation: str | None, n_components: int | None) -> str | None:
+    """The way to hold the kernel: None (matrix), "features" (exact factor) or an approximation."""
+    m, d = X.shape
+    part = None if callable(kernel) or kernel == "precomputed" else load(package, kernel)
+    if approximation in (None, "auto") and hasattr(part, "features") and not sparse.issparse(X) and d <= max(m // 2, 1):
+        return "features"
+    if approximation != "auto":
+        if approximation == "random_features" and not hasattr(part, "frequencies"):
+            raise ValueError(
+                f"approximation='random_features' knows kernel='rbf' and 'laplacian', not {kernel!r}; "
+                "use approximation='nystroem' or 'cholesky'."
+            )
+        return approximation
+    budget = get_config()["working_memory"]
+    needed = m * m * X.dtype.itemsize / 2**20
+    if kernel == "precomputed" or needed <= budget:
+        return None
+    rank = min(m, n_components or DEFAULT_COMPONENTS)
+    warnings.warn(
+        f"the {m} x {m} kernel matrix would take {needed:.0f} MiB, more than scikit-learn's working_memory of "
+        f"{budget:.0f} MiB: using a Nystrom approximation with {rank} components. Set approximation=None for the exact "
+        "kernel, approximation='nystroem' to accept this silently, or sklearn.set_config(working_memory=...).",
+        UserWarning,
+        stacklevel=5,
+    )
+    return "nystroem"
+
+
+def _given_params(part, kernel, kernel_params: dict | None) -> dict:
+    given = dict(kernel_params or {})
+    if callable(kernel):
+        return given
+    for name in given:
+        if name not in part.PARAMETERS:
+            allowed = ", ".join(part.PARAMETERS) or "none"
+            raise ValueError(f"kernel_params has {name!r}, which kernel={kernel!r} does not take (it takes: {allowed}).")
+    return given
+
+
+def _gram(function: SimilarityFunction, Z) -> np.ndarray:
+    """K (m x m), made in row blocks by as many threads as scikit-learn would use; the same bits for any number."""
+    m = Z.shape[0]
+    if callable(function.kernel):
+        return check_precomputed(function(Z, Z))
+    K = np.empty((m, m), dtype=Z.dtype if Z.dtype in (np.float32, np.float64) else np.float64)
+
+    def fill(rows: slice) -> None:
+        K[rows] = function(Z[rows], Z)
+
+    blocks = list(row_blocks(m, m, entries=2**20))
+    threads = min(_openmp_effective_n_threads(), len(blocks))
+    with threadpool_limits(limits=1, user_api="blas"):
+        if threads == 1:
+            for rows in blocks:
+                fill(rows)
+        else:
+            with ThreadPoolExecutor(threads) as pool:
+                list(pool.map(fill, blocks))
+    return K
+
+
+def _fit_low_rank(function, X, Z, weight, method: str, n_components, rng, resolved) -> FittedKernel:
+    m = X.shape[0]
+    rank = min(m, n_components or DEFAULT_COMPONENTS)
+    features: Callable
+    if method == "random_features":
+        rank = n_components or DEFAULT_COMPONENTS
+        W = function.part.frequencies(X.shape[1], max(rank // 2, 1), rng, gamma=function.params["gamma"])
+        features = RandomFeatures(function, W.astype(Z.dtype))
+        B = in_blocks(lambda rows: features(X[rows]), m, 2 * W.shape[1], Z.dtype, rank)
+    elif method == "nystroem":
+        landmarks = Z[np.sort(rng.choice(m, rank, replace=False))]
+        M = nystroem_map(function(landmarks, landmarks)).astype(Z.dtype)
+        features = LandmarkFeatures(function, landmarks, M)
+        B = in_blocks(lambda rows: function(Z[rows], landmarks) @ M, m, M.shape[1], Z.dtype, rank)
+    else:
+        diagonal = np.concatenate([np.diagonal(function(Z[rows], Z[rows])) for rows in row_blocks(m, m, 2**16)])
+        B, pivots = incomplete_cholesky(diagonal, lambda index: function(Z, Z[index]), rank)
+        features = LandmarkFeatures(function, Z[pivots], cholesky_map(B[pivots]))
+    return FittedKernel(LowRankKernel(B, weight, overwrite=True), features=features, gamma=resolved)
+
+
+def _fit_precomputed(K, weight, method: str | None, n_components, rng) -> FittedKernel:
+    if method is None:
+        return FittedKernel(DenseKernel(K, weight))
+    rank = min(len(K), n_components or DEFAULT_COMPONENTS)
+    if method == "nystroem":
+        landmarks = np.sort(rng.choice(len(K), rank, replace=False))
+        M = nystroem_map(K[np.ix_(landmarks, landmarks)])
+        B = K[:, landmarks] @ M
+    else:
+        B, landmarks = incomplete_cholesky(np.diagonal(K), lambda index: K[:, index], rank)
+        M = cholesky_map(B[landmarks])
+    return FittedKernel(LowRankKernel(B, weight, overwrite=True), features=LandmarkFeatures(None, landmarks, M))
+
+
+def _fit_transductive(X, weight, part, params, n_clusters: int, method, n_components) -> FittedKernel:
+    accepted = {name: params[name] for name in params}
+    search = NearestNeighbors(n_neighbors=min(5, X.shape[0])).fit(X)
+    if method is None:
+        K = part.gram(X, n_clusters=n_clusters, **accepted)
+        return FittedKernel(DenseKernel(K, weight), search=search)
+    rank = min(n_components or DEFAULT_COMPONENTS, X.shape[0] - 2)
+    B = part.factor(X, rank, n_clusters=n_clusters, **accepted)
+    return FittedKernel(LowRankKernel(B, weight, overwrite=True), search=search)
+
+
+def check_precomputed(K) -> np.ndarray:
+    """A square, finite, symmetric float matrix; a view of the user's where it is one already."""
+    K = check_array(K, dtype=[np.float64, np.float32], input_name="the kernel matrix")
+    if K.shape[0] != K.shape[1]:
+        raise ValueError(f"a precomputed kernel must be square, one row and one column a sample; this is {K.shape}.")
+    scale = max((float(np.abs(K[rows]).max()) for rows in row_blocks(*K.shape)), default=0.0)
+    tolerance = scale * (1e-8 if K.dtype == np.float64 else 1e-4)
+    for rows in row_blocks(*K.shape):
+        difference = np.abs(K[rows] - K[:, rows].T)
+        if difference.max() > tolerance:
+            i, j = np.unravel_index(int(difference.argmax()), difference.shape)
+            i += rows.start
+            raise ValueError(
+                f"the precomputed kernel is not symmetric: K[{i}, {j}] = {K[i, j]:.6g} but K[{j}, {i}] = {K[j, i]:.6g}. "
+                "If that is meant, pass (K + K.T) / 2."
+            )
+    return K
+
+
+def _check_finite(operator, X, kernel) -> None:
+    ok = np.isfinite(operator.mean) if operator.form == "dense" else np.isfinite(operator.offset).all()
+    if not ok or not np.isfinite(operator.diagonal()).all():
+        largest = abs(X).max()
+        raise ValueError(
+            f"kernel={kernel!r} gives values beyond floating point (the largest entry of X is {largest:.3g} in size); "
+            "rescale X, e.g. with sklearn.preprocessing.StandardScaler."
+        )
+
+
+def _safe_unit(X) -> float:
+    """1, or the largest entry of X where its square would overflow or vanish."""
+    largest = float(abs(X).max()) if X.shape[0] else 1.0
+    return largest if largest > 1e100 or 0 < largest < 1e-100 else 1.0
+
+
+def _mean(X, weight: np.ndarray) -> np.ndarray:
+    return ((weight / weight.sum()) @ X).astype(X.dtype)
+
+
+def _resolve_gamma(gamma, X, weight: np.ndarray, unit: float, power: int) -> tuple[float, float]:
+    """gamma in the kernel's own units, and in the user's.
+
+    "scale" is 1 / mean (squared) distance between samples: 1 / (2 x total variance) for squared distances.
+    """
+    if isinstance(gamma, str):
+        check_name("gamma", gamma, ["scale"], also=", or a positive number")
+        mean = _mean_distance(X if unit == 1.0 else X / unit, weight, power)
+        if not np.isfinite(mean):
+            raise ValueError("the squared distances between samples overflow; rescale X.")
+        inner = 1.0 / mean if mean > 0 else 1.0
+        with np.errstate(over="ignore", under="ignore"):
+            return inner, float(np.float64(inner) / np.float64(unit) ** power)
+    if not np.isscalar(gamma) or not np.isreal(gamma) or not 0 < float(gamma) < np.inf:
+        raise ValueError(f"gamma={gamma!r}: give a positive number or 'scale'.")
+    with np.errstate(over="ignore"):
+        inner = float(np.float64(gamma) * np.float64(unit) ** power)
+    if not np.isfinite(inner):
+        raise ValueError(f"gamma={gamma!r} times the distances in X overflows; rescale X or use gamma='scale'.")
+    return inner, float(gamma)
+
+
+def _mean_distance(X, weight: np.ndarray, power: int) -> float:
+    """Weighted mean over all pairs of |x - y|^2 (power 2) or |x - y|_1 (power 1), exactly and without forming pairs."""
+    total = weight.sum()
+    if power == 2:
+        if sparse.issparse(X):
+            return 2 * float(mean_variance_axis(X.tocsr(), axis=0, weights=weight)[1].sum())
+        share = weight / total
+        centred = X - share @ X
+        return 2 * float(share @ np.einsum("ij,ij->i", centred, centred))
+    X = X.toarray() if sparse.issparse(X) else X
+    order = np.argsort(X, axis=0)
+    w = weight[order]
+    ranked = 2 * np.cumsum(w, axis=0) - w - total
+    return 2 * float((w * ranked * np.take_along_axis(X, order, axis=0)).sum()) / total**2

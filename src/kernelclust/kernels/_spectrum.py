@@ -1,0 +1,122 @@
+"""Leading eigenpairs of a centred, weighted kernel, with upper bounds on the true eigenvalues."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from kernelclust.kernels._operators import Kernel
+
+EXACT = 500  # up to here a full decomposition is cheap
+PASSES = 4  # passes over a larger dense kernel at most
+SLACK = 1e-3  # relative slack of the bounds that ends the passes early
+OVERSAMPLING = 4
+
+
+@dataclass(frozen=True)
+class Spectrum:
+    """D^1/2 H K H D^1/2 = U diag(values) U' in its leading part, D the sample weights.
+
+    `functions` = D^-1/2 U holds an eigenvector's value at every sample, the same for a sample and its copies;
+    `bounds` are not below the true leading eigenvalues; `lowest` is the most negative eigenvalue seen.
+    """
+
+    values: np.ndarray  # (k,), descending
+    functions: np.ndarray  # (m, k)
+    bounds: np.ndarray  # (r,), r <= k
+    lowest: float
+
+    @property
+    def embedding(self) -> np.ndarray:
+        """E (m x k) with E E' the best rank-k approximation of the centred kernel."""
+        return self.functions * np.sqrt(np.maximum(self.values, 0))
+
+
+def leading_spectrum(kernel: Kernel, k: int, n_bounds: int, rng: np.random.RandomState) -> Spectrum:
+    """k leading eigenpairs of a kernel, and bounds on the first n_bounds eigenvalues.
+
+    Exact for low-rank and small kernels; otherwise by a few block Lanczos steps, one pass over the kernel each.
+    """
+    kernel = kernel.collapse()
+    k = max(1, min(k, kernel.n_samples))
+    if kernel.form == "low_rank":
+        values, vectors = _descending(kernel.gram())
+        values, vectors = values[:k], vectors[:, :k]
+        positive = np.where(values > max(values[0], 0) * 1e-13, values, np.inf)
+        functions = kernel.B @ (vectors / np.sqrt(positive))
+        return Spectrum(np.maximum(values, 0), functions, np.maximum(values[:n_bounds], 0), 0.0)
+    root = np.sqrt(kernel.weight)
+    if kernel.n_samples <= EXACT:
+        K = root[:, None] * (kernel.K - kernel.row_mean[:, None] - kernel.row_mean + kernel.mean) * root
+        values, vectors = _descending((K + K.T) / 2)
+        return Spectrum(values[:k], vectors[:, :k] / root[:, None], values[:n_bounds], float(values[-1]))
+    values, vectors, bounds, lowest = _block_lanczos(
+        lambda V: root[:, None] * (kernel @ (root[:, None] * V)),
+        kernel.n_samples,
+        k,
+        min(n_bounds, k),
+        kernel.squared_norm(),
+        rng,
+    )
+    return Spectrum(values, vectors / root[:, None], bounds, lowest)
+
+
+def _descending(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    values, vectors = np.linalg.eigh(matrix)
+    return values[::-1], vectors[:, ::-1]
+
+
+def _block_lanczos(product, m: int, k: int, n_bounds: int, squared_norm: float, rng: np.random.RandomState):
+    block = min(k + OVERSAMPLING, m)
+    Q = np.linalg.qr(rng.standard_normal((m, block)))[0]
+    newest, images = Q, np.empty((m, 0))
+    while True:
+        images = np.hstack([images, product(newest)])
+        H = Q.T @ images
+        theta, Y = _descending((H + H.T) / 2)
+        bounds = eigenvalue_bounds(theta, Y, images, squared_norm, n_bounds)
+        steps = images.shape[1] // block
+        if steps == PASSES or Q.shape[1] + block > m or _slack(theta, bounds) < SLACK:
+            return theta[:k], Q @ Y[:, :k], bounds, float(theta[-1])
+        newest = images[:, -block:]
+        for _ in range(2):  # twice is enough to be orthogonal
+            newest = newest - Q @ (Q.T @ newest)
+            newest = np.linalg.qr(newest)[0]
+        Q = np.hstack([Q, newest])
+
+
+def _slack(theta: np.ndarray, bounds: np.ndarray) -> float:
+    return float((bounds - theta[: len(bounds)]).sum() / max(theta[0], np.finfo(float).tiny)) if len(bounds) else 0.0
+
+
+def eigenvalue_bounds(theta, Y, images, squared_norm: float, count: int) -> np.ndarray:
+    """Upper bounds on the `count` largest eigenvalues of K from the Ritz values theta of an orthonormal basis.
+
+    In a basis that starts with the leading Ritz vectors, K = [Theta R'; R C]. Then
+    lambda_i <= theta_i + 2 |R|^2 / (gap + sqrt(gap^2 + 4 |R|^2)), gap = theta_i - |C| (Li and Li, 2005).
+    """
+    squares = Y.T @ (images.T @ images) @ Y  # (K q_i)'(K q_j) for Ritz vectors q
+    residual = squares - np.diag(theta**2)  # Gram matrix of the residuals K q_i - theta_i q_i
+    R = _root_norm(residual[:count, :count])
+    remainder = _remainder_bound(theta, residual, squared_norm, count)
+    gap = np.maximum(theta[:count] - remainder, 0.0)
+    rise = 2 * R**2 / np.maximum(gap + np.sqrt(gap**2 + 4 * R**2), np.finfo(float).tiny)
+    return np.maximum(theta[:count], remainder) + rise
+
+
+def _remainder_bound(theta, residual, squared_norm: float, count: int) -> float:
+    """Upper bound on the largest eigenvalue of C: what the Frobenius norm of K leaves, with or without the other
+    Ritz vectors taken out as well."""
+
+    def left(taken: int) -> float:
+        used = (theta[:taken] ** 2).sum() + 2 * max(np.trace(residual[:taken, :taken]), 0.0)
+        return np.sqrt(max(squared_norm - used, 0.0))
+
+    if count == len(theta):
+        return left(count)
+    return min(left(count), max(theta[count], left(len(theta))) + _root_norm(residual[count:, count:]))
+
+
+def _root_norm(gram: np.ndarray) -> float:
+    return float(np.sqrt(max(np.linalg.norm(gram, 2), 0.0))) if gram.size else 0.0

@@ -1,0 +1,16 @@
+"""k(x, y) = (gamma <x, y> + coef0)^degree: products of features, e.g. XOR-like clusters with degree 2."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.utils.extmath import safe_sparse_dot
+
+PARAMETERS = ("gamma", "degree", "coef0")
+
+
+def block(X, Y, *, gamma: float, degree: float, coef0: float) -> np.ndarray:
+    K = safe_sparse_dot(X, Y.T, dense_output=True)
+    K *= gamma
+    K += coef0
+    np.power(K, degree, out=K)
+    return K

@@ -1,0 +1,1 @@
+"""Ways to a labeling with a large F."""

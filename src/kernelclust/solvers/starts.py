@@ -1,0 +1,77 @@
+"""Labelings to start from, made in the kernel's leading eigenvectors."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+from scipy.linalg import qr
+from sklearn.cluster import kmeans_plusplus
+
+from kernelclust.kernels import Spectrum
+
+
+def spectral_start(spectrum: Spectrum, n_clusters: int) -> np.ndarray:
+    """Deterministic: pivoted QR of the constant and the c - 1 leading eigenvectors picks c samples that differ most;
+    each sample goes to the one it resembles (Zha et al. 2001)."""
+    m = len(spectrum.functions)
+    scale = np.sqrt(np.mean(spectrum.functions**2))
+    V = np.column_stack([np.full(m, scale if scale > 0 else 1.0), spectrum.functions[:, : n_clusters - 1]])
+    pivots = qr(V.T, pivoting=True, mode="r")[1][:n_clusters]
+    left, _, right = np.linalg.svd(V[pivots], full_matrices=False)
+    return np.argmax(np.abs(V @ (left @ right).T), axis=1)
+
+
+def projected_start(spectrum: Spectrum, A: np.ndarray, rng: np.random.RandomState) -> np.ndarray:
+    """Read off P = 1 w'/sqrt(m) + U s V'W': the best relaxed labels for equal sizes, which already know A.
+
+    U are leading eigenvectors of the kernel, V those of A in the complement (basis W) of w = 1/sqrt(c); the signs s
+    are free and drawn at random.
+    """
+    c = len(A)
+    W = np.linalg.svd(np.full((1, c), 1.0))[2][1:].T
+    V = np.linalg.eigh(W.T @ A @ W)[1][:, ::-1]
+    U = spectrum.functions[:, : c - 1]
+    norm = np.sqrt((U**2).mean(axis=0))
+    U = np.divide(U, norm, out=np.zeros_like(U), where=norm > 0)
+    signs = rng.choice([-1.0, 1.0], U.shape[1])
+    return np.argmax((U * signs) @ (W @ V[:, : U.shape[1]]).T, axis=1)
+
+
+def plus_plus_start(
+    E: np.ndarray, weight: np.ndarray, n_clusters: int, rng: np.random.RandomState
+) -> np.ndarray:
+    """k-means++ centres in feature space (rows of E), every sample to the nearest."""
+    if not np.ptp(E, axis=0).any():
+        return random_start(len(E), n_clusters, rng)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # fewer distinct samples than clusters
+        centres, _ = kmeans_plusplus(E, n_clusters, sample_weight=weight, random_state=rng)
+    return nearest(E, centres)
+
+
+def random_start(n_samples: int, n_clusters: int, rng: np.random.RandomState) -> np.ndarray:
+    """Clusters of equal size, at random."""
+    return rng.permutation(np.arange(n_samples) % n_clusters)
+
+
+def nearest(E: np.ndarray, centres: np.ndarray) -> np.ndarray:
+    """Number of the nearest centre of each row."""
+    return np.argmax(E @ centres.T - 0.5 * np.einsum("ij,ij->i", centres, centres), axis=1)
+
+
+def fill_empty(labels: np.ndarray, E: np.ndarray, n_clusters: int) -> np.ndarray:
+    """Give every empty cluster the sample that lies farthest from the mean of its own, which must keep others."""
+    labels = np.array(labels, dtype=np.intp)
+    count = np.bincount(labels, minlength=n_clusters)
+    for empty in np.flatnonzero(count == 0):
+        means = np.zeros((n_clusters, E.shape[1]))
+        np.add.at(means, labels, E)
+        means /= np.maximum(count, 1)[:, None]
+        distance = ((E - means[labels]) ** 2).sum(axis=1)
+        distance[count[labels] == 1] = -1.0
+        chosen = int(np.argmax(distance))
+        count[labels[chosen]] -= 1
+        labels[chosen] = empty
+        count[empty] = 1
+    return labels
