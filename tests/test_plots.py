@@ -79,6 +79,7 @@ def test_embedding_joins_the_means_of_neighbours_in_the_given_axes():
 def test_embedding_skips_an_empty_cluster():
     ax = plot_embedding(np.eye(3), [0, 0, 2], as_structure("chain:3"))
     assert [text.get_text() for text in ax.texts] == ["0", "2"]
+    assert next(c for c in ax.collections if hasattr(c, "get_segments")).get_segments() == []
     assert ax.get_xlabel() == "first principal component"
 
 

@@ -74,7 +74,9 @@ def describe_fit(model: Any, X: ArrayLike | None = None, *, neighbours: ArrayLik
     settings = {
         name: value for name, value in model.get_params(deep=False).items() if isinstance(value, str | float | int)
     }
-    run = {"structure": str(structure), "samples": len(model.labels_), "sweeps": model.n_iter_, "gamma": model.gamma_}
+    run = {"structure": str(structure), "samples": len(model.labels_), "sweeps": model.n_iter_}
+    if model.gamma_ is not None:
+        run["gamma"] = model.gamma_
     if X is not None:
         run["columns"] = np.shape(X)[1]
     clusters = [

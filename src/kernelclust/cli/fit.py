@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import csv
 import io
 import sys
@@ -48,7 +49,8 @@ def run(arguments: argparse.Namespace) -> None:
 
     X = StandardScaler().fit_transform(table.data) if arguments.standardize else table.data
     given = {name: getattr(arguments, name) for name in SETTINGS if hasattr(arguments, name)}
-    model = StructuredClustering(verbose=int(arguments.verbose), **given).fit(X)
+    with contextlib.redirect_stdout(sys.stderr):  # stdout is for labels; the library prints its progress there
+        model = StructuredClustering(verbose=int(arguments.verbose), **given).fit(X)
     _say(talk, f"clustered into {model.structure_} in {time.perf_counter() - started:.1f} s")
     _say(talk, margin_in_words(model.placement_margin_))
 
