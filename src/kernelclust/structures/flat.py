@@ -47,7 +47,7 @@ class Flat(Structure):
     def positions(self) -> Floats:
         side = int(np.ceil(np.sqrt(self.n_clusters)))
         row, column = np.divmod(np.arange(self.n_clusters), side)
-        return np.column_stack([column + 0.5, side - row - 0.5]) / side
+        return np.column_stack([column + 0.5, (side + row.max()) / 2 - row]) / side
 
 
 PART = Flat

@@ -55,12 +55,10 @@ class Product(Structure):
         points = self.factors[0].positions()
         for factor in self.factors[1:]:
             inner = factor.positions() - 0.5
-            if np.ptp(points[:, 1]) == 0 and np.ptp(inner[:, 1]) == 0:
-                inner = inner[:, ::-1] * [1, -1]  # a row of rows is drawn as a row of columns
-                points = (points[:, None, :] + inner[None, :, :]).reshape(-1, 2)
-                continue
             apart = np.linalg.norm(points[:, None] - points[None, :], axis=2)
             room = 0.6 * (apart[apart > 0].min() if len(points) > 1 else 1.0)
+            if np.ptp(points[:, 1]) == 0 and np.ptp(inner[:, 1]) == 0:  # a row of rows: a row of columns instead
+                inner, room = inner[:, ::-1] * [1, -1], 1.0
             points = (points[:, None, :] + room * inner[None, :, :]).reshape(-1, 2)
             low, high = points.min(axis=0), points.max(axis=0)
             points = (points - (low + high) / 2) / max((high - low).max(), 1.0) + 0.5
