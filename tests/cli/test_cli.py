@@ -162,6 +162,7 @@ REFUSED = {
     "delimiter": (GOOD, ["--delimiter", "ab"], "--delimiter must be one character"),
     "unknown structure": (GOOD, ["-s", "rign:3"], "Did you mean 'ring'"),
     "contradiction": (GOOD, ["-s", "ring:4", "-c", "5"], "n_clusters=5"),
+    "contradiction with the default": (GOOD, ["-s", "ring:4", "-c", "8"], "n_clusters=8"),
     "unknown kernel": (GOOD, ["-s", "chain:2", "-k", "rbff"], "rbff"),
     "too few rows": (GOOD, ["-s", "chain:5"], "5"),
 }

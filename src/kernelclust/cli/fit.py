@@ -17,7 +17,8 @@ from kernelclust import StructuredClustering
 from kernelclust.cli.table import Table, check_writable, read_table, write_files
 from kernelclust.metrics import clustering_accuracy, structured_accuracy
 from kernelclust.plots import have_matplotlib, neighbours, plot_embedding, plot_structure
-from kernelclust.report import build_report, describe_fit, history_svg, margin_in_words, unit_warning
+from kernelclust.report import build_report, describe_fit, history_svg, unit_warning
+from kernelclust.structures import as_structure
 
 SETTINGS = (
     "structure",
@@ -49,10 +50,15 @@ def run(arguments: argparse.Namespace) -> None:
 
     X = StandardScaler().fit_transform(table.data) if arguments.standardize else table.data
     given = {name: getattr(arguments, name) for name in SETTINGS if hasattr(arguments, name)}
+    if "n_clusters" in given:  # the library cannot tell its default from a number that was typed
+        as_structure(given.get("structure", "flat"), given["n_clusters"])
     with contextlib.redirect_stdout(sys.stderr):  # stdout is for labels; the library prints its progress there
         model = StructuredClustering(verbose=int(arguments.verbose), **given).fit(X)
     _say(talk, f"clustered into {model.structure_} in {time.perf_counter() - started:.1f} s")
-    _say(talk, margin_in_words(model.placement_margin_))
+    _say(
+        talk,
+        f"objective {model.objective_:.6g}, at most {model.upper_bound_:.6g}; margin {model.placement_margin_:.2f}",
+    )
 
     scores = _scores(table, model)
     for name, score in scores.items():
