@@ -11,15 +11,18 @@ import numpy as np
 class Solution:
     """A labeling and how it was reached.
 
-    `value` is F at `labels`; `history` holds F after every sweep of the run that won and never falls;
-    `stopped_because` is "converged" or "max_iter".
+    `value` is F at `labels`, `cluster_sums` is S (c x c) there; `history` holds F after every sweep of the run that
+    won and never falls; `stopped_because` is "converged" or "max_iter". `running` is what the solver would need to go
+    on from here.
     """
 
     labels: np.ndarray
     value: float
+    cluster_sums: np.ndarray
     n_iter: int
     stopped_because: str
     history: list[float] = field(default_factory=list)
+    running: np.ndarray | None = field(default=None, repr=False)
 
     @property
     def converged(self) -> bool:

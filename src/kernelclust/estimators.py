@@ -233,7 +233,7 @@ class StructuredClustering(ClusterMixin, BaseEstimator):
                 ConvergenceWarning,
                 stacklevel=2,
             )
-        S = operator.cluster_sums(solution.labels, c)
+        S = solution.cluster_sums
         node = _canonical(structure, S, np.bincount(solution.labels, operator.weight, minlength=c))
         labels = node[solution.labels]
         order = np.argsort(node)
@@ -249,7 +249,7 @@ class StructuredClustering(ClusterMixin, BaseEstimator):
         self.placement_margin_ = placement_margin(placement_problem(self.placement, objective, S, n))
         self.n_iter_ = solution.n_iter
         self.history_ = solution.history
-        self._slopes = objective.slopes(S, n)
+        self._slopes, self._penalties = objective.slopes(S, n), objective.penalties(n)
         self._extension = fitted.extension(labels, c)
         self._used = None if everything else used
         self.labels_ = labels if everything else self._label_rest(X, labels, used)
@@ -273,13 +273,19 @@ class StructuredClustering(ClusterMixin, BaseEstimator):
         -------
         labels : (n,) int array
         """
-        return np.argmax(self._rises(X), axis=1)
+        return np.argmax(self._rises(self._similarity_sums(X)), axis=1)
 
     def score(self, X, y=None, sample_weight=None):
-        """Sum over samples of the rise in F where each is placed; on the fitted samples of an l2 fit this is
-        `objective_` (up to samples that `predict` would place elsewhere)."""
-        rises = self._rises(X).max(axis=1)
-        return float(rises.sum() if sample_weight is None else rises @ check_weights(sample_weight, rises))
+        """Dependence between X and the labels that `predict` gives it, measured against the fitted clusters.
+
+        The larger the better. Equals `objective_` on the fitted samples, but for those that `predict` would place
+        elsewhere.
+        """
+        G = self._similarity_sums(X)
+        labels = np.argmax(self._rises(G), axis=1)
+        M, _ = self._slopes
+        parts = np.einsum("ij,ij->i", G, M.T[labels]) / 2 - self._penalties[labels]
+        return float(parts.sum() if sample_weight is None else parts @ check_weights(sample_weight, parts))
 
     # -- checks ---------------------------------------------------------------------------------------------------
 
@@ -345,23 +351,24 @@ class StructuredClustering(ClusterMixin, BaseEstimator):
     def _is_precomputed(self) -> bool:
         return isinstance(self.kernel, str) and self.kernel == "precomputed"
 
-    def _rises(self, X) -> np.ndarray:
-        check_is_fitted(self)
-        return self._rises_at(self._check_samples(X, reset=False))
+    def _similarity_sums(self, X, *, check: bool = True) -> np.ndarray:
+        """Centred similarity sums of samples with the fitted clusters (n, c)."""
+        if check:
+            check_is_fitted(self)
+            X = self._check_samples(X, reset=False)
+        return self._extension(X if self._used is None or not self._is_precomputed() else X[:, self._used])
 
-    def _rises_at(self, X) -> np.ndarray:
+    def _rises(self, G: np.ndarray) -> np.ndarray:
         """Rate at which F rises with a sample in each cluster (n, c)."""
-        if self._is_precomputed() and self._used is not None:
-            X = X[:, self._used]
         M, h = self._slopes
-        return self._extension(X) @ M + np.where(self.sizes_ > 0, h, -np.inf)
+        return G @ M + np.where(self.sizes_ > 0, h, -np.inf)
 
     def _label_rest(self, X, labels, used) -> np.ndarray:
         """All labels, with samples of weight zero placed as new ones."""
         out = np.empty(X.shape[0], dtype=labels.dtype)
         rest = np.setdiff1d(np.arange(X.shape[0]), used)
         out[used] = labels
-        out[rest] = np.argmax(self._rises_at(X[rest]), axis=1)
+        out[rest] = np.argmax(self._rises(self._similarity_sums(X[rest], check=False)), axis=1)
         return out
 
     def _report(self, line: str) -> None:

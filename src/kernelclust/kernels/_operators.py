@@ -38,7 +38,7 @@ class DenseKernel:
         self.K = K
         self.weight = np.ones(len(K)) if weight is None else weight
         share = self.weight / self.weight.sum()
-        self.row_mean = self._product(share[:, None])[:, 0]
+        self.row_mean = self._product(share)
         self.mean = float(share @ self.row_mean)
 
     @property

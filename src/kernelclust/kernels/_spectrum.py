@@ -9,9 +9,10 @@ import numpy as np
 from kernelclust.kernels._operators import Kernel
 
 EXACT = 500  # up to here a full decomposition is cheap
-PASSES = 4  # passes over a larger dense kernel at most
+PASSES = 3  # passes over a larger dense kernel at most
 SLACK = 1e-3  # relative slack of the bounds that ends the passes early
 OVERSAMPLING = 4
+LANDMARKS = 500
 
 
 @dataclass(frozen=True)
@@ -53,13 +54,21 @@ def leading_spectrum(kernel: Kernel, k: int, n_bounds: int, rng: np.random.Rando
         return Spectrum(values[:k], vectors[:, :k] / root[:, None], values[:n_bounds], float(values[-1]))
     values, vectors, bounds, lowest = _block_lanczos(
         lambda V: root[:, None] * (kernel @ (root[:, None] * V)),
-        kernel.n_samples,
+        _landmark_vectors(kernel, k + OVERSAMPLING, rng),
         k,
         min(n_bounds, k),
         kernel.squared_norm(),
-        rng,
     )
     return Spectrum(values, vectors / root[:, None], bounds, lowest)
+
+
+def _landmark_vectors(kernel, k: int, rng: np.random.RandomState) -> np.ndarray:
+    """Eigenvectors (m x k) as a few hundred samples see them: a start from a small part of one pass."""
+    m = kernel.n_samples
+    chosen = np.sort(rng.choice(m, min(m, LANDMARKS), replace=False))
+    rows = kernel.K[chosen] - kernel.row_mean - (kernel.row_mean[chosen, None] - kernel.mean)
+    vectors = _descending(rows[:, chosen])[1][:, :k]
+    return np.sqrt(kernel.weight)[:, None] * (rows.T @ vectors)
 
 
 def _descending(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -67,23 +76,34 @@ def _descending(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return values[::-1], vectors[:, ::-1]
 
 
-def _block_lanczos(product, m: int, k: int, n_bounds: int, squared_norm: float, rng: np.random.RandomState):
-    block = min(k + OVERSAMPLING, m)
-    Q = np.linalg.qr(rng.standard_normal((m, block)))[0]
-    newest, images = Q, np.empty((m, 0))
-    while True:
+def _block_lanczos(product, start: np.ndarray, k: int, n_bounds: int, squared_norm: float):
+    """Ritz values and vectors, bounds and the lowest Ritz value from the Krylov space of a block."""
+    m, block = start.shape
+    newest = _orthonormal(start)
+    Q, images = newest, np.empty((m, 0))
+    for step in range(1, PASSES + 1):
         images = np.hstack([images, product(newest)])
         H = Q.T @ images
         theta, Y = _descending((H + H.T) / 2)
         bounds = eigenvalue_bounds(theta, Y, images, squared_norm, n_bounds)
-        steps = images.shape[1] // block
-        if steps == PASSES or Q.shape[1] + block > m or _slack(theta, bounds) < SLACK:
-            return theta[:k], Q @ Y[:, :k], bounds, float(theta[-1])
-        newest = images[:, -block:]
-        for _ in range(2):  # twice is enough to be orthogonal
-            newest = newest - Q @ (Q.T @ newest)
-            newest = np.linalg.qr(newest)[0]
+        if step == PASSES or Q.shape[1] + block > m or _slack(theta, bounds) < SLACK:
+            break
+        newest = _orthonormal(images[:, -newest.shape[1] :], Q)
         Q = np.hstack([Q, newest])
+    return theta[:k], Q @ Y[:, :k], bounds, float(theta[-1])
+
+
+def _orthonormal(Z: np.ndarray, Q: np.ndarray | None = None) -> np.ndarray:
+    """Orthonormal basis of the columns of Z, orthogonal to Q; by Gram matrices, twice, which is enough."""
+    for _ in range(2):
+        if Q is not None:
+            Z = Z - Q @ (Q.T @ Z)
+        size = np.sqrt(np.einsum("ij,ij->j", Z, Z))
+        Z = Z / np.where(size > 0, size, 1)
+        values, vectors = np.linalg.eigh(Z.T @ Z)
+        keep = values > 1e-10 * max(values[-1], 1e-10)
+        Z = Z @ (vectors[:, keep] / np.sqrt(values[keep]))
+    return Z
 
 
 def _slack(theta: np.ndarray, bounds: np.ndarray) -> float:

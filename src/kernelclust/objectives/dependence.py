@@ -71,7 +71,11 @@ class Dependence:
             dx = -absolute * x**2
         else:
             dx = np.zeros_like(self.T)
-        return 2 * self.weights(n), dx @ pull - self.penalty * (absolute @ x)
+        return 2 * self.weights(n), dx @ pull - self.penalties(n)
+
+    def penalties(self, n: np.ndarray) -> np.ndarray:
+        """What a sample of each cluster adds to the penalty (c,)."""
+        return self.penalty * (np.abs(self.T) @ self.inverse_norms(n))
 
     def _absolute_sum(self, n: np.ndarray) -> float:
         return float((n @ np.abs(self.T)) @ self.inverse_norms(n))

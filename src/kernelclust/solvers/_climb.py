@@ -10,7 +10,7 @@ from kernelclust._solution import Solution
 from kernelclust.kernels import DenseKernel, LowRankKernel, one_hot
 from kernelclust.objectives import Dependence
 from kernelclust.objectives.dependence import POWER
-from kernelclust.solvers._loops import sweep_dense, sweep_low_rank
+from kernelclust.solvers._loops import sum_rows, sweep_dense, sweep_low_rank
 
 REBUILD = 10  # sweeps after which running sums are computed afresh, so that rounding cannot add up
 
@@ -20,13 +20,19 @@ Placement = Callable[[np.ndarray, np.ndarray], np.ndarray]  # (S, n) -> node of 
 class _Dense:
     """Running similarity sums G = (K D Pi)' (c x m)."""
 
-    def __init__(self, kernel: DenseKernel, labels: np.ndarray, n_clusters: int):
+    def __init__(self, kernel: DenseKernel, labels: np.ndarray, n_clusters: int, running: np.ndarray | None):
         self.kernel, self.diagonal = kernel, kernel.diagonal()
-        self.rebuild(labels, n_clusters)
+        self.sums = self.rebuilt(labels, n_clusters) if running is None else running
 
-    def rebuild(self, labels: np.ndarray, n_clusters: int) -> None:
-        Pi = one_hot(labels, n_clusters, self.kernel.weight)
-        self.sums = np.ascontiguousarray((self.kernel @ Pi).T)
+    def rebuilt(self, labels: np.ndarray, n_clusters: int) -> np.ndarray:
+        kernel = self.kernel
+        G = np.zeros((n_clusters, kernel.n_samples))
+        sum_rows(kernel.K, kernel.weight, labels, G)
+        n = np.bincount(labels, kernel.weight, minlength=n_clusters)
+        means = np.bincount(labels, kernel.weight * kernel.row_mean, minlength=n_clusters)
+        G -= np.outer(n, kernel.row_mean)
+        G -= (means - kernel.mean * n)[:, None]
+        return G
 
     def cluster_sums(self, labels: np.ndarray) -> np.ndarray:
         S = self.sums @ one_hot(labels, len(self.sums), self.kernel.weight)
@@ -40,12 +46,12 @@ class _Dense:
 class _LowRank:
     """Running feature sums Pi' D B (c x d)."""
 
-    def __init__(self, kernel: LowRankKernel, labels: np.ndarray, n_clusters: int):
+    def __init__(self, kernel: LowRankKernel, labels: np.ndarray, n_clusters: int, running: np.ndarray | None):
         self.kernel, self.diagonal = kernel, kernel.diagonal()
-        self.rebuild(labels, n_clusters)
+        self.sums = self.rebuilt(labels, n_clusters) if running is None else running
 
-    def rebuild(self, labels: np.ndarray, n_clusters: int) -> None:
-        self.sums = self.kernel.feature_sums(labels, n_clusters)
+    def rebuilt(self, labels: np.ndarray, n_clusters: int) -> np.ndarray:
+        return self.kernel.feature_sums(labels, n_clusters)
 
     def cluster_sums(self, labels: np.ndarray) -> np.ndarray:
         return self.sums @ self.sums.T
@@ -64,6 +70,7 @@ def climb(
     labels: np.ndarray,
     *,
     placement: Placement | None = None,
+    running: np.ndarray | None = None,
     max_iter: int = 100,
     tol: float = 1e-10,
     allow_empty: bool = False,
@@ -71,11 +78,12 @@ def climb(
     """Raise F from a labeling by moving single samples, and whole clusters where a placement is given.
 
     A sweep visits every sample once and moves it where F rises most, if it rises by more than `tol` times the sum
-    of the absolute terms of F. A placement is taken when it raises F. Stops when neither moves anything.
+    of the absolute terms of F. A placement is taken when it raises F. Stops when neither moves anything. `running`
+    are the sums of an earlier climb that ended at these labels; they are used up.
     """
     c = objective.n_clusters
     labels = np.array(labels, dtype=np.intp)
-    state = STATES[kernel.form](kernel, labels, c)
+    state = STATES[kernel.form](kernel, labels, c, running)
     objective_arrays = _arrays(objective)
     S = state.cluster_sums(labels)
     n = np.bincount(labels, kernel.weight, minlength=c)
@@ -87,12 +95,12 @@ def climb(
         threshold = tol * float(np.abs(S * objective.weights(n)).sum())
         count = np.bincount(labels, minlength=c)
         T = objective.T
-        inner = T.T @ S @ T if objective.has_loss else S.copy()
+        inner = np.array(T.T @ S @ T if objective.has_loss else S, order="C")
         moves = state.sweep(
             labels, count, inner, n.copy(), objective.inverse_norms(n), *objective_arrays, allow_empty, threshold
         )
         if n_iter % REBUILD == 0:
-            state.rebuild(labels, c)
+            state.sums = state.rebuilt(labels, c)
         S = state.cluster_sums(labels)
         n = np.bincount(labels, kernel.weight, minlength=c)
         value = objective.value(S, n)
@@ -110,7 +118,7 @@ def climb(
                 continue
         stopped_because = "converged"
         break
-    return Solution(labels, history[-1], n_iter, stopped_because, history)
+    return Solution(labels, history[-1], S, n_iter, stopped_because, history, state.sums)
 
 
 def _arrays(objective: Dependence) -> tuple:

@@ -134,9 +134,16 @@ def visit_loss(a, w, k, g, S, n, x, A, T, power, coef, penalty, empties, thresho
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def dense_gains(G, i, g):
-    for j in range(len(g)):
-        g[j] = G[j, i]
+def add_row(row, w, out):
+    for i in range(len(row)):
+        out[i] += w * row[i]
+
+
+@njit(cache=True, nogil=True)
+def sum_rows(K, weight, labels, G):
+    """G[j] += weighted sum of the rows of K in cluster j: K Pi in one pass, with no product by zeros."""
+    for i in range(len(labels)):
+        add_row(K[i], weight[i], G[labels[i]])
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
@@ -158,10 +165,8 @@ def move_row(K_row, row_mean, shift, w, G_from, G_to):
 
 
 @njit(cache=True, nogil=True)
-def decide(a, w, k, g, S, n, x, count, A, T, first, neighbour, power, coef, penalty, has_loss, allow_empty, threshold,
+def decide(a, w, k, g, S, n, x, count, A, T, first, neighbour, power, coef, penalty, has_loss, threshold,
            row, scratch):  # fmt: skip
-    if count[a] == 1 and not allow_empty:
-        return a
     empties = count[a] == 1
     if has_loss:
         b = visit_loss(a, w, k, g, S, n, x, A, T, power, coef, penalty, empties, threshold, scratch)
@@ -182,9 +187,12 @@ def sweep_dense(K, row_mean, mean, weight, diagonal, labels, count, G, S, n, x,
     moves = 0
     for i in range(len(labels)):
         a = labels[i]
-        dense_gains(G, i, g)
+        if count[a] == 1 and not allow_empty:
+            continue
+        for j in range(c):
+            g[j] = G[j, i]
         b = decide(a, weight[i], diagonal[i], g, S, n, x, count, A, T, first, neighbour, power, coef, penalty,
-                   has_loss, allow_empty, threshold, row, scratch)  # fmt: skip
+                   has_loss, threshold, row, scratch)  # fmt: skip
         if b != a:
             labels[i] = b
             moves += 1
@@ -205,7 +213,7 @@ def sweep_low_rank(B, weight, diagonal, labels, count, sums, S, n, x,
             continue
         low_rank_gains(sums, B[i], g)
         b = decide(a, weight[i], diagonal[i], g, S, n, x, count, A, T, first, neighbour, power, coef, penalty,
-                   has_loss, allow_empty, threshold, row, scratch)  # fmt: skip
+                   has_loss, threshold, row, scratch)  # fmt: skip
         if b != a:
             labels[i] = b
             moves += 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -21,7 +21,8 @@ SEARCHES = ("refine", "global")
 AUTO_STARTS = 10
 SUBSAMPLE = 5000  # samples that "auto" tries its starts on
 POLISH_ALL = 2000  # up to so many samples every start of "auto" is finished on the kernel itself
-POLISH = 3
+POLISH = 3  # beyond, so many at most, and only those within CLOSE of the best
+CLOSE = 0.01
 
 
 @dataclass(frozen=True)
@@ -70,10 +71,12 @@ def solve(
     if _same_objective(problem.flat, problem.objective):
         return flat
     report(f"flat: F = {flat.value:.6g} after {flat.n_iter} sweeps; placing and refining")
-    labels = _placed(problem.kernel, problem.objective, flat.labels, placement)
-    refined = climb(problem.kernel, problem.objective, labels, **options)
+    n = np.bincount(flat.labels, problem.kernel.weight, minlength=problem.objective.n_clusters)
+    node = best_placement(placement_problem(placement, problem.objective, flat.cluster_sums, n))
+    running = np.ascontiguousarray(flat.running[np.argsort(node)])
+    refined = climb(problem.kernel, problem.objective, node[flat.labels], running=running, **options)
     stopped = "converged" if flat.converged and refined.converged else "max_iter"
-    return Solution(refined.labels, refined.value, flat.n_iter + refined.n_iter, stopped, refined.history)
+    return replace(refined, n_iter=flat.n_iter + refined.n_iter, stopped_because=stopped)
 
 
 def _same_objective(one: Dependence, other: Dependence) -> bool:
@@ -174,7 +177,8 @@ def _auto(problem: Problem, objective, number: int, rng, n_jobs, report, options
     tried = _distinct(sorted(tried, key=lambda solution: -solution.value))
     for number, solution in enumerate(tried):
         report(f"start {number}: F = {solution.value:.6g} in the leading eigenvectors")
-    kept = tried if m <= POLISH_ALL else tried[:POLISH]
+    close = [solution for solution in tried if solution.value >= tried[0].value - CLOSE * abs(tried[0].value)]
+    kept = tried if m <= POLISH_ALL else close[:POLISH]
     if m <= SUBSAMPLE:
         labelings = [solution.labels for solution in kept]
     else:

@@ -29,7 +29,7 @@ Answer = tuple[float, Nodes]
 def pair_colours(*matrices: Floats) -> Codes:
     """Give two pairs of nodes the same number when all matrices agree on them up to rounding."""
     c = len(matrices[0])
-    colours = np.eye(c, dtype=np.int64)
+    colours = np.zeros((c, c), dtype=np.int64)
     for matrix in matrices:
         values, inverse = np.unique(matrix, return_inverse=True)
         steps = np.diff(values, prepend=values[0]) > 1e-9 * np.abs(values).max()
