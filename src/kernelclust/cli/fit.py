@@ -11,27 +11,19 @@ import time
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
 from sklearn.preprocessing import StandardScaler
 
 from kernelclust import StructuredClustering
 from kernelclust.cli.table import Table, check_writable, read_table, write_files
 from kernelclust.metrics import clustering_accuracy, structured_accuracy
-from kernelclust.plots import have_matplotlib, neighbours, plot_embedding, plot_structure
+from kernelclust.plots import have_matplotlib, neighbours, plot_embedding, plot_similarity, plot_structure
 from kernelclust.report import build_report, describe_fit, history_svg, unit_warning
 from kernelclust.structures import as_structure
 
-SETTINGS = (
-    "structure",
-    "n_clusters",
-    "kernel",
-    "gamma",
-    "loss",
-    "normalize",
-    "rho",
-    "search",
-    "n_jobs",
-    "random_state",
-)
+SETTINGS = "structure n_clusters kernel gamma loss normalize rho search n_jobs random_state".split()
+MOST_SIMILARITIES = 2000  # samples that the picture of similarities is made from
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -91,9 +83,24 @@ def fit_figures(model: Any, X: Any, **options: Any) -> dict[str, Any]:
         plot_structure(model, ax=arranged.subplots(), **options)
         plot_embedding(X, model.labels_, model.structure_, ax=along.subplots())
         figures = {"Clusters in their places; area is size": arranged, "Samples; lines join neighbours": along}
+        some = np.random.default_rng(0).permutation(len(X))[:MOST_SIMILARITIES]
+        if (K := _similarities(model, X, some)) is not None:
+            similar = Figure(figsize=(5.5, 5), layout="constrained")
+            plot_similarity(K, model.labels_[some], model.structure_, ax=similar.subplots())
+            figures["Neighbours should be alike: high values near the diagonal"] = similar
     if len(model.history_):
         figures["The objective during the search"] = history_svg(model.history_)
     return figures
+
+
+def _similarities(model: Any, X: Any, some: NDArray[Any]) -> NDArray[Any] | None:
+    """Return the kernel between some of the samples, where scikit-learn knows it by the same name."""
+    if model.kernel == "precomputed":
+        return X[np.ix_(some, some)]
+    if model.kernel not in PAIRWISE_KERNEL_FUNCTIONS:
+        return None
+    parameters = {"gamma": model.gamma_, "degree": model.degree, "coef0": model.coef0}
+    return pairwise_kernels(X[some], metric=model.kernel, filter_params=True, **parameters)
 
 
 def _report(model: Any, X: Any, scores: dict[str, str], file: str) -> str:
