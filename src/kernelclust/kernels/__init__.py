@@ -1,6 +1,7 @@
 """How alike two samples are: operators, functions (one file each) and low-rank factors."""
 
 from kernelclust.kernels._fitted import FittedKernel, check_precomputed, fit_kernel, kernel_names
+from kernelclust.kernels._loops import sum_rows
 from kernelclust.kernels._low_rank import incomplete_cholesky
 from kernelclust.kernels._operators import DenseKernel, Kernel, LowRankKernel, WeightedSumKernel, one_hot
 from kernelclust.kernels._spectrum import Spectrum, leading_spectrum
@@ -18,4 +19,5 @@ __all__ = [
     "kernel_names",
     "leading_spectrum",
     "one_hot",
+    "sum_rows",
 ]

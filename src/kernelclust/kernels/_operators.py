@@ -10,6 +10,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from kernelclust.kernels._loops import sum_rows
+
 BLOCK = 2**22  # entries of a kernel block made at a time (32 MB)
 
 
@@ -35,7 +37,7 @@ class DenseKernel:
     form = "dense"
 
     def __init__(self, K: np.ndarray, weight: np.ndarray | None = None):
-        self.K = K
+        self.K = np.ascontiguousarray(K)
         self.weight = np.ones(len(K)) if weight is None else weight
         share = self.weight / self.weight.sum()
         self.row_mean = self._product(share)
@@ -86,9 +88,9 @@ class LowRankKernel:
         self.offset = (self.weight / self.weight.sum()) @ B
         if overwrite:
             B -= self.offset.astype(B.dtype)
-            self.B = B
+            self.B = np.ascontiguousarray(B)
         else:
-            self.B = (B - self.offset).astype(B.dtype)
+            self.B = np.ascontiguousarray(B - self.offset, dtype=B.dtype)
 
     @property
     def n_samples(self) -> int:
@@ -103,9 +105,10 @@ class LowRankKernel:
     def gram(self) -> np.ndarray:
         """B' D B (d x d): the same non-zero eigenvalues as the weighted kernel matrix."""
         gram = np.zeros((self.B.shape[1],) * 2)
+        even = bool(np.all(self.weight == 1))
         for rows in row_blocks(*self.B.shape):
             block = self.B[rows]
-            gram += block.T @ (block * self.weight[rows, None].astype(block.dtype))
+            gram += block.T @ (block if even else block * self.weight[rows, None].astype(block.dtype))
         return gram
 
     def squared_norm(self) -> float:
@@ -114,8 +117,7 @@ class LowRankKernel:
     def feature_sums(self, labels: np.ndarray, n_clusters: int) -> np.ndarray:
         """Pi' D B (c x d)."""
         sums = np.zeros((n_clusters, self.B.shape[1]))
-        for rows in row_blocks(len(labels), n_clusters):
-            sums += one_hot(labels[rows], n_clusters, self.weight[rows]).T @ self.B[rows]
+        sum_rows(self.B, self.weight, labels, sums)
         return sums
 
     def cluster_sums(self, labels: np.ndarray, n_clusters: int) -> np.ndarray:

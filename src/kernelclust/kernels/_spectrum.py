@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -27,6 +27,10 @@ class Spectrum:
     functions: np.ndarray  # (m, k)
     bounds: np.ndarray  # (r,), r <= k
     lowest: float
+
+    def at(self, samples: np.ndarray) -> Spectrum:
+        """The same, seen at some of the samples only."""
+        return replace(self, functions=self.functions[samples])
 
     @property
     def embedding(self) -> np.ndarray:

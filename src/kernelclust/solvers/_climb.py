@@ -7,10 +7,10 @@ from collections.abc import Callable
 import numpy as np
 
 from kernelclust._solution import Solution
-from kernelclust.kernels import DenseKernel, LowRankKernel, one_hot
+from kernelclust.kernels import DenseKernel, LowRankKernel, one_hot, sum_rows
 from kernelclust.objectives import Dependence
 from kernelclust.objectives.dependence import POWER
-from kernelclust.solvers._loops import sum_rows, sweep_dense, sweep_low_rank
+from kernelclust.solvers._loops import sweep_dense, sweep_low_rank
 
 REBUILD = 10  # sweeps after which running sums are computed afresh, so that rounding cannot add up
 

@@ -134,19 +134,6 @@ def visit_loss(a, w, k, g, S, n, x, A, T, power, coef, penalty, empties, thresho
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def add_row(row, w, out):
-    for i in range(len(row)):
-        out[i] += w * row[i]
-
-
-@njit(cache=True, nogil=True)
-def sum_rows(K, weight, labels, G):
-    """G[j] += weighted sum of the rows of K in cluster j: K Pi in one pass, with no product by zeros."""
-    for i in range(len(labels)):
-        add_row(K[i], weight[i], G[labels[i]])
-
-
-@njit(cache=True, nogil=True, fastmath=FAST)
 def low_rank_gains(sums, b, g):
     for j in range(len(g)):
         total = 0.0

@@ -162,17 +162,16 @@ def _solutions(kernel, objective, candidates, E, n_jobs, options, prepare) -> li
 def _auto(problem: Problem, objective, number: int, rng, n_jobs, report, options, prepare) -> Solution:
     """Try many starts where it is cheap, in the kernel's leading eigenvectors (and on a subsample of a large set),
     then finish the best of them on the kernel itself."""
-    kernel, spectrum, c = problem.kernel, problem.spectrum, objective.n_clusters
-    E = spectrum.embedding
+    kernel, c = problem.kernel, objective.n_clusters
+    E = problem.spectrum.embedding
     m = len(E)
-    first = starts.spectral_start(spectrum, c)
     chosen = np.arange(m) if m <= SUBSAMPLE else np.sort(rng.choice(m, SUBSAMPLE, replace=False))
-    small = LowRankKernel(np.ascontiguousarray(E[chosen]), kernel.weight[chosen])
-    candidates = [first[chosen]]
+    spectrum = problem.spectrum.at(chosen)
+    small = LowRankKernel(E[chosen], kernel.weight[chosen])
+    candidates = [starts.spectral_start(spectrum, c)]
     candidates += [starts.plus_plus_start(small.B, small.weight, c, rng) for _ in range(number)]
     if prepare is not None and c > 2:
-        part = Spectrum(spectrum.values, spectrum.functions[chosen], spectrum.bounds, spectrum.lowest)
-        candidates += [starts.projected_start(part, objective.A, rng) for _ in range(number)]
+        candidates += [starts.projected_start(spectrum, objective.A, rng) for _ in range(number)]
     tried = _solutions(small, objective, candidates, small.B, n_jobs, options | {"tol": 1e-6}, prepare)
     tried = _distinct(sorted(tried, key=lambda solution: -solution.value))
     for number, solution in enumerate(tried):
