@@ -11,7 +11,7 @@ setup: $(STAMP)
 $(STAMP): pyproject.toml
 	@echo "setting up .venv (a few minutes the first time)"
 	@$(PYTHON) -m venv .venv
-	@$(BIN)/python -m pip install --quiet --editable ".[dev]"
+	@$(BIN)/python -m pip install --quiet --quiet --editable ".[dev]"
 	@touch $@
 
 demo: setup

@@ -43,7 +43,8 @@ def run(arguments: argparse.Namespace) -> None:
         first, *rest = row.values() if row["method"] else row
         print(f"  {first if row['method'] else '':<32}" + "".join(f"{cell:>26}" for cell in rest))
     print()
-    print(f"fitted in {seconds:.1f} s. {gap_in_words(model.objective_, model.upper_bound_, model.gap_)}")
+    print(f"fitted in {seconds:.1f} s (the first time with compiling)")
+    print(gap_in_words(model.objective_, model.upper_bound_, model.gap_))
     print(margin_in_words(model.placement_margin_))
 
     facts = {

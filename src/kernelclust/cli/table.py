@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import math
 import os
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -141,36 +142,32 @@ def _rows(path: str, delimiter: str | None) -> tuple[list[list[str]], list[int]]
     return rows, lines
 
 
-def _looks_like_header(rows: Sequence[Sequence[str]]) -> bool:
+def _looks_like_header(rows: list[list[str]]) -> bool:
     """A header has a text over a number, or no number at all, or only counts 0, 1, 2, ... (as pandas does)."""
-    first = rows[0]
-    over_number = len(rows) > 1 and any(
-        not _is_number(a) and _is_number(b) for a, b in zip(first, rows[1], strict=True)
-    )
-    counts = len(first) > 2 and list(first) == [str(k) for k in range(len(first))]
-    return over_number or counts or not any(_is_number(cell) for cell in first)
+    over = [_parse(cell) is None for cell in rows[0]]
+    below = [_parse(cell) is None for cell in rows[1]] if len(rows) > 1 else over
+    counts = len(over) > 2 and rows[0] == [str(k) for k in range(len(over))]
+    return all(over) or counts or any(text and not also for text, also in zip(over, below, strict=True))
 
 
-def _is_number(cell: str) -> bool:
+def _parse(cell: str) -> float | None:
+    """Return the number in a cell, None for anything else (Python's own 1_000 is no number in a table)."""
     try:
-        float(cell)
+        return None if "_" in cell else float(cell)
     except ValueError:
-        return False
-    return "_" not in cell
+        return None
 
 
 def _number(cell: str, path: str, line: int, column: str) -> float:
+    value = _parse(cell)
+    if value is not None and math.isfinite(value):
+        return value
     where = f"{path}, line {line}, column {column!r}"
     if not cell.strip():
         raise ValueError(f"{where}: the cell is empty; fill it in, or leave the row or column out (--drop).")
-    if not _is_number(cell):
+    if value is None:
         raise ValueError(f"{where}: {cell.strip()!r} is not a number; leave the column out with --drop or --id-column.")
-    value = float(cell)
-    if not np.isfinite(value):
-        raise ValueError(
-            f"{where}: {cell.strip()!r} is not finite; fill it in, or leave the row or column out (--drop)."
-        )
-    return value
+    raise ValueError(f"{where}: {cell.strip()!r} is not finite; fill it in, or leave the row or column out (--drop).")
 
 
 def _split(text: str | None) -> list[str]:
