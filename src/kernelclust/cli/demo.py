@@ -39,9 +39,8 @@ def run(arguments: argparse.Namespace) -> None:
         _score("StructuredClustering, ring:10", turned.target, model.labels_, model.structure_),
     ]
     print()
-    for row in [dict.fromkeys(scores[0], ""), *scores]:
-        first, *rest = row.values() if row["method"] else row
-        print(f"  {first if row['method'] else '':<32}" + "".join(f"{cell:>26}" for cell in rest))
+    for first, *rest in [["", *list(scores[0])[1:]], *(row.values() for row in scores)]:
+        print(f"  {first:<32}" + "".join(f"{cell:>26}" for cell in rest))
     print()
     print(f"fitted in {seconds:.1f} s (the first time with compiling)")
     print(gap_in_words(model.objective_, model.upper_bound_, model.gap_))
