@@ -197,7 +197,7 @@ def test_structure_may_be_a_matrix():
         (["a", "b"], [0, 1], "chain:5", "y_true must hold .*got <U1 values such as"),
         (["0", "1"], [0, 1], "chain:5", "y_true must hold .*got <U1 values such as"),
         ([0, 1], [0, 1, 2], "chain:5", "inconsistent numbers of samples"),
-        ([[0, 1]], [0, 1], "chain:5", r"y_true must hold one label per sample.*got shape \(1, 2\)"),
+        ([[0, 1]], [0, 1], "chain:5", r"y_true must hold one value per sample.*got shape \(1, 2\)"),
         ([], [], "chain:5", "0 sample"),
         ([0.0, np.nan], [0, 1], "chain:5", "y_true contains NaN"),
         ([0, 1], [0, 1], "chian:5", "Did you mean 'chain'"),
@@ -220,10 +220,12 @@ def test_levels_need_a_tree():
         level_accuracies([0, 1], [0, 1], "ring:4")
 
 
-@pytest.mark.parametrize("weight", [[1, 1], [1, -1, 1], [0, 0, 0], [1, np.nan, 1]])
+@pytest.mark.parametrize("weight", [[1, -1, 1], [0, 0, 0], [1, np.nan, 1], [[1, 1, 1]]])
 def test_bad_weights(weight):
     with pytest.raises(ValueError, match=r"(?i)sample.weight"):
         clustering_accuracy([0, 1, 1], [0, 1, 1], sample_weight=weight)
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        clustering_accuracy([0, 1, 1], [0, 1, 1], sample_weight=[1, 1])
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_array, check_consistent_length
-from sklearn.utils.validation import _check_sample_weight
 
 from kernelclust.structures import Structure
 
@@ -15,24 +14,24 @@ Codes = npt.NDArray[np.intp]
 Floats = npt.NDArray[np.float64]
 
 
-def check_labels(labels: Any, name: str) -> npt.NDArray[Any]:
-    """Return labels of any type as a one-dimensional array without missing values."""
-    array = check_array(labels, ensure_2d=False, dtype=None, input_name=name)
+def check_values(labels: Any, name: str, dtype: Any = None, **checks: Any) -> npt.NDArray[Any]:
+    """Return labels of any type, or weights, as a one-dimensional array without missing values."""
+    array = check_array(labels, ensure_2d=False, dtype=dtype, input_name=name, **checks)
     if array.ndim != 1:
-        raise ValueError(f"{name} must hold one label per sample, shape (n_samples,); got shape {array.shape}.")
+        raise ValueError(f"{name} must hold one value per sample, shape (n_samples,); got shape {array.shape}.")
     return np.asarray(array)
 
 
 def codes(y_true: Any, y_pred: Any, names: tuple[str, str] = ("y_true", "y_pred")) -> tuple[Codes, Codes]:
     """Number the labels of both sides 0, 1, ... in sorted order."""
-    true, pred = check_labels(y_true, names[0]), check_labels(y_pred, names[1])
+    true, pred = check_values(y_true, names[0]), check_values(y_pred, names[1])
     check_consistent_length(true, pred)
     return np.unique(true, return_inverse=True)[1], np.unique(pred, return_inverse=True)[1]
 
 
 def node_labels(labels: Any, structure: Structure, name: str) -> Codes:
     """Check that labels are nodes of the structure, whole numbers 0 .. c - 1."""
-    array, c = check_labels(labels, name), structure.n_clusters
+    array, c = check_values(labels, name), structure.n_clusters
     what = f"{name} must hold nodes of '{structure}', whole numbers from 0 to {c - 1}"
     try:
         nodes = array.astype(np.intp)
@@ -52,7 +51,8 @@ def table(rows: Codes, columns: Codes, shape: tuple[int, int], sample_weight: An
     """Return the weight of samples with row label i and column label j, by default their number."""
     weight = None
     if sample_weight is not None:
-        weight = _check_sample_weight(sample_weight, rows, dtype=np.float64, ensure_non_negative=True)
+        weight = check_values(sample_weight, "sample_weight", dtype=np.float64, ensure_non_negative=True)
+        check_consistent_length(rows, weight)
         if not weight.sum() > 0:
             raise ValueError("sample_weight is zero for every sample; at least one weight must be positive.")
     counts = np.bincount(rows * shape[1] + columns, weights=weight, minlength=shape[0] * shape[1])

@@ -22,6 +22,7 @@ from scipy.sparse.csgraph import connected_components
 
 Codes = npt.NDArray[np.int64]
 Nodes = npt.NDArray[np.intp]
+Marks = npt.NDArray[np.uint64]
 Floats = npt.NDArray[np.float64]
 Answer = tuple[float, Nodes]
 
@@ -50,6 +51,9 @@ def best_relabelling(colours: Codes, benefit: Floats) -> Nodes:
 class _Search:
     def __init__(self, colours: Codes, benefit: Floats) -> None:
         self.colours, self.benefit = colours, benefit
+        random = np.random.default_rng(0)
+        self.cell_marks = random.integers(0, 2**63, size=2 * len(colours) + 1, dtype=np.uint64)
+        self.marks = random.integers(0, 2**63, size=int(colours.max()) + 1, dtype=np.uint64)[colours]
 
     def best(self, source: Nodes, target: Nodes, cells_s: Codes, cells_t: Codes, floor: float) -> Answer | None:
         """Best colour-keeping map of `source` onto `target`; None if there is none above `floor`.
@@ -74,9 +78,12 @@ class _Search:
         return self.match(parts_s, parts_t, source, target, cells_s, cells_t)
 
     def refine(self, source: Nodes, target: Nodes, cells_s: Codes, cells_t: Codes) -> tuple[Codes, Codes] | None:
-        """Split cells until all nodes of a cell see the same; None when the two sides differ."""
+        """Split cells until all nodes of a cell see the same; None when the two sides differ.
+
+        What a node sees, a multiset of (colour, cell), is summed up in 64 scrambled bits.
+        """
         k = len(source)
-        around = np.concatenate([self.colours[np.ix_(source, source)], self.colours[np.ix_(target, target)]])
+        around = np.concatenate([self.marks[np.ix_(source, source)], self.marks[np.ix_(target, target)]])
         cells = np.concatenate([cells_s, cells_t])
         n_cells = 0
         while True:
@@ -86,11 +93,10 @@ class _Search:
             if cells.max() + 1 == n_cells:
                 return cells[:k], cells[k:]
             n_cells = int(cells.max()) + 1
-            seen = around * n_cells
-            seen[:k] += cells[:k]
-            seen[k:] += cells[k:]
-            seen.sort(axis=1)
-            cells = np.unique(np.column_stack([cells, seen]), axis=0, return_inverse=True)[1].reshape(-1)
+            mark = self.cell_marks[cells]
+            beside = np.repeat([mark[:k], mark[k:]], k, axis=0)  # the cell of every node that is seen
+            seen = _scramble(around + beside).sum(axis=1)
+            cells = np.unique(_scramble(seen + mark), return_inverse=True)[1].reshape(-1)
 
     def neutral_colours(self, nodes: Nodes, cells: Codes) -> Codes:
         """Most frequent colour between any two cells, shape (n_cells, n_cells)."""
@@ -158,6 +164,13 @@ class _Search:
     def bound(self, source: Nodes, target: Nodes, cells_s: Codes, cells_t: Codes) -> float:
         found = _assign(self.allowed_benefit(source, target, cells_s, cells_t), target)
         return -np.inf if found is None else found[0]
+
+
+def _scramble(x: Marks) -> Marks:
+    """Mix the bits, so that sums of scrambled numbers agree only for equal multisets (splitmix64)."""
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
 
 
 def _assign(values: Floats, target: Nodes) -> Answer | None:
