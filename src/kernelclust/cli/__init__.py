@@ -59,6 +59,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _one_line(error: object) -> str:
+    if isinstance(error, OSError) and error.filename is not None:  # raised by the system, not by us
+        return f"{error.filename}: {error.strerror}"
     return " ".join(str(error).split()) or type(error).__name__
 
 

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
-from sklearn.preprocessing import StandardScaler
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
 from kernelclust import StructuredClustering
 from kernelclust.cli.table import Table, check_writable, read_table, write_files
@@ -37,10 +38,10 @@ def run(arguments: argparse.Namespace) -> None:
     table = read_table(arguments.file, **{name: getattr(arguments, name) for name in names})
     m, d = table.data.shape
     _say(talk, f"read {m} rows and {d} columns ({'with' if table.has_header else 'without'} a header)")
-    for warning in _doubts(table, arguments):
-        print(f"kernelclust: warning: {warning}", file=sys.stderr)
 
-    X = StandardScaler().fit_transform(table.data) if arguments.standardize else table.data
+    X = table.data
+    if arguments.standardize:
+        X = make_pipeline(MaxAbsScaler(), StandardScaler()).fit_transform(X)  # variances of huge numbers would overflow
     given = {name: getattr(arguments, name) for name in SETTINGS if hasattr(arguments, name)}
     if "n_clusters" in given:  # the library cannot tell its default from a number that was typed
         as_structure(given.get("structure", "flat"), given["n_clusters"])
@@ -52,6 +53,8 @@ def run(arguments: argparse.Namespace) -> None:
         f"objective {model.objective_:.6g}, at most {model.upper_bound_:.6g}; margin {model.placement_margin_:.2f}",
     )
 
+    for doubt in _doubts(table, arguments):
+        print(f"kernelclust: warning: {doubt}", file=sys.stderr)
     scores = _scores(table, model)
     for name, score in scores.items():
         print(f"kernelclust: {name}: {score}", file=sys.stderr)

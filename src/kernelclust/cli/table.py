@@ -73,10 +73,12 @@ def read_table(
 
 def check_writable(path: str, *, not_over: Sequence[str] = ()) -> None:
     """Raise an OSError or ValueError now if the file could not be written later."""
-    target = Path(path)
+    target = Path(os.path.realpath(path))
     folder = target.parent
     if target.is_dir():
         raise IsADirectoryError(f"cannot write {path}: it is a folder; name a file in it.")
+    if target.exists() and not target.is_file():  # renaming over a device would replace the device
+        raise ValueError(f"cannot write {path}: it is not a plain file.")
     if not folder.is_dir():
         raise FileNotFoundError(f"cannot write {path}: the folder {folder} does not exist; make it first.")
     if any(os.path.realpath(path) == os.path.realpath(other) for other in not_over):
@@ -97,12 +99,13 @@ def write_files(contents: Mapping[str, str | bytes]) -> None:
     waiting: dict[str, str] = {}
     try:
         for path, content in contents.items():
-            with tempfile.NamedTemporaryFile(dir=Path(path).parent, prefix=".kernelclust-", delete=False) as file:
-                waiting[file.name] = path
+            target = os.path.realpath(path)  # a link stays a link
+            with tempfile.NamedTemporaryFile(dir=Path(target).parent, prefix=".kernelclust-", delete=False) as file:
+                waiting[file.name] = target
                 file.write(content.encode() if isinstance(content, str) else content)
             os.chmod(file.name, 0o666 & ~umask)
-        for name, path in list(waiting.items()):
-            os.replace(name, path)
+        for name, target in list(waiting.items()):
+            os.replace(name, target)
             del waiting[name]
     finally:
         for name in waiting:
