@@ -72,10 +72,10 @@ class StructuredClustering(ClusterMixin, BaseEstimator):
     solver : {"greedy"}, default="greedy"
         Point moves and placement.
     init : {"auto", "spectral", "projected", "k-means++", "random"} or array of labels, default="auto"
-        "auto" tries a deterministic spectral start and `n_init` others in the kernel's leading eigenvectors, then
-        finishes the best on the kernel itself. The others run every start on the kernel.
+        "auto" tries a deterministic spectral start and `n_init` others in the kernel's leading eigenvectors, shakes
+        the best, then finishes it on the kernel itself. The others run every start on the kernel.
     n_init : int or "auto", default="auto"
-        Number of starts; "auto" is 10 (1 for "spectral").
+        Number of starts; "auto" is 20 for init="auto", 1 for "spectral", else 10.
     approximation : {"auto", "nystroem", "cholesky", "random_features"} or None, default="auto"
         None is the exact kernel. "auto" is exact while the kernel matrix fits scikit-learn's `working_memory`
         (1024 MiB unless set: 11 585 samples in double precision), else Nystrom, with a warning.

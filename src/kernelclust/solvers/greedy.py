@@ -18,11 +18,14 @@ from kernelclust.solvers.placement import best_placement, placement_problem
 
 INITS = ("auto", "spectral", "projected", "k-means++", "random")
 SEARCHES = ("refine", "global")
-AUTO_STARTS = 10
-SUBSAMPLE = 5000  # samples that "auto" tries its starts on
+STARTS = 10
+AUTO_STARTS = 20
+ROUNDS = 20  # perturbations of the best start of "auto"
+SUBSAMPLE = 3000  # samples that "auto" tries its starts on
 POLISH_ALL = 2000  # up to so many samples every start of "auto" is finished on the kernel itself
 POLISH = 3  # beyond, so many at most, and only those within CLOSE of the best
 CLOSE = 0.01
+QUICK = 1e-6  # tol while only the best start is sought
 
 
 @dataclass(frozen=True)
@@ -112,7 +115,7 @@ def _best_start(
 def _count(init: str, n_init: int | str) -> int:
     if isinstance(n_init, str):
         check_name("n_init", n_init, ["auto"], also=", or a whole number")
-        return 1 if init == "spectral" else AUTO_STARTS
+        return {"spectral": 1, "auto": AUTO_STARTS}.get(init, STARTS)
     if not isinstance(n_init, (int, np.integer)) or isinstance(n_init, bool) or n_init < 1:
         raise ValueError(f"n_init={n_init!r}: give a whole number of starts, 1 or more, or 'auto'.")
     return 1 if init == "spectral" else int(n_init)
@@ -172,7 +175,9 @@ def _auto(problem: Problem, objective, number: int, rng, n_jobs, report, options
     candidates += [starts.plus_plus_start(small.B, small.weight, c, rng) for _ in range(number)]
     if prepare is not None and c > 2:
         candidates += [starts.projected_start(spectrum, objective.A, rng) for _ in range(number)]
-    tried = _solutions(small, objective, candidates, small.B, n_jobs, options | {"tol": 1e-6}, prepare)
+    quick = options | {"tol": QUICK}
+    tried = _solutions(small, objective, candidates, small.B, n_jobs, quick, prepare)
+    tried.append(_perturb(small, objective, max(tried, key=lambda solution: solution.value), rng, quick))
     tried = _distinct(sorted(tried, key=lambda solution: -solution.value))
     for number, solution in enumerate(tried):
         report(f"start {number}: F = {solution.value:.6g} in the leading eigenvectors")
@@ -184,6 +189,24 @@ def _auto(problem: Problem, objective, number: int, rng, n_jobs, report, options
         labelings = [_extend(E - small.offset, small, solution.labels, objective) for solution in kept]
     # placed already: only point moves and placement by F follow
     return _climb_all(kernel, objective, labelings, E, n_jobs, report, options, None)
+
+
+def _perturb(kernel: LowRankKernel, objective: Dependence, best: Solution, rng, options: dict) -> Solution:
+    """Shake a solution: climb on a few samples, which moves the borders a little, take that to all samples, climb
+    again; keep what is better. Finds the best of many nearly equal optima where more starts would be needed."""
+    m, c = kernel.n_samples, objective.n_clusters
+    size = min(m // 2, max(10 * c, m // 20))
+    for _ in range(ROUNDS if size >= 2 * c else 0):
+        chosen = np.sort(rng.choice(m, size, replace=False))
+        if len(np.unique(best.labels[chosen])) < c:
+            continue
+        few = LowRankKernel(kernel.B[chosen], kernel.weight[chosen])
+        shaken = climb(few, objective, best.labels[chosen], **options)
+        labels = starts.fill_empty(_extend(kernel.B - few.offset, few, shaken.labels, objective), kernel.B, c)
+        solution = climb(kernel, objective, labels, **options)
+        if solution.value > best.value:
+            best = solution
+    return best
 
 
 def _distinct(solutions: list[Solution]) -> list[Solution]:
