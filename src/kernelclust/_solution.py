@@ -22,7 +22,7 @@ class Solution:
     n_iter: int
     stopped_because: str
     history: list[float] = field(default_factory=list)
-    running: np.ndarray | None = field(default=None, repr=False)
+    running: np.ndarray = field(default_factory=lambda: np.empty((0, 0)), repr=False)
 
     @property
     def converged(self) -> bool:

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from numbers import Real
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -173,7 +174,8 @@ class FittedKernel:
         operator = self.operator
         if self.search is not None:
             return NeighbourExtension(self.search, operator @ one_hot(labels, n_clusters, operator.weight))
-        if self.features is not None:
+        if operator.form == "low_rank":
+            assert self.features is not None
             return FeatureExtension(self.features, operator.offset, operator.feature_sums(labels, n_clusters))
         sizes = np.bincount(labels, operator.weight, minlength=n_clusters)
         mean_sums = np.bincount(labels, operator.weight * operator.row_mean, minlength=n_clusters)
@@ -274,7 +276,9 @@ def _given_params(part, kernel, kernel_params: dict | None) -> dict:
     for name in given:
         if name not in part.PARAMETERS:
             allowed = ", ".join(part.PARAMETERS) or "none"
-            raise ValueError(f"kernel_params has {name!r}, which kernel={kernel!r} does not take (it takes: {allowed}).")
+            raise ValueError(
+                f"kernel_params has {name!r}, which kernel={kernel!r} does not take (it takes: {allowed})."
+            )
     return given
 
 
@@ -359,8 +363,8 @@ def check_precomputed(K) -> np.ndarray:
             i, j = np.unravel_index(int(difference.argmax()), difference.shape)
             i += rows.start
             raise ValueError(
-                f"the precomputed kernel is not symmetric: K[{i}, {j}] = {K[i, j]:.6g} but K[{j}, {i}] = {K[j, i]:.6g}. "
-                "If that is meant, pass (K + K.T) / 2."
+                f"the precomputed kernel is not symmetric: K[{i}, {j}] = {K[i, j]:.6g} but K[{j}, {i}] = "
+                f"{K[j, i]:.6g}. If that is meant, pass (K + K.T) / 2."
             )
     return K
 
@@ -398,10 +402,10 @@ def _resolve_gamma(gamma, X, weight: np.ndarray, unit: float, power: int) -> tup
         inner = 1.0 / mean if mean > 0 else 1.0
         with np.errstate(over="ignore", under="ignore"):
             return inner, float(np.float64(inner) / np.float64(unit) ** power)
-    if not np.isscalar(gamma) or not np.isreal(gamma) or not 0 < float(gamma) < np.inf:
+    if not isinstance(gamma, Real) or not 0 < float(gamma) < np.inf:
         raise ValueError(f"gamma={gamma!r}: give a positive number or 'scale'.")
     with np.errstate(over="ignore"):
-        inner = float(np.float64(gamma) * np.float64(unit) ** power)
+        inner = float(np.float64(float(gamma)) * np.float64(unit) ** power)
     if not np.isfinite(inner):
         raise ValueError(f"gamma={gamma!r} times the distances in X overflows; rescale X or use gamma='scale'.")
     return inner, float(gamma)

@@ -7,6 +7,7 @@ copies of a sample. An operator offers `form`, `weight`, `diagonal`, `@`, `squar
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Literal
 
 import numpy as np
 
@@ -34,7 +35,7 @@ class DenseKernel:
     (H K H)_ij = K_ij - r_i - r_j + t with row means r and grand mean t.
     """
 
-    form = "dense"
+    form: Literal["dense"] = "dense"
 
     def __init__(self, K: np.ndarray, weight: np.ndarray | None = None):
         self.K = np.ascontiguousarray(K)
@@ -81,7 +82,7 @@ class DenseKernel:
 class LowRankKernel:
     """K = B B' with B (m x d); its columns are centred once, in a copy only when they are not centred yet."""
 
-    form = "low_rank"
+    form: Literal["low_rank"] = "low_rank"
 
     def __init__(self, B: np.ndarray, weight: np.ndarray | None = None, *, overwrite: bool = False):
         self.weight = np.ones(len(B)) if weight is None else weight
@@ -131,7 +132,7 @@ class LowRankKernel:
 class WeightedSumKernel:
     """sum_p mu_p K_p of operators over the same samples and sample weights."""
 
-    form = "sum"
+    form: Literal["sum"] = "sum"
 
     def __init__(self, kernels: Sequence[DenseKernel | LowRankKernel], coefficients: Sequence[float]):
         self.kernels, self.coefficients = list(kernels), [float(mu) for mu in coefficients]
@@ -148,22 +149,22 @@ class WeightedSumKernel:
         return self.kernels[0].n_samples
 
     def __matmul__(self, V: np.ndarray) -> np.ndarray:
-        return sum(mu * (kernel @ V) for mu, kernel in self._pairs())
+        return np.sum([mu * (kernel @ V) for mu, kernel in self._pairs()], axis=0)
 
     def diagonal(self) -> np.ndarray:
-        return sum(mu * kernel.diagonal() for mu, kernel in self._pairs())
+        return np.sum([mu * kernel.diagonal() for mu, kernel in self._pairs()], axis=0)
 
     def squared_norm(self) -> float:
         return self.collapse().squared_norm()
 
     def cluster_sums(self, labels: np.ndarray, n_clusters: int) -> np.ndarray:
-        return sum(mu * kernel.cluster_sums(labels, n_clusters) for mu, kernel in self._pairs())
+        return np.sum([mu * kernel.cluster_sums(labels, n_clusters) for mu, kernel in self._pairs()], axis=0)
 
     def collapse(self) -> DenseKernel | LowRankKernel:
         """One operator with the same products: factors side by side, or one dense matrix if any part is dense."""
-        if all(kernel.form == "low_rank" for kernel in self.kernels):
-            B = np.hstack([np.sqrt(mu) * kernel.B for mu, kernel in self._pairs()])
-            return LowRankKernel(B, self.weight, overwrite=True)
+        factors = [np.sqrt(mu) * kernel.B for mu, kernel in self._pairs() if kernel.form == "low_rank"]
+        if len(factors) == len(self.kernels):
+            return LowRankKernel(np.hstack(factors), self.weight, overwrite=True)
         K = np.zeros((self.n_samples,) * 2)
         for mu, kernel in self._pairs():
             for rows in row_blocks(*K.shape):

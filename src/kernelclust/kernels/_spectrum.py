@@ -129,18 +129,18 @@ def eigenvalue_bounds(theta, Y, images, squared_norm: float, count: int) -> np.n
     return np.maximum(theta[:count], remainder) + rise
 
 
-def _remainder_bound(theta, residual, squared_norm: float, count: int) -> float:
+def _remainder_bound(theta: np.ndarray, residual: np.ndarray, squared_norm: float, count: int) -> float:
     """Upper bound on the largest eigenvalue of C: what the Frobenius norm of K leaves, with or without the other
     Ritz vectors taken out as well."""
 
     def left(taken: int) -> float:
         used = (theta[:taken] ** 2).sum() + 2 * max(np.trace(residual[:taken, :taken]), 0.0)
-        return np.sqrt(max(squared_norm - used, 0.0))
+        return float(np.sqrt(max(float(squared_norm - used), 0.0)))
 
     if count == len(theta):
         return left(count)
-    return min(left(count), max(theta[count], left(len(theta))) + _root_norm(residual[count:, count:]))
+    return min(left(count), max(float(theta[count]), left(len(theta))) + _root_norm(residual[count:, count:]))
 
 
 def _root_norm(gram: np.ndarray) -> float:
-    return float(np.sqrt(max(np.linalg.norm(gram, 2), 0.0))) if gram.size else 0.0
+    return float(np.sqrt(float(np.linalg.norm(gram, 2)))) if gram.size else 0.0

@@ -217,7 +217,7 @@ def dependence_score(
     >>> import numpy as np
     >>> from kernelclust import dependence_score
     >>> X = np.array([[0.0], [0.0], [1.0], [1.0]])
-    >>> dependence_score(X @ X.T, [0, 0, 1, 1], "flat")
+    >>> round(dependence_score(X @ X.T, [0, 0, 1, 1], "flat"), 9)
     1.0
     """
     K = check_precomputed(K)
@@ -243,7 +243,9 @@ def check_weights(sample_weight: ArrayLike | None, X: np.ndarray) -> np.ndarray:
     """Float weights (m,), none negative and not all zero."""
     weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
     if (weight < 0).any():
-        raise ValueError(f"sample_weight[{int(np.argmin(weight))}] is negative; weights count copies: use zero or more.")
+        raise ValueError(
+            f"sample_weight[{int(np.argmin(weight))}] is negative; weights count copies: use zero or more."
+        )
     if not weight.any():
         raise ValueError("sample_weight is zero for every sample; nothing is left to cluster.")
     return weight

@@ -40,7 +40,9 @@ class _Dense:
 
     def sweep(self, labels, count, S, n, x, *objective) -> int:
         K = self.kernel
-        return sweep_dense(K.K, K.row_mean, K.mean, K.weight, self.diagonal, labels, count, self.sums, S, n, x, *objective)
+        return sweep_dense(
+            K.K, K.row_mean, K.mean, K.weight, self.diagonal, labels, count, self.sums, S, n, x, *objective
+        )
 
 
 class _LowRank:
@@ -57,8 +59,8 @@ class _LowRank:
         return self.sums @ self.sums.T
 
     def sweep(self, labels, count, S, n, x, *objective) -> int:
-        K = self.kernel
-        return sweep_low_rank(K.B, K.weight, self.diagonal, labels, count, self.sums, S, n, x, *objective)
+        data = (self.kernel.B, self.kernel.weight, self.diagonal)
+        return sweep_low_rank(*data, labels, count, self.sums, S, n, x, *objective)
 
 
 STATES = {"dense": _Dense, "low_rank": _LowRank}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -58,7 +59,7 @@ def solve(
     start, point moves alternated with placement by F.
     """
     check_name("search", search, SEARCHES)
-    options = {"max_iter": max_iter, "tol": tol, "allow_empty": allow_empty}
+    options: dict[str, Any] = {"max_iter": max_iter, "tol": tol, "allow_empty": allow_empty}
     if search == "global":
 
         def rule(S: np.ndarray, n: np.ndarray) -> np.ndarray:

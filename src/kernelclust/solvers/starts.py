@@ -38,9 +38,7 @@ def projected_start(spectrum: Spectrum, A: np.ndarray, rng: np.random.RandomStat
     return np.argmax((U * signs) @ (W @ V[:, : U.shape[1]]).T, axis=1)
 
 
-def plus_plus_start(
-    E: np.ndarray, weight: np.ndarray, n_clusters: int, rng: np.random.RandomState
-) -> np.ndarray:
+def plus_plus_start(E: np.ndarray, weight: np.ndarray, n_clusters: int, rng: np.random.RandomState) -> np.ndarray:
     """k-means++ centres in feature space (rows of E), every sample to the nearest."""
     if not np.ptp(E, axis=0).any():
         return random_start(len(E), n_clusters, rng)
