@@ -49,8 +49,8 @@ def plus_plus_start(E: np.ndarray, weight: np.ndarray, n_clusters: int, rng: np.
 
 
 def random_start(n_samples: int, n_clusters: int, rng: np.random.RandomState) -> np.ndarray:
-    """Clusters of equal size, at random."""
-    return rng.permutation(np.arange(n_samples) % n_clusters)
+    """Every sample anywhere."""
+    return rng.randint(n_clusters, size=n_samples)
 
 
 def nearest(E: np.ndarray, centres: np.ndarray) -> np.ndarray:

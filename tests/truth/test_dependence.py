@@ -1,0 +1,242 @@
+"""F is what the papers define, its optimum is found, and no bound is ever exceeded."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.cluster import KMeans
+
+from kernelclust import CLUHSIC, CLUHSICAL, KernelKMeans, StructuredClustering, dependence_score
+from kernelclust.kernels import DenseKernel, leading_spectrum
+from kernelclust.objectives import make_dependence
+from kernelclust.objectives.dependence import loss_matrix
+from kernelclust.structures import as_structure
+
+STRUCTURES = ["flat:3", "chain:3", "ring:4", "grid:2x2", "tree:(a,(b,c))", "flat:2*chain:2"]
+LOSSES = [None, "zero-one", "structure"]
+NORMALIZATIONS = [None, "l1", "l2"]
+
+
+def random_kernel(m, seed=0, rank=None):
+    X = np.random.default_rng(seed).standard_normal((m, rank or m))
+    return X @ X.T
+
+
+def definition(K, labels, structure, loss=None, normalize="l2", C=0.1, gamma=1.0):
+    """Straight from the papers, sample by sample: eq. (5) of CLUHSIC, eqs. (11) to (13) of CLUHSICAL."""
+    m, c = len(K), structure.n_clusters
+    H = np.eye(m) - 1.0 / m
+    Delta = loss_matrix(loss, structure)
+    P = np.zeros((m, c))
+    for i, y in enumerate(labels):
+        if Delta is None:
+            P[i, y] = 1.0
+        else:
+            P[i] = -Delta[y]
+            P[i, y] = Delta[y].sum()
+    for j in range(c):
+        norm = {None: 1.0, "l1": np.abs(P[:, j]).sum(), "l2": np.sqrt((P[:, j] ** 2).sum())}[normalize]
+        P[:, j] = P[:, j] / norm if norm > 0 else 0.0
+    trace = np.trace(H @ K @ H @ P @ structure.kernel @ P.T)
+    if Delta is None or normalize == "l1":
+        return trace
+    return 4 * (C * m) ** 2 * gamma / m**2 * trace - (C * m) / m * np.abs(P).sum()
+
+
+@pytest.mark.parametrize("normalize", NORMALIZATIONS)
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("spec", STRUCTURES)
+def test_score_is_the_definition(spec, loss, normalize):
+    structure = as_structure(spec)
+    K = random_kernel(9)
+    for seed in range(3):
+        labels = np.random.default_rng(seed).integers(0, structure.n_clusters, 9)  # empty clusters too
+        score = dependence_score(K, labels, spec, loss=loss, normalize=normalize, C=0.3, gamma=0.7)
+        assert_allclose(score, definition(K, labels, structure, loss, normalize, 0.3, 0.7), rtol=1e-9, atol=1e-9)
+
+
+def test_score_takes_a_loss_array_that_need_not_be_symmetric():
+    Delta = np.array([[0.0, 1, 4], [2, 0, 1], [3, 1, 0]])
+    K, labels = random_kernel(8), np.array([0, 1, 2, 0, 1, 2, 2, 0])
+    for normalize in NORMALIZATIONS:
+        score = dependence_score(K, labels, "chain:3", loss=Delta, normalize=normalize)
+        assert_allclose(score, definition(K, labels, as_structure("chain:3"), Delta, normalize))
+
+
+@pytest.mark.parametrize("normalize", NORMALIZATIONS)
+@pytest.mark.parametrize("loss", LOSSES)
+def test_weights_are_repeats(loss, normalize):
+    K, labels, weight = random_kernel(8), np.arange(8) % 3, np.array([1, 2, 3, 1, 1, 4, 0, 2])
+    index = np.repeat(np.arange(8), weight)
+    options = {"loss": loss, "normalize": normalize}
+    weighted = dependence_score(K, labels, "chain:3", sample_weight=weight, **options)
+    assert_allclose(weighted, dependence_score(K[np.ix_(index, index)], labels[index], "chain:3", **options))
+
+
+@pytest.mark.parametrize("spec", STRUCTURES)
+def test_zero_one_loss_without_normalisation_is_corollary_1(spec):
+    structure, K = as_structure(spec), random_kernel(10)
+    c = structure.n_clusters
+    labels = np.random.default_rng(1).integers(0, c, 10)
+    trace = dependence_score(K, labels, structure, normalize=None)
+    value = dependence_score(K, labels, structure, normalize=None, loss="zero-one", C=0.1)
+    assert_allclose(value, 0.04 * c**2 * trace - 2 * (0.1 * 10) * (c - 1))
+
+
+def test_flat_l2_is_kmeans():
+    X = np.random.default_rng(0).standard_normal((60, 4))
+    labels = KMeans(3, n_init=1, random_state=0).fit(X)
+    total = ((X - X.mean(0)) ** 2).sum()
+    assert_allclose(dependence_score(X @ X.T, labels.labels_, "flat:3"), total - labels.inertia_)
+    ours = KernelKMeans(3, kernel="linear", random_state=0).fit(X)
+    best = KMeans(3, n_init=50, random_state=0).fit(X)
+    assert total - ours.objective_ <= best.inertia_ * (1 + 1e-9)
+
+
+# -- the exact optimum ------------------------------------------------------------------------------------------------
+
+
+def labelings(m, c, *, empty):
+    return (np.array(y) for y in product(range(c), repeat=m) if empty or len(set(y)) == c)
+
+
+def optimum(K, structure, loss, normalize, *, empty=False, rho=0.0):
+    """Largest F over all labelings, from cluster sums in one vectorised sweep."""
+    objective = make_dependence(structure, loss=loss, normalize=normalize, rho=rho)
+    kernel, c = DenseKernel(K), structure.n_clusters
+    return max(
+        objective.value(kernel.cluster_sums(y, c), np.bincount(y, minlength=c).astype(float))
+        for y in labelings(len(K), c, empty=empty)
+    )
+
+
+@pytest.mark.filterwarnings("ignore:several arrangements")
+@pytest.mark.parametrize("normalize", NORMALIZATIONS)
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("spec", ["flat:3", "chain:3", "ring:4", "tree:(a,(b,c))"])
+def test_enough_starts_find_the_optimum_and_never_more(spec, loss, normalize):
+    structure = as_structure(spec)
+    K = random_kernel(6, seed=3)
+    best = optimum(K, structure, loss, normalize)
+    model = StructuredClustering(
+        structure=spec, kernel="precomputed", loss=loss, normalize=normalize, rho=0.0, search="global",
+        placement="F", init="random", n_init=60, random_state=0,
+    )  # fmt: skip
+    model.fit(K)
+    assert_allclose(model.objective_, best, rtol=1e-9, atol=1e-12)
+    assert_allclose(dependence_score(K, model.labels_, spec, loss=loss, normalize=normalize), best, rtol=1e-9)
+    assert model.upper_bound_ >= best * (1 - 1e-12)
+
+
+@pytest.mark.filterwarnings("ignore:several arrangements")
+def test_allowing_empty_clusters_reaches_the_larger_optimum():
+    K = random_kernel(6, seed=1)
+    structure = as_structure("chain:3")
+    free, kept = (optimum(K, structure, None, None, empty=empty) for empty in (True, False))
+    assert free > kept * (1 + 1e-6)  # unnormalised chains leave a node empty
+    options = {"structure": "chain:3", "kernel": "precomputed", "normalize": None, "init": "random", "n_init": 60}
+    assert_allclose(CLUHSIC(**options, random_state=0, allow_empty=True).fit(K).objective_, free)
+    model = CLUHSIC(**options, random_state=0).fit(K)
+    assert_allclose(model.objective_, kept)
+    assert len(np.unique(model.labels_)) == 3
+
+
+@pytest.mark.filterwarnings("ignore:several arrangements")
+@pytest.mark.parametrize("seed", range(5))
+def test_the_default_search_finds_the_flat_optimum(seed):
+    K = random_kernel(8, seed=seed, rank=3)
+    assert_allclose(
+        KernelKMeans(3, kernel="precomputed", random_state=0).fit(K).objective_,
+        optimum(K, as_structure("flat:3"), None, "l2"),
+    )
+
+
+def test_presets_are_the_papers():
+    one, two = CLUHSIC(), CLUHSICAL()
+    assert (one.search, one.rho, one.placement, one.loss, one.normalize) == ("global", 0.0, "F", None, "l2")
+    assert (two.search, two.rho, two.placement, two.loss, two.normalize) == ("global", 0.0, "F", "structure", "l1")
+
+
+# -- bounds -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rho", [0.0, 2.0])
+@pytest.mark.parametrize("normalize", NORMALIZATIONS)
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("spec", ["flat:3", "chain:3", "ring:4", "tree:(a,(b,c))"])
+def test_no_labeling_exceeds_the_bounds(spec, loss, normalize, rho):
+    structure = as_structure(spec)
+    c, m = structure.n_clusters, 6
+    kernel = DenseKernel(random_kernel(m, seed=5))
+    objective = make_dependence(structure, loss=loss, normalize=normalize, rho=rho)
+    bounds = leading_spectrum(kernel, c, c - 1, np.random.RandomState(0)).bounds
+    everywhere = objective.upper_bound(bounds, float(m))
+    for y in labelings(m, c, empty=True):
+        n = np.bincount(y, minlength=c).astype(float)
+        value = objective.value(kernel.cluster_sums(y, c), n)
+        slack = 1e-9 * (1 + abs(value))
+        assert value <= objective.size_bound(bounds, n) + slack
+        assert value <= everywhere + slack
+
+
+@pytest.mark.parametrize("spec", ["flat:4", "chain:4", "ring:5", "tree:2x2", "grid:2x3"])
+def test_the_size_bound_is_reached_when_the_kernel_is_the_structure(spec):
+    structure = as_structure(spec)
+    A, c = structure.kernel, structure.n_clusters
+    labels = np.repeat(np.arange(c), np.arange(3, 3 + c))
+    P = np.eye(c)[labels] / np.sqrt(np.bincount(labels))
+    H = np.eye(len(labels)) - 1 / len(labels)
+    K = H @ P @ A @ P.T @ H
+    objective = make_dependence(structure)
+    bounds = leading_spectrum(DenseKernel(K), c, c - 1, np.random.RandomState(0)).bounds
+    n = np.bincount(labels).astype(float)
+    value = dependence_score(K, labels, structure)
+    assert_allclose(objective.size_bound(bounds, n), value)
+    if spec.startswith("flat"):
+        assert_allclose(objective.upper_bound(bounds, n.sum()), value)
+
+
+def test_the_fitted_bounds_are_in_order_and_the_gap_closes():
+    labels = np.repeat(np.arange(4), 15)
+    K = (labels[:, None] == labels).astype(float)
+    model = KernelKMeans(4, kernel="precomputed", random_state=0).fit(K)
+    assert_allclose([model.upper_bound_, model.size_bound_], model.objective_)
+    assert model.gap_ == pytest.approx(0, abs=1e-12)
+    noise = random_kernel(60)
+    model = KernelKMeans(4, kernel="precomputed", random_state=0).fit(noise)
+    assert model.objective_ < model.size_bound_ <= model.upper_bound_ * (1 + 1e-12)
+    assert_allclose(model.gap_, 1 - model.objective_ / model.upper_bound_)
+
+
+# -- rates of change --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("normalize", NORMALIZATIONS)
+@pytest.mark.parametrize("loss", LOSSES)
+def test_slopes_are_derivatives(loss, normalize):
+    """Adding a sample of small weight to cluster b changes F at the rate that predict uses."""
+    structure = as_structure("tree:(a,(b,c))")
+    objective = make_dependence(structure, loss=loss, normalize=normalize)
+    rng = np.random.default_rng(0)
+    S, n, g, step = random_kernel(3), rng.uniform(2, 5, 3), rng.standard_normal(3), 1e-6
+    M, h = objective.slopes(S, n)
+    for b in range(3):
+        e = np.eye(3)[b]
+        change = np.outer(g, e) + np.outer(e, g)
+        up = objective.value(S + step * change, n + step * e)
+        down = objective.value(S - step * change, n - step * e)
+        assert_allclose((up - down) / (2 * step), (g @ M + h)[b], rtol=1e-5, atol=1e-7)
+
+
+@pytest.mark.parametrize("scale", [1e-8, 1.0, 1e8])
+def test_scaling_the_kernel_scales_the_value_and_keeps_the_labels(scale):
+    rng = np.random.default_rng(0)
+    X = np.vstack([rng.normal(centre, 0.3, (15, 2)) for centre in ([0, 0], [2, 0], [4, 0])])
+    K = X @ X.T
+    for spec in ("flat:3", "chain:3"):
+        model = StructuredClustering(structure=spec, kernel="precomputed", random_state=0)
+        plain, scaled = model.fit(K).labels_, model.fit(scale * K)
+        assert_array_equal(scaled.labels_, plain)
+        assert_allclose(scaled.objective_, scale * StructuredClustering(
+            structure=spec, kernel="precomputed", random_state=0).fit(K).objective_, rtol=1e-9)  # fmt: skip
