@@ -63,10 +63,10 @@ class DenseKernel:
     def squared_norm(self) -> float:
         """Squared Frobenius norm of D^1/2 H K H D^1/2, D = diag(weight); one pass."""
         w, total = self.weight, self.weight.sum()
-        if np.all(w == w[0]):
-            raw = w[0] ** 2 * sum(float(np.vdot(self.K[rows], self.K[rows])) for rows in row_blocks(*self.K.shape))
-        else:
-            raw = sum(float(w[rows] @ (np.square(self.K[rows]) @ w)) for rows in row_blocks(*self.K.shape))
+        raw, even = 0.0, bool(np.all(w == 1))
+        for rows in row_blocks(*self.K.shape):
+            block = self.K[rows].astype(np.float64, copy=False)
+            raw += float(np.vdot(block, block) if even else w[rows] @ (np.square(block) @ w))
         return max(raw - 2 * total * float(w @ self.row_mean**2) + (total * self.mean) ** 2, 0.0)
 
     def cluster_sums(self, labels: np.ndarray, n_clusters: int) -> np.ndarray:

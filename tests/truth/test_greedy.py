@@ -1,0 +1,197 @@
+"""The compiled climb is its plain twin, only climbs, keeps its running sums right, and stops."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.datasets import make_blobs
+
+from kernelclust import StructuredClustering
+from kernelclust.kernels import DenseKernel, LowRankKernel, one_hot
+from kernelclust.objectives import make_dependence
+from kernelclust.solvers import _climb, _loops, starts
+from kernelclust.solvers._climb import climb
+from kernelclust.structures import as_structure
+
+OBJECTIVES = [
+    (spec, loss, normalize)
+    for spec in ("flat:4", "chain:4", "tree:(a,(b,(c,d)))")
+    for loss in (None, "structure")
+    for normalize in (None, "l1", "l2")
+]
+
+
+def problem(seed, form, weighted=True, m=25, d=4):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((m, d))
+    weight = rng.integers(1, 4, m).astype(float) if weighted else np.ones(m)
+    kernel = LowRankKernel(X, weight) if form == "low_rank" else DenseKernel(X @ X.T, weight)
+    return kernel, rng.permutation(np.arange(m) % 4)
+
+
+def value_of(kernel, objective, labels):
+    c = objective.n_clusters
+    return objective.value(kernel.cluster_sums(labels, c), np.bincount(labels, kernel.weight, minlength=c))
+
+
+@pytest.mark.parametrize("form", ["dense", "low_rank"])
+@pytest.mark.parametrize(("spec", "loss", "normalize"), OBJECTIVES)
+def test_one_visit_takes_the_best_of_all_moves(spec, loss, normalize, form):
+    """Sweep by sweep against moving every sample to every cluster and computing F from scratch."""
+    objective = make_dependence(as_structure(spec), loss=loss, normalize=normalize)
+    kernel, labels = problem(0, form, m=12)
+    expected = labels.copy()
+    for i in range(len(labels)):
+        if np.sum(expected == expected[i]) == 1:
+            continue
+        values = []
+        for b in range(4):
+            moved = expected.copy()
+            moved[i] = b
+            values.append(value_of(kernel, objective, moved))
+        if max(values) > values[expected[i]] + 1e-9 * abs(values[expected[i]]):
+            expected[i] = int(np.argmax(values))
+    found = climb(kernel, objective, labels, max_iter=1)
+    assert_array_equal(found.labels, expected)
+    assert_allclose(found.value, value_of(kernel, objective, expected), rtol=1e-9)
+
+
+@pytest.mark.parametrize("form", ["dense", "low_rank"])
+@pytest.mark.parametrize(("spec", "loss", "normalize"), OBJECTIVES)
+def test_climbing_never_falls_and_ends_where_no_move_helps(spec, loss, normalize, form):
+    objective = make_dependence(as_structure(spec), loss=loss, normalize=normalize)
+    kernel, labels = problem(1, form)
+    found = climb(kernel, objective, labels)
+    assert found.converged and found.stopped_because == "converged"
+    assert np.all(np.diff(found.history) >= -1e-9 * np.abs(found.history[:-1]))
+    assert_allclose(found.value, value_of(kernel, objective, found.labels), rtol=1e-9)
+    assert_array_equal(climb(kernel, objective, found.labels).labels, found.labels)
+    for i in range(0, len(labels), 5):
+        if np.sum(found.labels == found.labels[i]) == 1:
+            continue
+        for b in range(4):
+            moved = found.labels.copy()
+            moved[i] = b
+            assert value_of(kernel, objective, moved) <= found.value + 1e-8 * abs(found.value)
+
+
+@pytest.mark.parametrize("form", ["dense", "low_rank"])
+@pytest.mark.parametrize(("spec", "loss", "normalize"), OBJECTIVES)
+def test_compiled_sweeps_are_the_plain_sweeps(spec, loss, normalize, form, monkeypatch):
+    objective = make_dependence(as_structure(spec), loss=loss, normalize=normalize)
+    kernel, labels = problem(2, form)
+    fast = climb(kernel, objective, labels)
+    for name in ("inverse_norm", "visit_plain", "loss_norms", "visit_loss", "low_rank_gains", "move_row", "decide"):
+        monkeypatch.setattr(_loops, name, getattr(_loops, name).py_func)
+    for name in ("sweep_dense", "sweep_low_rank"):
+        monkeypatch.setattr(_climb, name, getattr(_loops, name).py_func)
+    monkeypatch.setattr(_climb, "sum_rows", _climb.sum_rows.py_func)
+    plain = climb(kernel, objective, labels)
+    assert_array_equal(fast.labels, plain.labels)
+    assert_allclose(fast.history, plain.history, rtol=1e-9)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_running_sums_do_not_drift(dtype):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((400, 3))
+    kernel = DenseKernel((X @ X.T).astype(dtype))
+    objective = make_dependence(as_structure("ring:6"))
+    found = climb(kernel, objective, rng.integers(0, 6, 400))
+    fresh = kernel @ one_hot(found.labels, 6, kernel.weight)
+    assert_allclose(found.running, fresh.T, atol=1e-8)
+    assert_allclose(found.cluster_sums, kernel.cluster_sums(found.labels, 6), atol=1e-7)
+
+
+def test_an_earlier_climb_can_be_continued():
+    kernel, labels = problem(3, "dense")
+    objective = make_dependence(as_structure("chain:4"), rho=2.0)
+    flat = climb(kernel, make_dependence(as_structure("flat:4")), labels)
+    again = climb(kernel, objective, flat.labels)
+    going_on = climb(kernel, objective, flat.labels, running=flat.running)
+    assert_array_equal(again.labels, going_on.labels)
+
+
+def test_dense_and_low_rank_climb_alike():
+    for seed in range(5):
+        objective = make_dependence(as_structure("ring:4"), loss="structure", normalize="l1")
+        dense, labels = problem(seed, "dense")
+        low, _ = problem(seed, "low_rank")
+        assert_array_equal(climb(dense, objective, labels).labels, climb(low, objective, labels).labels)
+
+
+def test_ties_keep_the_label():
+    kernel = DenseKernel(np.ones((12, 12)))
+    labels = np.arange(12) % 3
+    found = climb(kernel, make_dependence(as_structure("chain:3")), labels)
+    assert_array_equal(found.labels, labels)
+    assert found.n_iter == 1
+
+
+def test_clusters_stay_non_empty_unless_allowed():
+    X = np.array([[0.0], [0.0], [0.0], [10.0]])
+    kernel = DenseKernel(X @ X.T)
+    objective = make_dependence(as_structure("chain:3"), normalize=None)
+    assert len(np.unique(climb(kernel, objective, np.array([0, 1, 2, 0])).labels)) == 3
+    free = climb(kernel, objective, np.array([0, 1, 2, 0]), allow_empty=True)
+    assert len(np.unique(free.labels)) == 2
+    assert_allclose(free.value, value_of(kernel, objective, free.labels))
+
+
+def test_max_iter_is_said():
+    kernel, labels = problem(4, "dense", m=200)
+    found = climb(kernel, make_dependence(as_structure("flat:4")), labels, max_iter=1)
+    assert not found.converged and found.stopped_because == "max_iter" and found.n_iter == 1
+
+
+# -- starts -----------------------------------------------------------------------------------------------------------
+
+
+def test_spectral_starts_find_blocks():
+    from kernelclust.kernels import leading_spectrum
+
+    labels = np.repeat(np.arange(5), [4, 7, 5, 6, 8])
+    K = (labels[:, None] == labels) + 0.01
+    spectrum = leading_spectrum(DenseKernel(K), 8, 4, np.random.RandomState(0))
+    found = starts.spectral_start(spectrum, 5)
+    assert len(np.unique(found)) == 5
+    assert len(np.unique(np.c_[labels, found], axis=0)) == 5
+
+
+def test_projected_starts_know_the_structure():
+    """Blocks whose similarity is the chain come out in chain order without any placement."""
+    from kernelclust.kernels import leading_spectrum
+
+    structure = as_structure("chain:4")
+    labels = np.repeat(np.arange(4), 10)
+    K = structure.kernel[np.ix_(labels, labels)]
+    spectrum = leading_spectrum(DenseKernel(K), 6, 3, np.random.RandomState(0))
+    hits = 0
+    for seed in range(20):
+        found = starts.projected_start(spectrum, structure.kernel, np.random.RandomState(seed))
+        hits += any(np.array_equal(found, order[labels]) for order in (np.arange(4), np.arange(4)[::-1]))
+    assert hits >= 2  # a quarter of the sign choices is right
+
+
+def test_empty_clusters_are_filled_with_far_samples():
+    E = np.array([[0.0], [0.1], [0.2], [9.0]])
+    filled = starts.fill_empty(np.zeros(4, dtype=int), E, 2)
+    assert_array_equal(filled, [0, 0, 0, 1])
+    assert_array_equal(np.unique(starts.fill_empty(np.zeros(4, dtype=int), 0 * E, 4)), np.arange(4))
+
+
+@pytest.mark.filterwarnings("ignore:several arrangements")
+@pytest.mark.parametrize("init", ["auto", "spectral", "projected", "k-means++", "random"])
+@pytest.mark.parametrize("search", ["refine", "global"])
+def test_every_start_and_search_reaches_separated_blobs(init, search):
+    X, y = make_blobs(150, centers=[[0, 0], [6, 0], [12, 0], [18, 0]], random_state=0)
+    model = StructuredClustering(structure="chain:4", init=init, search=search, gamma=0.02, random_state=0).fit(X)
+    order = model.labels_[[np.flatnonzero(y == k)[0] for k in range(4)]]
+    assert order.tolist() in ([0, 1, 2, 3], [3, 2, 1, 0])
+    assert np.mean(order[y] == model.labels_) == 1
+
+
+def test_given_labels_are_a_start_and_their_places_are_kept_in_a_global_search():
+    X, y = make_blobs(120, centers=[[0, 0], [6, 0], [12, 0]], random_state=0)
+    for search in ("refine", "global"):
+        model = StructuredClustering(structure="chain:3", init=y, search=search, gamma=0.02).fit(X)
+        assert model.labels_.tolist() in (y.tolist(), (2 - y).tolist())

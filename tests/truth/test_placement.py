@@ -1,0 +1,127 @@
+"""Placements against all of them, and against exact dynamic programming where there are too many."""
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from kernelclust.objectives import make_dependence
+from kernelclust.solvers import placement
+from kernelclust.solvers.placement import best_placement, placement_margin, placement_problem
+from kernelclust.structures import as_structure
+
+
+def sums(c, seed):
+    X = np.random.default_rng(seed).standard_normal((c, c))
+    return X @ X.T, np.random.default_rng(seed).integers(1, 9, c).astype(float)
+
+
+def scores_of_all(rule, objective, S, n):
+    """Score of every placement from the definition: rearrange (S, n) and evaluate."""
+    c = len(n)
+    out = {}
+    for node in permutations(range(c)):
+        order = np.argsort(node)
+        placed_S, placed_n = S[np.ix_(order, order)], n[order]
+        if rule == "F":
+            out[node] = objective.value(placed_S, placed_n)
+        else:
+            mean = placed_S / np.outer(placed_n, placed_n)
+            distance = np.diag(mean)[:, None] + np.diag(mean) - 2 * mean
+            out[node] = -(objective.A * distance).sum()
+    return out
+
+
+def place(node, S, n):
+    order = np.argsort(node)
+    return S[np.ix_(order, order)], n[order]
+
+
+@pytest.mark.parametrize("exhaustive", [8, 0])
+@pytest.mark.parametrize("loss", [None, "structure"])
+@pytest.mark.parametrize("rule", ["distance", "F"])
+@pytest.mark.parametrize("spec", ["chain:5", "ring:5", "tree:(a,(b,(c,(d,e))))", "grid:2x3"])
+def test_the_best_of_all_placements_is_found(spec, rule, loss, exhaustive, monkeypatch):
+    monkeypatch.setattr(placement, "EXHAUSTIVE", exhaustive)  # 0: by local search
+    structure = as_structure(spec)
+    objective = make_dependence(structure, loss=loss)
+    for seed in range(3):
+        S, n = sums(structure.n_clusters, seed)
+        every = scores_of_all(rule, objective, S, n)
+        found = best_placement(placement_problem(rule, objective, S, n))
+        assert_allclose(every[tuple(found)], max(every.values()), rtol=1e-9)
+
+
+@pytest.mark.parametrize("exhaustive", [8, 0])
+@pytest.mark.parametrize("rule", ["distance", "F"])
+@pytest.mark.parametrize("spec", ["chain:5", "ring:5", "tree:2x2"])
+def test_the_margin_is_its_definition(spec, rule, exhaustive, monkeypatch):
+    monkeypatch.setattr(placement, "EXHAUSTIVE", exhaustive)
+    structure = as_structure(spec)
+    objective, A = make_dependence(structure), structure.kernel
+    for seed in range(3):
+        S, n = sums(structure.n_clusters, seed)
+        S, n = place(best_placement(placement_problem(rule, objective, S, n)), S, n)
+        every = scores_of_all(rule, objective, S, n)
+        different = [value for node, value in every.items() if not np.array_equal(A[np.ix_(node, node)], A)]
+        expected = (max(every.values()) - max(different)) / np.std(list(every.values()))
+        found = placement_margin(placement_problem(rule, objective, S, n))
+        assert_allclose(found, expected, rtol=1e-6 if exhaustive else 0.1)
+        assert found > 0
+
+
+def test_a_wrong_arrangement_has_a_negative_margin_and_a_flat_one_an_infinite_margin():
+    S, n = sums(5, 0)
+    objective = make_dependence(as_structure("chain:5"))
+    S, n = place(best_placement(placement_problem("distance", objective, S, n)), S, n)
+    wrong = place([1, 0, 2, 3, 4], S, n)
+    assert placement_margin(placement_problem("distance", objective, *wrong)) < 0
+    for spec in ("flat:5", "ring:3"):
+        structure = as_structure(spec)
+        problem = placement_problem("distance", make_dependence(structure), *sums(structure.n_clusters, 0))
+        assert placement_margin(problem) == np.inf
+        assert best_placement(problem).tolist() == list(range(structure.n_clusters))
+
+
+def test_tied_arrangements_have_no_margin():
+    objective = make_dependence(as_structure("chain:4"))
+    problem = placement_problem("distance", objective, np.eye(4), np.ones(4))  # all means equally far apart
+    assert placement_margin(problem) == pytest.approx(0, abs=1e-9)
+
+
+def best_path(M, closed):
+    """Largest sum of M over neighbours on a path or cycle through all nodes, by Held and Karp."""
+    c = len(M)
+    best = {(1 << k, k): 0.0 for k in range(c)} if not closed else {(1, 0): 0.0}
+    for _ in range(c - 1):
+        longer = {}
+        for (used, end), value in best.items():
+            for k in range(c):
+                if not used >> k & 1:
+                    key = (used | 1 << k, k)
+                    longer[key] = max(longer.get(key, -np.inf), value + M[end, k])
+        best = longer
+    return max(value + (M[end, 0] if closed else 0.0) for (_, end), value in best.items())
+
+
+@pytest.mark.parametrize("spec", ["chain:10", "ring:10"])
+def test_local_search_reaches_the_exact_optimum_of_ten_clusters(spec):
+    structure = as_structure(spec)
+    objective = make_dependence(structure)
+    for seed in range(8):
+        S, n = sums(10, seed)
+        problem = placement_problem("distance", objective, S, n)
+        found = best_placement(problem)
+        score = (structure.kernel[np.ix_(found, found)] * problem.M).sum()
+        diagonal = 2 * np.trace(problem.M)
+        assert_allclose(score, diagonal + 2 * best_path(problem.M, spec.startswith("ring")), rtol=1e-9)
+
+
+def test_many_clusters_in_order_are_found_in_order():
+    position = np.random.default_rng(0).permutation(40).astype(float)
+    S = -0.5 * (position[:, None] - position) ** 2
+    H = np.eye(40) - 1 / 40
+    problem = placement_problem("distance", make_dependence(as_structure("chain:40")), H @ S @ H, np.ones(40))
+    found = best_placement(problem)
+    assert found.tolist() in (position.astype(int).tolist(), (39 - position).astype(int).tolist())
