@@ -17,7 +17,7 @@ from kernelclust._names import check_name, load, names
 from kernelclust.kernels import check_precomputed, fit_kernel, leading_spectrum
 from kernelclust.objectives import Dependence, make_dependence
 from kernelclust.objectives.dependence import check_weights
-from kernelclust.solvers.greedy import Problem
+from kernelclust.solvers._problem import Options, Problem
 from kernelclust.solvers.placement import placement_margin, placement_problem
 from kernelclust.structures import Structure, as_structure
 
@@ -214,19 +214,7 @@ class StructuredClustering(ClusterMixin, BaseEstimator):
         spectrum = leading_spectrum(operator, c - 1 + EXTRA_DIMENSIONS, c - 1, rng)
         self._check_definite(spectrum)
         problem = Problem(operator, spectrum, objective, _flat_objective(objective))
-        solution = self._solver()(
-            problem,
-            search=self.search,
-            placement=self.placement,
-            init=self.init if everything or isinstance(self.init, str) else np.asarray(self.init)[used],
-            n_init=self.n_init,
-            max_iter=self.max_iter,
-            tol=self.tol,
-            allow_empty=self.allow_empty,
-            n_jobs=self.n_jobs,
-            rng=rng,
-            report=self._report,
-        )
+        solution = self._solver()(problem, self._options(used, len(weight)), rng)
         if not solution.converged:
             warnings.warn(
                 f"stopped after max_iter={self.max_iter} sweeps while samples were still moving; raise max_iter.",
@@ -327,6 +315,22 @@ class StructuredClustering(ClusterMixin, BaseEstimator):
         known = [name for name in names(solvers) if name not in ("placement", "starts")]
         check_name("solver", self.solver, known)
         return load(solvers, self.solver).solve
+
+    def _options(self, used: np.ndarray, n_samples: int) -> Options:
+        init = self.init if isinstance(self.init, str) else np.asarray(self.init)
+        if not isinstance(init, str) and init.shape == (n_samples,):
+            init = init[used]
+        return Options(
+            search=self.search,
+            placement=self.placement,
+            init=init,
+            n_init=self.n_init,
+            max_iter=self.max_iter,
+            tol=self.tol,
+            allow_empty=self.allow_empty,
+            n_jobs=self.n_jobs,
+            report=self._report,
+        )
 
     # -- parts ----------------------------------------------------------------------------------------------------
 

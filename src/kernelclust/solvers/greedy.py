@@ -11,10 +11,11 @@ from joblib import Parallel, delayed
 
 from kernelclust._names import check_name
 from kernelclust._solution import Solution
-from kernelclust.kernels import DenseKernel, LowRankKernel, Spectrum
+from kernelclust.kernels import DenseKernel, LowRankKernel
 from kernelclust.objectives import Dependence
 from kernelclust.solvers import starts
 from kernelclust.solvers._climb import climb
+from kernelclust.solvers._problem import Options, Problem
 from kernelclust.solvers.placement import best_placement, placement_problem
 
 INITS = ("auto", "spectral", "projected", "k-means++", "random")
@@ -29,58 +30,53 @@ CLOSE = 0.01
 QUICK = 1e-6  # tol while only the best start is sought
 
 
-@dataclass(frozen=True)
-class Problem:
-    """What a solver is given: the kernel and its spectrum, F, and F without structure."""
-
-    kernel: DenseKernel | LowRankKernel
-    spectrum: Spectrum
-    objective: Dependence
-    flat: Dependence
-
-
-def solve(
-    problem: Problem,
-    *,
-    search: str = "refine",
-    placement: str = "distance",
-    init: object = "auto",
-    n_init: int | str = "auto",
-    max_iter: int = 100,
-    tol: float = 1e-10,
-    allow_empty: bool = False,
-    n_jobs: int | None = None,
-    rng: np.random.RandomState,
-    report: Callable[[str], None] = lambda line: None,
-) -> Solution:
+def solve(problem: Problem, options: Options, rng: np.random.RandomState) -> Solution:
     """Find labels with a large F.
 
     "refine": the best labeling without structure, placed on the nodes, then improved with F. "global": F from every
     start, point moves alternated with placement by F.
     """
-    check_name("search", search, SEARCHES)
-    options: dict[str, Any] = {"max_iter": max_iter, "tol": tol, "allow_empty": allow_empty}
-    if search == "global":
-
-        def rule(S: np.ndarray, n: np.ndarray) -> np.ndarray:
-            return best_placement(placement_problem("F", problem.objective, S, n))
-
-        def prepare(kernel, labels: np.ndarray) -> np.ndarray:
-            return _placed(kernel, problem.objective, labels, placement)
-
-        return _best_start(
-            problem, problem.objective, init, n_init, rng, n_jobs, report, options | {"placement": rule}, prepare
-        )
-    flat = _best_start(problem, problem.flat, init, n_init, rng, n_jobs, report, options)
+    check_name("search", options.search, SEARCHES)
+    if options.search == "global":
+        return _best_start(problem, _structured(problem, options), options, rng)
+    flat = _best_start(problem, _Climber(problem.flat, options.climbing), options, rng)
     if _same_objective(problem.flat, problem.objective):
         return flat
-    report(f"flat: F = {flat.value:.6g} after {flat.n_iter} sweeps; placing and refining")
-    n = np.bincount(flat.labels, problem.kernel.weight, minlength=problem.objective.n_clusters)
-    node = best_placement(placement_problem(placement, problem.objective, flat.cluster_sums, n))
+    options.report(f"flat: F = {flat.value:.6g} after {flat.n_iter} sweeps; placing and refining")
+    placing = placement_problem(options.placement, problem.objective, flat.cluster_sums, problem.sizes(flat.labels))
+    node = best_placement(placing)
     running = np.ascontiguousarray(flat.running[np.argsort(node)])
-    refined = climb(problem.kernel, problem.objective, node[flat.labels], running=running, **options)
+    refined = climb(problem.kernel, problem.objective, node[flat.labels], running=running, **options.climbing)
     stopped = "converged" if flat.converged and refined.converged else "max_iter"
     return replace(refined, n_iter=flat.n_iter + refined.n_iter, stopped_because=stopped)
+
+
+@dataclass(frozen=True)
+class _Climber:
+    """An objective with the way to climb it; `prepare` places a start that knows no structure."""
+
+    objective: Dependence
+    climbing: dict[str, Any]
+    prepare: Callable[[DenseKernel | LowRankKernel, np.ndarray], np.ndarray] | None = None
+
+    def __call__(self, kernel: DenseKernel | LowRankKernel, labels: np.ndarray) -> Solution:
+        if self.prepare is not None:
+            labels = self.prepare(kernel, labels)
+        return climb(kernel, self.objective, labels, **self.climbing)
+
+
+def _structured(problem: Problem, options: Options) -> _Climber:
+    objective = problem.objective
+
+    def by_value(S: np.ndarray, n: np.ndarray) -> np.ndarray:
+        return best_placement(placement_problem("F", objective, S, n))
+
+    def prepare(kernel, labels: np.ndarray) -> np.ndarray:
+        S = kernel.cluster_sums(labels, objective.n_clusters)
+        n = np.bincount(labels, kernel.weight, minlength=objective.n_clusters)
+        return best_placement(placement_problem(options.placement, objective, S, n))[labels]
+
+    return _Climber(objective, options.climbing | {"placement": by_value}, prepare)
 
 
 def _same_objective(one: Dependence, other: Dependence) -> bool:
@@ -88,29 +84,20 @@ def _same_objective(one: Dependence, other: Dependence) -> bool:
     return same and (one.normalize, one.coef, one.penalty) == (other.normalize, other.coef, other.penalty)
 
 
-def _placed(kernel, objective: Dependence, labels: np.ndarray, rule: str) -> np.ndarray:
-    c = objective.n_clusters
-    S = kernel.cluster_sums(labels, c)
-    n = np.bincount(labels, kernel.weight, minlength=c)
-    return best_placement(placement_problem(rule, objective, S, n))[labels]
-
-
-def _best_start(
-    problem: Problem, objective: Dependence, init, n_init, rng, n_jobs, report, options: dict, prepare=None
-) -> Solution:
+def _best_start(problem: Problem, climber: _Climber, options: Options, rng) -> Solution:
     """Climb from several starts and keep the best by value; equal values keep the earlier start."""
-    kernel, spectrum, c = problem.kernel, problem.spectrum, objective.n_clusters
-    E = spectrum.embedding
-    if not isinstance(init, str):
-        labels = check_start(init, kernel.n_samples, c)
-        labels = labels if options["allow_empty"] else starts.fill_empty(labels, E, c)
-        return climb(kernel, objective, labels, **options)
-    check_name("init", init, INITS, also=", or an array of labels")
-    number = _count(init, n_init)
-    if init == "auto":
-        return _auto(problem, objective, number, rng, n_jobs, report, options, prepare)
-    candidates = [_start(init, spectrum, E, kernel.weight, objective, rng) for _ in range(number)]
-    return _climb_all(kernel, objective, candidates, E, n_jobs, report, options, prepare)
+    kernel, c = problem.kernel, climber.objective.n_clusters
+    E = problem.spectrum.embedding
+    if not isinstance(options.init, str):
+        labels = check_start(options.init, kernel.n_samples, c)
+        labels = labels if options.allow_empty else starts.fill_empty(labels, E, c)
+        return replace(climber, prepare=None)(kernel, labels)
+    check_name("init", options.init, INITS, also=", or an array of labels")
+    number = _count(options.init, options.n_init)
+    if options.init == "auto":
+        return _auto(problem, climber, number, options, rng)
+    candidates = [_start(options.init, problem, E, climber.objective, rng) for _ in range(number)]
+    return _best(_climb_all(kernel, climber, candidates, E, options.n_jobs), options)
 
 
 def _count(init: str, n_init: int | str) -> int:
@@ -122,7 +109,7 @@ def _count(init: str, n_init: int | str) -> int:
     return 1 if init == "spectral" else int(n_init)
 
 
-def check_start(init, n_samples: int, n_clusters: int) -> np.ndarray:
+def check_start(init: Any, n_samples: int, n_clusters: int) -> np.ndarray:
     """Labels given as a start: one integer a sample, 0 to c - 1."""
     labels = np.asarray(init)
     if labels.shape != (n_samples,):
@@ -133,40 +120,37 @@ def check_start(init, n_samples: int, n_clusters: int) -> np.ndarray:
     return whole
 
 
-def _start(init: str, spectrum: Spectrum, E, weight, objective: Dependence, rng) -> np.ndarray:
+def _start(init: str, problem: Problem, E: np.ndarray, objective: Dependence, rng) -> np.ndarray:
     c = objective.n_clusters
     if init == "spectral":
-        return starts.spectral_start(spectrum, c)
+        return starts.spectral_start(problem.spectrum, c)
     if init == "projected":
-        return starts.projected_start(spectrum, objective.A, rng)
+        return starts.projected_start(problem.spectrum, objective.A, rng)
     if init == "k-means++":
-        return starts.plus_plus_start(E, weight, c, rng)
+        return starts.plus_plus_start(E, problem.kernel.weight, c, rng)
     return starts.random_start(len(E), c, rng)
 
 
-def _climb_all(kernel, objective, candidates: Sequence[np.ndarray], E, n_jobs, report, options, prepare) -> Solution:
-    solutions = _solutions(kernel, objective, candidates, E, n_jobs, options, prepare)
-    for number, solution in enumerate(solutions):
-        report(f"start {number}: F = {solution.value:.6g} after {solution.n_iter} sweeps, {solution.stopped_because}")
-    return max(solutions, key=lambda solution: solution.value)
-
-
-def _solutions(kernel, objective, candidates, E, n_jobs, options, prepare) -> list[Solution]:
-    c = objective.n_clusters
-
+def _climb_all(kernel, climber: _Climber, candidates: Sequence[np.ndarray], E, n_jobs) -> list[Solution]:
     def run(labels: np.ndarray) -> Solution:
-        labels = starts.fill_empty(labels, E, c)
-        if prepare is not None:
-            labels = prepare(kernel, labels)
-        return climb(kernel, objective, labels, **options)
+        return climber(kernel, starts.fill_empty(labels, E, climber.objective.n_clusters))
 
     return Parallel(n_jobs=n_jobs, prefer="threads")(delayed(run)(labels) for labels in candidates)
 
 
-def _auto(problem: Problem, objective, number: int, rng, n_jobs, report, options, prepare) -> Solution:
+def _best(solutions: list[Solution], options: Options) -> Solution:
+    for number, solution in enumerate(solutions):
+        options.report(
+            f"start {number}: F = {solution.value:.6g} after {solution.n_iter} sweeps, {solution.stopped_because}"
+        )
+    return max(solutions, key=lambda solution: solution.value)
+
+
+def _auto(problem: Problem, climber: _Climber, number: int, options: Options, rng) -> Solution:
     """Try many starts where it is cheap, in the kernel's leading eigenvectors (and on a subsample of a large set),
     then finish the best of them on the kernel itself."""
-    kernel, c = problem.kernel, objective.n_clusters
+    kernel, objective = problem.kernel, climber.objective
+    c = objective.n_clusters
     E = problem.spectrum.embedding
     m = len(E)
     chosen = np.arange(m) if m <= SUBSAMPLE else np.sort(rng.choice(m, SUBSAMPLE, replace=False))
@@ -174,37 +158,37 @@ def _auto(problem: Problem, objective, number: int, rng, n_jobs, report, options
     small = LowRankKernel(E[chosen], kernel.weight[chosen])
     candidates = [starts.spectral_start(spectrum, c)]
     candidates += [starts.plus_plus_start(small.B, small.weight, c, rng) for _ in range(number)]
-    if prepare is not None and c > 2:
+    if climber.prepare is not None and c > 2:
         candidates += [starts.projected_start(spectrum, objective.A, rng) for _ in range(number)]
-    quick = options | {"tol": QUICK}
-    tried = _solutions(small, objective, candidates, small.B, n_jobs, quick, prepare)
-    tried.append(_perturb(small, objective, max(tried, key=lambda solution: solution.value), rng, quick))
+    quick = replace(climber, climbing=climber.climbing | {"tol": max(options.tol, QUICK)})
+    tried = _climb_all(small, quick, candidates, small.B, options.n_jobs)
+    tried.append(_perturb(small, quick, max(tried, key=lambda solution: solution.value), rng))
     tried = _distinct(sorted(tried, key=lambda solution: -solution.value))
-    for number, solution in enumerate(tried):
-        report(f"start {number}: F = {solution.value:.6g} in the leading eigenvectors")
+    for rank, solution in enumerate(tried):
+        options.report(f"start {rank}: F = {solution.value:.6g} in the leading eigenvectors")
     close = [solution for solution in tried if solution.value >= tried[0].value - CLOSE * abs(tried[0].value)]
-    kept = tried if m <= POLISH_ALL else close[:POLISH]
-    if m <= SUBSAMPLE:
-        labelings = [solution.labels for solution in kept]
-    else:
-        labelings = [_extend(E - small.offset, small, solution.labels, objective) for solution in kept]
-    # placed already: only point moves and placement by F follow
-    return _climb_all(kernel, objective, labelings, E, n_jobs, report, options, None)
+    kept = [solution.labels for solution in (tried if m <= POLISH_ALL else close[:POLISH])]
+    if m > SUBSAMPLE:
+        kept = [_extend(E - small.offset, small, labels, objective) for labels in kept]
+    placed = replace(climber, prepare=None)  # they have their places already
+    return _best(_climb_all(kernel, placed, kept, E, options.n_jobs), options)
 
 
-def _perturb(kernel: LowRankKernel, objective: Dependence, best: Solution, rng, options: dict) -> Solution:
+def _perturb(kernel: LowRankKernel, climber: _Climber, best: Solution, rng) -> Solution:
     """Shake a solution: climb on a few samples, which moves the borders a little, take that to all samples, climb
     again; keep what is better. Finds the best of many nearly equal optima where more starts would be needed."""
-    m, c = kernel.n_samples, objective.n_clusters
+    m, objective = kernel.n_samples, climber.objective
+    c = objective.n_clusters
+    again = replace(climber, prepare=None)
     size = min(m // 2, max(10 * c, m // 20))
     for _ in range(ROUNDS if size >= 2 * c else 0):
         chosen = np.sort(rng.choice(m, size, replace=False))
         if len(np.unique(best.labels[chosen])) < c:
             continue
         few = LowRankKernel(kernel.B[chosen], kernel.weight[chosen])
-        shaken = climb(few, objective, best.labels[chosen], **options)
+        shaken = again(few, best.labels[chosen])
         labels = starts.fill_empty(_extend(kernel.B - few.offset, few, shaken.labels, objective), kernel.B, c)
-        solution = climb(kernel, objective, labels, **options)
+        solution = again(kernel, labels)
         if solution.value > best.value:
             best = solution
     return best
