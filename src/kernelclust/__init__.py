@@ -1,7 +1,7 @@
 """Kernel clustering that listens to what people know: clusters on a chain, a ring, a grid, a tree."""
 
 from kernelclust import metrics, structures
-from kernelclust.estimators import CLUHSIC, CLUHSICAL, KernelKMeans, StructuredClustering
+from kernelclust.estimators import CLUHSIC, CLUHSICAL, Diffrac, DisKMeans, KernelKMeans, StructuredClustering
 from kernelclust.objectives import dependence_score
 
 __version__ = "0.1.0.dev0"
@@ -9,6 +9,8 @@ __version__ = "0.1.0.dev0"
 __all__ = [
     "CLUHSIC",
     "CLUHSICAL",
+    "Diffrac",
+    "DisKMeans",
     "KernelKMeans",
     "StructuredClustering",
     "dependence_score",

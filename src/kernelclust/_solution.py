@@ -13,7 +13,7 @@ class Solution:
 
     `value` is F at `labels`, `cluster_sums` is S (c x c) there; `history` holds F after every sweep of the run that
     won and never falls; `stopped_because` is "converged" or "max_iter". `running` is what the solver would need to go
-    on from here.
+    on from here. Relaxations add the value of their relaxed labels and, where it is one, an upper bound on every F.
     """
 
     labels: np.ndarray
@@ -22,6 +22,8 @@ class Solution:
     n_iter: int
     stopped_because: str
     history: list[float] = field(default_factory=list)
+    bound: float = np.inf
+    relaxed_value: float | None = None
     running: np.ndarray = field(default_factory=lambda: np.empty((0, 0)), repr=False)
 
     @property

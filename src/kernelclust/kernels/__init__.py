@@ -1,9 +1,10 @@
 """How alike two samples are: operators, functions (one file each) and low-rank factors."""
 
+from kernelclust.kernels._discriminative import discriminative
 from kernelclust.kernels._fitted import FittedKernel, check_precomputed, fit_kernel, kernel_names
 from kernelclust.kernels._loops import sum_rows
 from kernelclust.kernels._low_rank import incomplete_cholesky
-from kernelclust.kernels._operators import DenseKernel, Kernel, LowRankKernel, WeightedSumKernel, one_hot
+from kernelclust.kernels._operators import DenseKernel, Kernel, LowRankKernel, WeightedSumKernel, one_hot, row_blocks
 from kernelclust.kernels._spectrum import Spectrum, leading_spectrum
 
 __all__ = [
@@ -14,10 +15,12 @@ __all__ = [
     "Spectrum",
     "WeightedSumKernel",
     "check_precomputed",
+    "discriminative",
     "fit_kernel",
     "incomplete_cholesky",
     "kernel_names",
     "leading_spectrum",
     "one_hot",
+    "row_blocks",
     "sum_rows",
 ]

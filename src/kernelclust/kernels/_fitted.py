@@ -1,13 +1,12 @@
-"""From samples to a kernel operator, and from new samples to their similarity with the clusters found."""
+"""From samples to a kernel operator."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from numbers import Real
-from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -21,141 +20,20 @@ from threadpoolctl import threadpool_limits
 
 import kernelclust.kernels as package
 from kernelclust._names import check_name, load, names
+from kernelclust.kernels._extension import (
+    DenseExtension,
+    ExactFeatures,
+    FeatureExtension,
+    LandmarkFeatures,
+    NeighbourExtension,
+    RandomFeatures,
+    SimilarityFunction,
+)
 from kernelclust.kernels._low_rank import cholesky_map, in_blocks, incomplete_cholesky, nystroem_map
 from kernelclust.kernels._operators import DenseKernel, LowRankKernel, one_hot, row_blocks
 
 APPROXIMATIONS = (None, "auto", "nystroem", "cholesky", "random_features")
 DEFAULT_COMPONENTS = 300
-
-
-@dataclass
-class SimilarityFunction:
-    """A kernel function with its parameters: a named module of this package, or the user's own k(X, Y)."""
-
-    kernel: str | Callable
-    params: dict[str, Any] = field(default_factory=dict)
-    shift: np.ndarray | None = None
-    scale: float = 1.0
-
-    @property
-    def part(self) -> ModuleType | SimpleNamespace:
-        if callable(self.kernel):
-            return SimpleNamespace(block=self.kernel)
-        return load(package, self.kernel)
-
-    def prepare(self, X):
-        """X in the units that the kernel is computed in."""
-        if self.shift is not None:
-            X = X - self.shift
-        return X if self.scale == 1.0 else X / self.scale
-
-    def __call__(self, X, Y) -> np.ndarray:  # prepared X (n, d), Y (m, d) -> (n, m)
-        K = self.part.block(X, Y, **self.params)
-        if callable(self.kernel):
-            K = np.asarray(K, dtype=np.float64)
-            if K.shape != (X.shape[0], Y.shape[0]):
-                raise ValueError(
-                    f"the kernel function returned shape {K.shape} for {X.shape[0]} and {Y.shape[0]} samples; it must "
-                    f"take two arrays (n, d), (m, d) and return the (n, m) matrix of similarities, as in sklearn.svm."
-                )
-        return K
-
-
-# -- new samples ------------------------------------------------------------------------------------------------------
-
-
-@dataclass
-class DenseExtension:
-    """Centred similarity sums (n, c) of new samples, from k(new, fitted) made in blocks."""
-
-    function: SimilarityFunction | None  # None: the user brings k(new, fitted)
-    X: Any
-    labels: np.ndarray
-    weight: np.ndarray
-    sizes: np.ndarray
-    mean_sums: np.ndarray
-    mean: float
-
-    def __call__(self, X_new) -> np.ndarray:
-        Pi = one_hot(self.labels, len(self.sizes), self.weight)
-        raw = np.empty((X_new.shape[0], len(self.sizes)))
-        if self.function is not None:
-            X_new = self.function.prepare(X_new)
-        for rows in row_blocks(X_new.shape[0], len(self.labels)):
-            raw[rows] = (X_new[rows] if self.function is None else self.function(X_new[rows], self.X)) @ Pi
-        own_mean = raw.sum(axis=1, keepdims=True) / self.sizes.sum()
-        return raw - own_mean * self.sizes - self.mean_sums + self.mean * self.sizes
-
-
-@dataclass
-class FeatureExtension:
-    """The same from features b(x): <b(x) - offset, sum of a cluster's features>."""
-
-    features: Callable
-    offset: np.ndarray
-    sums: np.ndarray
-
-    def __call__(self, X_new) -> np.ndarray:
-        out = np.empty((X_new.shape[0], len(self.sums)))
-        for rows in row_blocks(X_new.shape[0], max(self.sums.shape[1], X_new.shape[1])):
-            B = self.features(X_new[rows])
-            out[rows] = (B.toarray() if sparse.issparse(B) else B) @ self.sums.T - self.sums @ self.offset
-        return out
-
-
-@dataclass
-class NeighbourExtension:
-    """For kernels that exist only between fitted samples: similarities of the nearest ones, averaged by distance."""
-
-    search: NearestNeighbors
-    G: np.ndarray
-
-    def __call__(self, X_new) -> np.ndarray:
-        distance, index = self.search.kneighbors(X_new)
-        closest = distance[:, :1]
-        weight = np.where(closest > 0, closest, 1.0) / np.where(closest > 0, distance, 1.0)
-        weight = np.where(closest > 0, weight, distance == 0)  # on a fitted sample: that sample alone
-        weight = weight / weight.sum(axis=1, keepdims=True)
-        return np.einsum("nk,nkc->nc", weight, self.G[index])
-
-
-@dataclass
-class LandmarkFeatures:
-    """b(x) = k(x, landmarks) M."""
-
-    function: SimilarityFunction | None
-    landmarks: Any  # prepared samples, or column numbers of a given matrix
-    M: np.ndarray
-
-    def __call__(self, X_new) -> np.ndarray:
-        if self.function is None:
-            return X_new[:, self.landmarks] @ self.M
-        return self.function(self.function.prepare(X_new), self.landmarks) @ self.M
-
-
-@dataclass
-class RandomFeatures:
-    """b(x) = [cos(x W), sin(x W)] / sqrt(number of frequencies)."""
-
-    function: SimilarityFunction
-    W: np.ndarray
-
-    def __call__(self, X_new) -> np.ndarray:
-        Z = self.function.prepare(X_new) @ self.W
-        return np.hstack([np.cos(Z), np.sin(Z)]) / np.sqrt(self.W.shape[1])
-
-
-@dataclass
-class ExactFeatures:
-    """b(x) of a kernel that is an inner product of features."""
-
-    function: SimilarityFunction
-
-    def __call__(self, X_new):
-        return self.function.part.features(X_new)
-
-
-# -- fitting ----------------------------------------------------------------------------------------------------------
 
 
 @dataclass
@@ -177,9 +55,9 @@ class FittedKernel:
         if operator.form == "low_rank":
             assert self.features is not None
             return FeatureExtension(self.features, operator.offset, operator.feature_sums(labels, n_clusters))
-        sizes = np.bincount(labels, operator.weight, minlength=n_clusters)
-        mean_sums = np.bincount(labels, operator.weight * operator.row_mean, minlength=n_clusters)
-        return DenseExtension(self.function, self.X, labels, operator.weight, sizes, mean_sums, operator.mean)
+        share = operator.weight / operator.weight.sum()
+        Pi = one_hot(labels, n_clusters, operator.weight)
+        return DenseExtension(self.function, self.X, Pi, share, operator.row_mean, operator.mean)
 
 
 def kernel_names() -> list[str]:

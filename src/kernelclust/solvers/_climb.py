@@ -120,7 +120,7 @@ def climb(
                 continue
         stopped_because = "converged"
         break
-    return Solution(labels, history[-1], S, n_iter, stopped_because, history, state.sums)
+    return Solution(labels, history[-1], S, n_iter, stopped_because, history, running=state.sums)
 
 
 def _arrays(objective: Dependence) -> tuple:

@@ -40,6 +40,7 @@ class Options:
     max_iter: int = 100
     tol: float = 1e-10
     allow_empty: bool = False
+    polish: bool = True
     n_jobs: int | None = None
     report: Callable[[str], None] = _silent
 

@@ -18,6 +18,7 @@ from kernelclust.solvers._climb import climb
 from kernelclust.solvers._problem import Options, Problem
 from kernelclust.solvers.placement import best_placement, placement_problem
 
+PARAMETERS = ()
 INITS = ("auto", "spectral", "projected", "k-means++", "random")
 SEARCHES = ("refine", "global")
 STARTS = 10

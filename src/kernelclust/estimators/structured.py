@@ -1,4 +1,4 @@
-"""scikit-learn estimators: check, build the parts of the formula, solve, keep what was learned."""
+"""StructuredClustering: check, build the parts of the formula, solve, keep what was learned."""
 
 from __future__ import annotations
 
@@ -14,7 +14,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 import kernelclust.solvers as solvers
 from kernelclust._names import check_name, load, names
-from kernelclust.kernels import check_precomputed, fit_kernel, leading_spectrum
+from kernelclust.kernels import (
+    FittedKernel,
+    Spectrum,
+    check_precomputed,
+    fit_kernel,
+    leading_spectrum,
+)
 from kernelclust.objectives import Dependence, make_dependence
 from kernelclust.objectives.dependence import check_weights
 from kernelclust.solvers._problem import Options, Problem
@@ -69,8 +75,15 @@ class StructuredClustering(ClusterMixin, BaseEstimator):
         every start, point moves alternated with placement, as the papers mean it.
     placement : {"distance", "F"}, default="distance"
         How clusters find their places: neighbours should have close means, or F should be large.
-    solver : {"greedy"}, default="greedy"
-        Point moves and placement.
+    solver : {"greedy", "spectral", "polar", "nmf", "low_rank_sdp", "sdp"}, default="greedy"
+        Point moves and placement, or a relaxation of l2 without a loss: orthonormal labels ("spectral", "polar"),
+        non-negative factors ("nmf"), semidefinite ("low_rank_sdp"; "sdp" for a few dozen samples, with
+        kernelclust[sdp]). They do not use `search`, `placement`, `init` and `n_init`.
+    solver_params : dict, optional
+        Parameters of the relaxation: max_steps, step_tol ("polar", "nmf"); rank, pull, violation, max_steps
+        ("low_rank_sdp"); conic_solver ("sdp").
+    polish : bool, default=True
+        Whether the labels of a relaxation are improved by point moves and placement. False is the papers' method.
     init : {"auto", "spectral", "projected", "k-means++", "random"} or array of labels, default="auto"
         "auto" tries a deterministic spectral start and `n_init` others in the kernel's leading eigenvectors, shakes
         the best, then finishes it on the kernel itself. The others run every start on the kernel.
@@ -113,6 +126,8 @@ class StructuredClustering(ClusterMixin, BaseEstimator):
         arrangements. Below 0.3 several arrangements fit almost equally well; a large one is no proof.
     sizes_ : (c,) array
         Weight of every cluster.
+    relaxed_objective_ : float or None
+        F at the labels of a relaxation before rounding.
     structure_ : Structure
     gamma_ : float or None
         Width in use.
@@ -149,6 +164,8 @@ class StructuredClustering(ClusterMixin, BaseEstimator):
         search="refine",
         placement="distance",
         solver="greedy",
+        solver_params=None,
+        polish=True,
         init="auto",
         n_init="auto",
         approximation="auto",
@@ -173,6 +190,8 @@ class StructuredClustering(ClusterMixin, BaseEstimator):
         self.search = search
         self.placement = placement
         self.solver = solver
+        self.solver_params = solver_params
+        self.polish = polish
         self.init = init
         self.n_init = n_init
         self.approximation = approximation
@@ -208,13 +227,15 @@ class StructuredClustering(ClusterMixin, BaseEstimator):
 
         everything = len(used) == len(weight)
         objective = make_dependence(structure, loss=self.loss, normalize=self.normalize, rho=self.rho)
-        fitted = self._fit_kernel(X if everything else self._subset(X, used), weight[used], structure.n_clusters, rng)
-        operator = fitted.operator
         c = structure.n_clusters
-        spectrum = leading_spectrum(operator, c - 1 + EXTRA_DIMENSIONS, c - 1, rng)
-        self._check_definite(spectrum)
+        fitted = self._fit_kernel(X if everything else self._subset(X, used), weight[used], c, rng)
+        spectrum = leading_spectrum(fitted.operator, c - 1 + EXTRA_DIMENSIONS, c - 1, rng)
+        self._check_definite(spectrum, fitted.operator)
+        fitted, spectrum = self._transform(fitted, spectrum, c, rng)
+        operator = fitted.operator
         problem = Problem(operator, spectrum, objective, _flat_objective(objective))
-        solution = self._solver()(problem, self._options(used, len(weight)), rng)
+        solve, params = self._solver()
+        solution = solve(problem, self._options(used, len(weight)), rng, **params)
         if not solution.converged:
             warnings.warn(
                 f"stopped after max_iter={self.max_iter} sweeps while samples were still moving; raise max_iter.",
@@ -231,7 +252,9 @@ class StructuredClustering(ClusterMixin, BaseEstimator):
         self.gamma_ = fitted.gamma
         self.sizes_ = n
         self.objective_ = solution.value
-        self.upper_bound_ = max(objective.upper_bound(spectrum.bounds, n.sum(), operator.weight.min()), solution.value)
+        spectral_bound = objective.upper_bound(spectrum.bounds, n.sum(), operator.weight.min())
+        self.upper_bound_ = max(min(spectral_bound, solution.bound), solution.value)
+        self.relaxed_objective_ = solution.relaxed_value
         self.size_bound_ = max(objective.size_bound(spectrum.bounds, n), solution.value)
         self.gap_ = _gap(self.upper_bound_, solution.value)
         self.placement_margin_ = placement_margin(placement_problem(self.placement, objective, S, n))
@@ -302,19 +325,29 @@ class StructuredClustering(ClusterMixin, BaseEstimator):
             if not isinstance(value, Real) or not 0 <= float(value) < np.inf:
                 raise ValueError(f"{name}={value!r}: give a number, zero or more.")
 
-    def _check_definite(self, spectrum) -> None:
+    def _check_definite(self, spectrum: Spectrum, operator) -> None:
         top = max(float(spectrum.values[0]), 0.0)
-        if spectrum.lowest < -INDEFINITE * top and -spectrum.lowest > 1e-12:
+        if operator.form != "dense" or spectrum.lowest >= -INDEFINITE * top:
+            return
+        size = float(np.abs(np.diagonal(operator.K)).max() + np.abs(operator.row_mean).max())
+        if spectrum.lowest < -1e-10 * size * operator.weight.sum():  # beyond what rounding leaves of a constant kernel
             raise ValueError(
                 f"the kernel is far from positive semidefinite: its eigenvalues, once centred, reach from "
                 f"{spectrum.lowest:.3g} to {top:.3g}. A kernel holds similarities; turn distances D into one, e.g. "
                 "exp(-D**2 / D.mean()**2), or clip the negative eigenvalues."
             )
 
-    def _solver(self) -> Callable:
+    def _solver(self) -> tuple[Callable, dict]:
         known = [name for name in names(solvers) if name not in ("placement", "starts")]
         check_name("solver", self.solver, known)
-        return load(solvers, self.solver).solve
+        part, params = load(solvers, self.solver), dict(self.solver_params or {})
+        for name in params:
+            if name not in part.PARAMETERS:
+                allowed = ", ".join(part.PARAMETERS) or "none"
+                raise ValueError(
+                    f"solver_params has {name!r}, which solver={self.solver!r} does not take (it takes: {allowed})."
+                )
+        return part.solve, params
 
     def _options(self, used: np.ndarray, n_samples: int) -> Options:
         init = self.init if isinstance(self.init, str) else np.asarray(self.init)
@@ -328,6 +361,7 @@ class StructuredClustering(ClusterMixin, BaseEstimator):
             max_iter=self.max_iter,
             tol=self.tol,
             allow_empty=self.allow_empty,
+            polish=self.polish,
             n_jobs=self.n_jobs,
             report=self._report,
         )
@@ -348,6 +382,10 @@ class StructuredClustering(ClusterMixin, BaseEstimator):
             n_components=self.n_components,
             rng=rng,
         )
+
+    def _transform(self, fitted: FittedKernel, spectrum: Spectrum, n_clusters: int, rng):
+        """Kernel and spectrum that the objective sees; presets may change them."""
+        return fitted, spectrum
 
     def _subset(self, X, used):
         return X[np.ix_(used, used)] if self._is_precomputed() else X[used]
@@ -384,154 +422,6 @@ class StructuredClustering(ClusterMixin, BaseEstimator):
         tags.input_tags.pairwise = self._is_precomputed()
         tags.input_tags.sparse = not self._is_precomputed()
         return tags
-
-
-class KernelKMeans(StructuredClustering):
-    """Kernel k-means: clusters without an order, in the feature space of any kernel.
-
-    Minimises sum_i |phi(x_i) - mu_y(i)|^2, i.e. maximises F = sum_j S_jj / n_j with S_jj the kernel summed over
-    cluster j. Choose it where KMeans would do but for the shape of the clusters, or where only a kernel is at hand.
-    `StructuredClustering` with structure="flat"; see there for parameters and attributes.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import make_circles
-    >>> from kernelclust import KernelKMeans
-    >>> X, ring = make_circles(300, factor=0.3, noise=0.05, random_state=0)
-    >>> labels = KernelKMeans(2, gamma=5, random_state=0).fit_predict(X)
-    >>> int(max((labels == ring).sum(), (labels != ring).sum()))
-    300
-    """
-
-    def __init__(
-        self,
-        n_clusters=DEFAULT_CLUSTERS,
-        *,
-        kernel="rbf",
-        gamma="scale",
-        degree=3,
-        coef0=1,
-        kernel_params=None,
-        init="auto",
-        n_init="auto",
-        approximation="auto",
-        n_components=None,
-        max_iter=100,
-        tol=1e-10,
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-    ):
-        self.n_clusters = n_clusters
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
-        self.init = init
-        self.n_init = n_init
-        self.approximation = approximation
-        self.n_components = n_components
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-
-    structure, loss, normalize, rho = "flat", None, "l2", 0.0
-    search, placement, solver, allow_empty = "refine", "distance", "greedy", False
-
-
-class CLUHSIC(StructuredClustering):
-    """Clustering by maximal dependence as its paper means it (Song, Smola, Gretton and Borgwardt, 2007).
-
-    F = tr(K P A P') with the label kernel A itself (rho = 0), from several starts, point moves alternated with
-    placement by F. `StructuredClustering` refines a flat fit instead, which keeps clusters whole more often.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from kernelclust import CLUHSIC
-    >>> X = np.repeat([0.0, 1.0, 2.0, 3.0], 10)[:, None]
-    >>> labels = CLUHSIC(4, structure="chain", random_state=0).fit_predict(X)[::10]
-    >>> sorted([labels.tolist(), labels[::-1].tolist()])[0]  # a chain has two directions
-    [0, 1, 2, 3]
-    """
-
-    def __init__(
-        self,
-        n_clusters=DEFAULT_CLUSTERS,
-        *,
-        structure="flat",
-        kernel="rbf",
-        gamma="scale",
-        degree=3,
-        coef0=1,
-        kernel_params=None,
-        loss=None,
-        normalize="l2",
-        rho=0.0,
-        search="global",
-        placement="F",
-        solver="greedy",
-        init="auto",
-        n_init="auto",
-        approximation="auto",
-        n_components=None,
-        max_iter=100,
-        tol=1e-10,
-        allow_empty=False,
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-    ):
-        super().__init__(**{name: value for name, value in locals().items() if name not in ("self", "__class__")})
-
-
-class CLUHSICAL(StructuredClustering):
-    """CLUHSIC with a loss between clusters (Zhong, Pan, Kwok and Tsang, 2010).
-
-    Rows of P are eq. (12) of the paper: the summed loss at a sample's own place, minus the loss elsewhere, columns
-    normalised to l1 norm one. A far mistake costs more than a near one; groups of similar size are favoured.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from kernelclust import CLUHSICAL
-    >>> X = np.repeat([0.0, 1.0, 2.0, 3.0], 10)[:, None]
-    >>> labels = CLUHSICAL(4, structure="chain", random_state=0).fit_predict(X)[::10]
-    >>> sorted([labels.tolist(), labels[::-1].tolist()])[0]  # a chain has two directions
-    [0, 1, 2, 3]
-    """
-
-    def __init__(
-        self,
-        n_clusters=DEFAULT_CLUSTERS,
-        *,
-        structure="flat",
-        kernel="rbf",
-        gamma="scale",
-        degree=3,
-        coef0=1,
-        kernel_params=None,
-        loss="structure",
-        normalize="l1",
-        rho=0.0,
-        search="global",
-        placement="F",
-        solver="greedy",
-        init="auto",
-        n_init="auto",
-        approximation="auto",
-        n_components=None,
-        max_iter=100,
-        tol=1e-10,
-        allow_empty=False,
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-    ):
-        super().__init__(**{name: value for name, value in locals().items() if name not in ("self", "__class__")})
 
 
 def _check_enough(n_samples: int, structure: Structure) -> None:

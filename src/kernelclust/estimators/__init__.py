@@ -1,0 +1,7 @@
+"""scikit-learn estimators: thin, mostly docstring."""
+
+from kernelclust.estimators.discriminative import Diffrac, DisKMeans
+from kernelclust.estimators.presets import CLUHSIC, CLUHSICAL, KernelKMeans
+from kernelclust.estimators.structured import StructuredClustering, _canonical, _check_enough  # noqa: F401
+
+__all__ = ["CLUHSIC", "CLUHSICAL", "Diffrac", "DisKMeans", "KernelKMeans", "StructuredClustering"]

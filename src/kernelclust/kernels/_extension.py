@@ -1,0 +1,139 @@
+"""New samples: their centred similarity sums with the clusters found, without the kernel matrix of the fit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.neighbors import NearestNeighbors
+
+import kernelclust.kernels as package
+from kernelclust._names import load
+from kernelclust.kernels._operators import row_blocks
+
+
+@dataclass
+class SimilarityFunction:
+    """A kernel function with its parameters: a named module of this package, or the user's own k(X, Y)."""
+
+    kernel: str | Callable
+    params: dict[str, Any] = field(default_factory=dict)
+    shift: np.ndarray | None = None
+    scale: float = 1.0
+
+    @property
+    def part(self) -> ModuleType | SimpleNamespace:
+        if callable(self.kernel):
+            return SimpleNamespace(block=self.kernel)
+        return load(package, self.kernel)
+
+    def prepare(self, X):
+        """X in the units that the kernel is computed in."""
+        if self.shift is not None:
+            X = X - self.shift
+        return X if self.scale == 1.0 else X / self.scale
+
+    def __call__(self, X, Y) -> np.ndarray:  # prepared X (n, d), Y (m, d) -> (n, m)
+        K = self.part.block(X, Y, **self.params)
+        if callable(self.kernel):
+            K = np.asarray(K, dtype=np.float64)
+            if K.shape != (X.shape[0], Y.shape[0]):
+                raise ValueError(
+                    f"the kernel function returned shape {K.shape} for {X.shape[0]} and {Y.shape[0]} samples; it must "
+                    f"take two arrays (n, d), (m, d) and return the (n, m) matrix of similarities, as in sklearn.svm."
+                )
+        return K
+
+
+@dataclass
+class DenseExtension:
+    """Centred similarity sums (n, c) of new samples, from k(new, fitted) made in blocks."""
+
+    function: SimilarityFunction | None  # None: the user brings k(new, fitted)
+    X: Any
+    coefficients: np.ndarray  # (m, c): D Pi
+    share: np.ndarray  # (m,): weights that add up to one
+    row_mean: np.ndarray
+    mean: float
+
+    def __call__(self, X_new) -> np.ndarray:
+        columns = np.column_stack([self.coefficients, self.share])
+        raw = np.empty((X_new.shape[0], columns.shape[1]))
+        if self.function is not None:
+            X_new = self.function.prepare(X_new)
+        for rows in row_blocks(X_new.shape[0], len(self.share)):
+            raw[rows] = (X_new[rows] if self.function is None else self.function(X_new[rows], self.X)) @ columns
+        totals = self.coefficients.sum(axis=0)
+        return raw[:, :-1] - raw[:, -1:] * totals - self.row_mean @ self.coefficients + self.mean * totals
+
+
+@dataclass
+class FeatureExtension:
+    """The same from features b(x): <b(x) - offset, sum of a cluster's features>."""
+
+    features: Callable
+    offset: np.ndarray
+    sums: np.ndarray
+
+    def __call__(self, X_new) -> np.ndarray:
+        out = np.empty((X_new.shape[0], len(self.sums)))
+        for rows in row_blocks(X_new.shape[0], max(self.sums.shape[1], X_new.shape[1])):
+            B = self.features(X_new[rows])
+            out[rows] = (B.toarray() if sparse.issparse(B) else B) @ self.sums.T - self.sums @ self.offset
+        return out
+
+
+@dataclass
+class NeighbourExtension:
+    """For kernels that exist only between fitted samples: similarities of the nearest ones, averaged by distance."""
+
+    search: NearestNeighbors
+    G: np.ndarray
+
+    def __call__(self, X_new) -> np.ndarray:
+        distance, index = self.search.kneighbors(X_new)
+        closest = distance[:, :1]
+        weight = np.where(closest > 0, closest, 1.0) / np.where(closest > 0, distance, 1.0)
+        weight = np.where(closest > 0, weight, distance == 0)  # on a fitted sample: that sample alone
+        weight = weight / weight.sum(axis=1, keepdims=True)
+        return np.einsum("nk,nkc->nc", weight, self.G[index])
+
+
+@dataclass
+class LandmarkFeatures:
+    """b(x) = k(x, landmarks) M."""
+
+    function: SimilarityFunction | None
+    landmarks: Any  # prepared samples, or column numbers of a given matrix
+    M: np.ndarray
+
+    def __call__(self, X_new) -> np.ndarray:
+        if self.function is None:
+            return X_new[:, self.landmarks] @ self.M
+        return self.function(self.function.prepare(X_new), self.landmarks) @ self.M
+
+
+@dataclass
+class RandomFeatures:
+    """b(x) = [cos(x W), sin(x W)] / sqrt(number of frequencies)."""
+
+    function: SimilarityFunction
+    W: np.ndarray
+
+    def __call__(self, X_new) -> np.ndarray:
+        Z = self.function.prepare(X_new) @ self.W
+        return np.hstack([np.cos(Z), np.sin(Z)]) / np.sqrt(self.W.shape[1])
+
+
+@dataclass
+class ExactFeatures:
+    """b(x) of a kernel that is an inner product of features."""
+
+    function: SimilarityFunction
+
+    def __call__(self, X_new):
+        return self.function.part.features(X_new)

@@ -1,0 +1,101 @@
+"""What the relaxations share: the weighted problem, the way back to labels, and the finish by greedy moves.
+
+With sample weights w the relaxed labels are P = D^1/2 Pi N^-1, D = diag(w): orthonormal columns, and P P' sqrt(w) =
+sqrt(w). Without weights these are the papers' P'P = I and P P' 1 = 1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from kernelclust._solution import Solution
+from kernelclust.solvers import starts
+from kernelclust.solvers._climb import climb
+from kernelclust.solvers._problem import Options, Problem
+from kernelclust.solvers.placement import best_placement, placement_problem
+
+
+@dataclass(frozen=True)
+class Relaxed:
+    """Relaxed labels P (m x c), the objective tr(K P A P') there and, where it is one, an upper bound on every F."""
+
+    P: np.ndarray
+    value: float
+    bound: float = np.inf
+    n_iter: int = 1
+    stopped_because: str = "converged"
+    history: list[float] = field(default_factory=list)
+
+
+class WeightedKernel:
+    """V -> D^1/2 K D^1/2 V."""
+
+    def __init__(self, problem: Problem):
+        self.kernel = problem.kernel
+        self.root = np.sqrt(problem.kernel.weight)
+
+    def __matmul__(self, V: np.ndarray) -> np.ndarray:
+        return self.root[:, None] * (self.kernel @ (self.root[:, None] * V))
+
+
+def require_l2(problem: Problem, solver: str) -> None:
+    """The relaxations are of orthonormal P: l2 and no loss."""
+    if problem.objective.normalize != "l2" or problem.objective.has_loss:
+        raise ValueError(f"solver={solver!r} relaxes normalize='l2' without a loss; use solver='greedy' for others.")
+
+
+def trace_value(product: np.ndarray, P: np.ndarray, A: np.ndarray) -> float:
+    """tr(K P A P') from product = K P."""
+    return float(((product @ A) * P).sum())
+
+
+def polar_factor(matrix: np.ndarray) -> np.ndarray:
+    """Nearest matrix with orthonormal columns."""
+    left, _, right = np.linalg.svd(matrix, full_matrices=False)
+    return left @ right
+
+
+def non_negative_orthonormal(P: np.ndarray, max_iter: int = 100) -> np.ndarray:
+    """Alternate projections on orthonormal and on non-negative matrices (5.3 of the relaxations paper)."""
+    P = -P if P.sum() < 0 else P
+    for _ in range(max_iter):
+        new = np.maximum(polar_factor(P), 0.0)
+        if np.abs(new - P).max() < 1e-8:
+            return new
+        P = new
+    return P
+
+
+def labels_of(P: np.ndarray, problem: Problem) -> np.ndarray:
+    """Each sample to the column with its largest entry; empty clusters filled."""
+    return starts.fill_empty(np.argmax(P, axis=1), problem.spectrum.embedding, problem.objective.n_clusters)
+
+
+def finish(problem: Problem, options: Options, relaxed: Relaxed, labels: np.ndarray) -> Solution:
+    """Labels as they are, or, with `polish`, improved by point moves and placement by F: the cascade of CLUHSIC 5."""
+    objective, kernel = problem.objective, problem.kernel
+    if options.polish:
+
+        def by_value(S: np.ndarray, n: np.ndarray) -> np.ndarray:
+            return best_placement(placement_problem("F", objective, S, n))
+
+        climbed = climb(kernel, objective, labels, placement=by_value, **options.climbing)
+        stopped = "converged" if climbed.converged and relaxed.stopped_because == "converged" else "max_iter"
+        n_iter = relaxed.n_iter + climbed.n_iter
+        return replace(
+            climbed, n_iter=n_iter, stopped_because=stopped, bound=relaxed.bound, relaxed_value=relaxed.value
+        )
+    S = kernel.cluster_sums(labels, objective.n_clusters)
+    value = objective.value(S, problem.sizes(labels))
+    return Solution(
+        labels,
+        value,
+        S,
+        relaxed.n_iter,
+        relaxed.stopped_because,
+        [value],
+        bound=relaxed.bound,
+        relaxed_value=relaxed.value,
+    )

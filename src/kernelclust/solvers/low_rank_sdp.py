@@ -1,0 +1,142 @@
+"""solver="low_rank_sdp": the semidefinite relaxation with Q = Y Y', Y >= 0 (5.30 of the relaxations paper).
+
+    max  sum_r tr(K Y_r A Y_r') + pull sum_r (1'Y_r 1)^2
+    s.t. sum_r Y_r'Y_r = I,  sum_r Y_r Y_r'1 = 1,  Y >= 0,
+
+Y_r (m x c), r = 1..rank, by an augmented Lagrangian. `pull` favours a rank-one
+solution. Memory O(m c rank) beside the kernel.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from kernelclust._solution import Solution
+from kernelclust.solvers._problem import Options, Problem
+from kernelclust.solvers._projected import minimise
+from kernelclust.solvers._relaxation import (
+    Relaxed,
+    WeightedKernel,
+    finish,
+    labels_of,
+    non_negative_orthonormal,
+    require_l2,
+)
+
+PARAMETERS = ("rank", "pull", "violation", "max_steps")
+INNER_STEPS = 400
+SMALL = 100_000  # entries of Y below which threads cost more than they bring
+
+
+def solve(
+    problem: Problem,
+    options: Options,
+    rng: np.random.RandomState,
+    *,
+    rank: int = 10,
+    pull: float = 0.1,
+    violation: float = 1e-5,
+    max_steps: int = 60,
+) -> Solution:
+    require_l2(problem, "low_rank_sdp")
+    if not isinstance(rank, (int, np.integer)) or rank < 1:
+        raise ValueError(f"rank={rank!r}: Y needs a whole number of columns, 1 or more.")
+    _, relaxed = relax(problem, rng, rank=int(rank), pull=pull, violation=violation, max_steps=max_steps)
+    options.report(f"low-rank SDP: value {relaxed.value:.6g} after {relaxed.n_iter} steps, {relaxed.stopped_because}")
+    root = np.sqrt(problem.kernel.weight)[:, None]
+    return finish(problem, options, relaxed, labels_of(non_negative_orthonormal(relaxed.P) / root, problem))
+
+
+def relax(
+    problem: Problem,
+    rng: np.random.RandomState,
+    *,
+    rank: int = 10,
+    pull: float = 0.1,
+    violation: float = 1e-5,
+    max_steps: int = 60,
+) -> tuple[np.ndarray, Relaxed]:
+    """Y (m x rank x c) and the nearest rank-one P; stops when no constraint is violated by more than `violation`."""
+    lagrangian = _Lagrangian(problem, rank, pull)
+    m, c = problem.kernel.n_samples, problem.objective.n_clusters
+    Y = rng.uniform(0.0, 1.0, (m, rank, c))
+    Y /= np.sqrt(np.einsum("mrc,mrc->c", Y, Y))
+    largest, stopped, steps = np.inf, "max_iter", 0
+    with threadpool_limits(limits=1 if Y.size < SMALL else None, user_api="blas"):
+        for step in range(1, max_steps + 1):
+            y, taken = minimise(lagrangian, Y.ravel(), max_steps=INNER_STEPS, tol=max(1e-7, 1e-2 * 0.3**step))
+            Y, steps = y.reshape(m, rank, c), steps + taken
+            columns, rows = lagrangian.violations(Y)
+            worst = max(np.abs(columns).max(), np.abs(rows).max())
+            if worst <= violation:
+                stopped = "converged"
+                break
+            lagrangian.update(columns, rows, stiffer=worst > 0.25 * largest)
+            largest = min(worst, largest)
+    P = rank_one(Y)
+    return Y, Relaxed(P, lagrangian.dependence(Y), n_iter=steps, stopped_because=stopped)
+
+
+def rank_one(Y: np.ndarray) -> np.ndarray:
+    """P (m x c) with vec(P) vec(P)' nearest to Y Y'."""
+    m, rank, c = Y.shape
+    stacked = Y.transpose(0, 2, 1).reshape(m * c, rank)
+    left, sizes, _ = np.linalg.svd(stacked, full_matrices=False)
+    return (left[:, 0] * sizes[0]).reshape(m, c)
+
+
+class _Lagrangian:
+    """Augmented Lagrangian, to be minimised, and its gradient; scaled so that the largest eigenvalues are one."""
+
+    def __init__(self, problem: Problem, rank: int, pull: float):
+        self.K, self.A = WeightedKernel(problem), problem.objective.A
+        self.root = self.K.root
+        self.rank, self.pull = rank, pull
+        top = float(problem.spectrum.values[0]) * float(np.linalg.eigvalsh(self.A)[-1])
+        self.scale = 1.0 / top if top > 0 else 1.0
+        c = len(self.A)
+        self.stiffness = 1.0
+        self.column_price = np.zeros((c, c))
+        self.row_price = np.zeros(len(self.root))
+
+    def dependence(self, Y: np.ndarray) -> float:
+        return float((self._image(Y) * Y).sum())
+
+    def violations(self, Y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        flat = Y.reshape(-1, Y.shape[2])
+        sums = np.tensordot(self.root, Y, axes=1)  # (rank, c)
+        return flat.T @ flat - np.eye(Y.shape[2]), np.tensordot(Y, sums, axes=2) - self.root
+
+    def update(self, columns: np.ndarray, rows: np.ndarray, *, stiffer: bool) -> None:
+        self.column_price = self.column_price + self.stiffness * columns
+        self.row_price = self.row_price + self.stiffness * rows
+        if stiffer:
+            self.stiffness *= 3.0
+
+    def _image(self, Y: np.ndarray) -> np.ndarray:
+        """K Y_r A for every r."""
+        m = len(self.root)
+        return (self.K @ Y.reshape(m, -1)).reshape(Y.shape) @ self.A
+
+    def __call__(self, y: np.ndarray) -> tuple[float, np.ndarray]:
+        m, c, root = len(self.root), len(self.A), self.root
+        Y = y.reshape(m, self.rank, c)
+        image = self._image(Y)
+        sums = np.tensordot(root, Y, axes=1)  # (rank, c)
+        totals = sums.sum(axis=1, keepdims=True)  # (rank, 1)
+        flat = Y.reshape(-1, c)
+        columns = flat.T @ flat - np.eye(c)
+        rows = np.tensordot(Y, sums, axes=2) - root
+        column_slope = self.column_price + self.stiffness * columns
+        row_slope = self.row_price + self.stiffness * rows
+        value = -self.scale * (float((image * Y).sum()) + self.pull * float((totals**2).sum()))
+        value += float((self.column_price * columns).sum() + self.row_price @ rows)
+        value += 0.5 * self.stiffness * float((columns**2).sum() + (rows**2).sum())
+        gradient = image
+        gradient *= -2 * self.scale
+        gradient += 2 * (flat @ column_slope).reshape(Y.shape)
+        gradient += row_slope[:, None, None] * sums
+        pulled = np.tensordot(row_slope, Y, axes=1) - 2 * self.scale * self.pull * totals  # (rank, c)
+        gradient += root[:, None, None] * pulled
+        return value, gradient.ravel()
