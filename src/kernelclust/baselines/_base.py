@@ -1,0 +1,86 @@
+"""What all baselines on a kernel share: the checks of samples and structure, and one way to be fitted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import validate_data
+
+from kernelclust.estimators.structured import _check_enough
+from kernelclust.kernels import DenseKernel, LowRankKernel, check_precomputed, fit_kernel
+from kernelclust.structures import Structure, as_structure
+
+Operator = DenseKernel | LowRankKernel
+
+
+class KernelBaseline(ClusterMixin, BaseEstimator):
+    """Check, compute the kernel, cluster, keep what was learned; a baseline writes `_cluster`."""
+
+    structure: Any
+    kernel: Any
+    gamma: Any
+    degree: Any
+    coef0: Any
+    kernel_params: Any
+    approximation: Any = None
+    n_components: Any = None
+    random_state: Any = None
+
+    def fit(self, X, y=None):
+        """Cluster the samples.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or frame of shape (m, d); (m, m) for kernel="precomputed"
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        precomputed = self._is_precomputed()
+        X = validate_data(self, X, dtype=[np.float64, np.float32], accept_sparse=False if precomputed else "csr")
+        X = check_precomputed(X) if precomputed else X
+        structure = self._check_structure()
+        _check_enough(X.shape[0], structure)
+        self._check_params(structure)
+        rng = check_random_state(self.random_state)
+        fitted = fit_kernel(
+            X,
+            np.ones(X.shape[0]),
+            kernel=self.kernel,
+            gamma=self.gamma,
+            degree=self.degree,
+            coef0=self.coef0,
+            kernel_params=self.kernel_params,
+            n_clusters=structure.n_clusters,
+            approximation=self.approximation,
+            n_components=self.n_components,
+            rng=rng,
+        )
+        learned = self._cluster(fitted.operator, structure, rng)
+        for name, value in {"structure_": structure, "gamma_": fitted.gamma, **learned}.items():
+            setattr(self, name, value)
+        return self
+
+    def _cluster(self, operator: Operator, structure: Structure, rng: np.random.RandomState) -> dict[str, Any]:
+        """The attributes that fit sets, `labels_` among them."""
+        raise NotImplementedError
+
+    def _check_structure(self) -> Structure:
+        return as_structure(self.structure)
+
+    def _check_params(self, structure: Structure) -> None:
+        """Refuse what cannot be done before anything is computed."""
+
+    def _is_precomputed(self) -> bool:
+        return isinstance(self.kernel, str) and self.kernel == "precomputed"
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self._is_precomputed()
+        tags.input_tags.sparse = not self._is_precomputed()
+        return tags

@@ -1,0 +1,125 @@
+"""Down a tree: divide the samples of a node among its children, from the root to the leaves."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+
+import numpy as np
+
+from kernelclust.baselines._base import Operator
+from kernelclust.structures import Structure
+
+Groups = list[np.ndarray]  # samples of each group
+
+
+def check_tree(structure: Structure, who: str) -> np.ndarray:
+    """A (c x c) of a structure that is a tree, flat ones included: A_jk >= min(A_jl, A_lk) for all l.
+
+    In such a matrix "more alike than t" is an equivalence for every t, and the classes for all t are the tree.
+    """
+    A = np.asarray(structure.kernel, dtype=float)
+    tolerance = 1e-9 * np.abs(A).max()
+    if any((A < np.minimum(row[:, None], row) - tolerance).any() for row in A):
+        raise ValueError(
+            f"structure '{structure}' is no tree, and {who} works down a tree: use 'tree:3x3', 'tree:(a,(b,c))' or "
+            f"'flat:{len(A)}', or for chains, rings and grids PlacedClustering or StructuredClustering."
+        )
+    return A
+
+
+def children(A: np.ndarray, leaves: np.ndarray) -> Groups:
+    """Leaves below each child of the node that has these leaves; at least two children for two leaves or more."""
+    inner = A[np.ix_(leaves, leaves)]
+    least = np.min(inner[~np.eye(len(leaves), dtype=bool)])
+    alike = inner > least + 1e-9 * np.abs(A).max()
+    np.fill_diagonal(alike, True)
+    first = alike.argmax(axis=1)
+    return [leaves[first == start] for start in np.unique(first)]
+
+
+def descend(A: np.ndarray, operator: Operator, divide: Callable[[np.ndarray, np.ndarray], Groups]) -> np.ndarray:
+    """Leaf of every sample (m,). `divide(samples, needs)` gives a node's samples to as many groups as it has children,
+    which have needs[j] leaves each; `settle` decides which group is which child's."""
+    labels = np.zeros(operator.n_samples, dtype=np.intp)
+    waiting = [(np.arange(len(A)), np.arange(operator.n_samples))]
+    while waiting:
+        leaves, samples = waiting.pop()
+        if len(leaves) == 1:
+            labels[samples] = leaves[0]
+            continue
+        below = children(A, leaves)
+        needs = np.array([len(child) for child in below])
+        waiting += zip(below, settle(operator, divide(samples, needs), needs), strict=True)
+    return labels
+
+
+def settle(operator: Operator, groups: Groups, needs: np.ndarray) -> Groups:
+    """Groups in the children's order: the larger a child's subtree, the larger the variance of its group.
+
+    A child takes no group with fewer samples than it has leaves. Where no matching avoids that, groups are matched by
+    size and samples are moved (`refill`).
+    """
+    if not is_enough([len(group) for group in groups], needs):
+        matched: Groups = [np.empty(0, dtype=np.intp)] * len(needs)
+        for child, group in zip(np.argsort(-needs), sorted(groups, key=len, reverse=True), strict=True):
+            matched[child] = group
+        return refill(operator, matched, needs)
+    spread, sizes = variances(distances_to_means(operator, groups), groups), np.array([len(group) for group in groups])
+    left = np.lexsort((-sizes, -spread)).tolist()
+    matched = list(groups)
+    for child in np.argsort(-needs, kind="stable"):
+        chosen = next(j for j in left if sizes[j] >= needs[child])
+        left.remove(chosen)
+        matched[child] = groups[chosen]
+    return matched
+
+
+def is_enough(sizes, needs: np.ndarray) -> bool:
+    """Whether every child can be given a group of its own with enough samples."""
+    largest = np.sort(sizes)[::-1][: len(needs)]
+    return len(largest) == len(needs) and bool((largest >= np.sort(needs)[::-1]).all())
+
+
+def refill(operator: Operator, groups: Groups, needs: np.ndarray) -> Groups:
+    """Move samples until group j has needs[j] of them: always the nearest to its mean that others can spare.
+
+    A group without samples has no mean; it takes the sample that is farthest from its own.
+    """
+    labels = np.full(operator.n_samples, -1)
+    for j, group in enumerate(groups):
+        labels[group] = j
+    moved = 0
+    while True:
+        sizes = np.bincount(labels[labels >= 0], minlength=len(needs))
+        poor = np.flatnonzero(sizes < needs)
+        if not len(poor):
+            break
+        j = poor[0]
+        D = distances_to_means(operator, [np.flatnonzero(labels == k) for k in range(len(needs))])
+        candidates = np.flatnonzero((labels >= 0) & (sizes > needs)[labels])
+        cost = D[candidates, j] if sizes[j] else -D[candidates, labels[candidates]]
+        labels[candidates[np.argmin(cost)]] = j
+        moved += 1
+    if moved:
+        warnings.warn(
+            f"{moved} sample(s) moved to clusters that would have been left without enough: the data do not divide "
+            "into as many clusters as the structure has places.",
+            UserWarning,
+            stacklevel=2,
+        )
+    return [np.flatnonzero(labels == j) for j in range(len(needs))]
+
+
+def distances_to_means(operator: Operator, groups: Groups) -> np.ndarray:
+    """Squared distance (m, k) of every sample to the mean of every group in feature space; NaN where it has none."""
+    share = np.zeros((operator.n_samples, len(groups)))
+    for j, group in enumerate(groups):
+        share[group, j] = 1 / len(group) if len(group) else np.nan
+    G = operator @ share
+    return operator.diagonal()[:, None] - 2 * G + np.einsum("ij,ij->j", share, G)
+
+
+def variances(D: np.ndarray, groups: Groups) -> np.ndarray:
+    """Mean squared distance (k,) of a group's samples from its mean."""
+    return np.array([D[group, j].mean() for j, group in enumerate(groups)])

@@ -1,0 +1,105 @@
+"""Normalised cut with the kernel as affinity."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.cluster import spectral_clustering
+
+from kernelclust._names import check_name
+from kernelclust.baselines._base import KernelBaseline, Operator
+from kernelclust.baselines._tree import distances_to_means, refill, variances
+from kernelclust.structures import Flat, Structure
+
+ASSIGNMENTS = ("cluster_qr", "discretize", "kmeans")
+
+
+class NormalizedCut(KernelBaseline):
+    """Clusters that are little connected: cut the graph whose edges are the kernel's values.
+
+    scikit-learn's `spectral_clustering` on the uncentred kernel: leading eigenvectors of D^-1/2 K D^-1/2, made into
+    labels. Knows no structure: labels are numbered by decreasing variance in feature space. Follow it by
+    `PlacedClustering` for places.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+    assign_labels : {"cluster_qr", "discretize", "kmeans"}, default="cluster_qr"
+        How eigenvectors are made into labels; the first is deterministic.
+    kernel, gamma, degree, coef0, kernel_params
+        As in `StructuredClustering`. Similarities must not be negative.
+    random_state : int, RandomState or None
+        Start of the eigensolver, and of the other assignments.
+
+    Attributes
+    ----------
+    labels_ : (m,) int array
+    structure_ : Flat
+    gamma_ : float or None
+    n_features_in_ : int
+
+    Examples
+    --------
+    >>> from kernelclust.baselines import NormalizedCut
+    >>> NormalizedCut(2, random_state=0).fit_predict([[0.0], [0.3], [0.1], [5.0], [5.1]])
+    array([0, 0, 0, 1, 1])
+    """
+
+    def __init__(
+        self,
+        n_clusters=8,
+        *,
+        assign_labels="cluster_qr",
+        kernel="rbf",
+        gamma="scale",
+        degree=3,
+        coef0=1,
+        kernel_params=None,
+        random_state=None,
+    ):
+        self.n_clusters = n_clusters
+        self.assign_labels = assign_labels
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+        self.random_state = random_state
+
+    def _check_structure(self) -> Structure:
+        return Flat(self.n_clusters)
+
+    def _check_params(self, structure: Structure) -> None:
+        check_name("assign_labels", self.assign_labels, ASSIGNMENTS)
+
+    def _cluster(self, operator: Operator, structure: Structure, rng) -> dict[str, Any]:
+        m, c = operator.n_samples, structure.n_clusters
+        affinity = self._affinity(operator)
+        if c == 1 or c == m:
+            found = np.arange(m) % c
+        else:
+            found = spectral_clustering(
+                affinity, n_clusters=c, assign_labels=self.assign_labels, random_state=rng, eigen_solver="arpack"
+            )
+        groups = refill(operator, [np.flatnonzero(found == j) for j in range(c)], np.ones(c, dtype=int))
+        labels = np.empty(m, dtype=np.intp)
+        for j, old in enumerate(np.argsort(-variances(distances_to_means(operator, groups), groups), kind="stable")):
+            labels[groups[old]] = j
+        return {"labels_": labels}
+
+    def _affinity(self, operator: Operator) -> np.ndarray:
+        if operator.form == "low_rank":
+            B = operator.B + operator.offset
+            K = B @ B.T
+        else:
+            K = operator.K
+        lowest, largest = float(K.min()), float(np.abs(K).max())
+        if lowest < -1e-10 * largest:
+            i, j = np.unravel_index(int(K.argmin()), K.shape)
+            raise ValueError(
+                f"a normalised cut needs similarities that are not negative; kernel={self.kernel!r} has {lowest:.3g} "
+                f"between samples {i} and {j}. Use kernel='rbf', 'laplacian' or 'diffusion', or (1 + K) / 2 for a "
+                "cosine."
+            )
+        return np.maximum(K, 0) if lowest < 0 else K
