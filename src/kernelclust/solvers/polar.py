@@ -11,7 +11,7 @@ import numpy as np
 from kernelclust._solution import Solution
 from kernelclust.solvers._problem import Options, Problem
 from kernelclust.solvers._relaxation import Relaxed, WeightedKernel, finish, polar_factor, require_l2, trace_value
-from kernelclust.solvers.spectral import round_signs
+from kernelclust.solvers.spectral import round_rotations
 
 PARAMETERS = ("max_steps", "step_tol")
 
@@ -26,7 +26,7 @@ def solve(
 ) -> Solution:
     require_l2(problem, "polar")
     relaxed = relax(problem, rng, max_steps=max_steps, step_tol=step_tol)
-    return finish(problem, options, relaxed, round_signs(relaxed.P, problem, rng))
+    return finish(problem, options, relaxed, round_rotations(relaxed.P, problem, rng))
 
 
 def relax(problem: Problem, rng: np.random.RandomState, *, max_steps: int = 1000, step_tol: float = 1e-9) -> Relaxed:

@@ -1,29 +1,32 @@
 """solver="spectral": P* = U V', the best orthonormal P (proposition 2 of the relaxations paper).
 
-U are leading eigenvectors of K, V of A, and tr(K P* A P*') = sum lambda_i mu_i. Each eigenvector's sign is free and
-decides the places, so the rounding tries them: that is what keeps what A says.
+U are leading eigenvectors of K, V of A, and tr(K P* A P*') = sum lambda_i mu_i. Signs of eigenvectors, and rotations
+where eigenvalues of A are equal, are free and decide the places, so the rounding tries them: that is what keeps what A
+says.
 """
 
 from __future__ import annotations
 
-from itertools import product
+from collections.abc import Iterator
+from itertools import pairwise, product
 
 import numpy as np
 
 from kernelclust._solution import Solution
 from kernelclust.kernels import LowRankKernel
 from kernelclust.solvers._problem import Options, Problem
-from kernelclust.solvers._relaxation import Relaxed, finish, labels_of, require_l2
+from kernelclust.solvers._relaxation import Relaxed, WeightedKernel, finish, labels_of, polar_factor, require_l2
 
 PARAMETERS = ()
-SIGNS = 128  # sign patterns tried at most
+TRIALS = 64  # signs or rotations tried at most
 ROUNDS = 3  # of rounding, each with the sizes that the last one found
+SETTLE = 10
 
 
 def solve(problem: Problem, options: Options, rng: np.random.RandomState) -> Solution:
     require_l2(problem, "spectral")
     relaxed = relax(problem)
-    return finish(problem, options, relaxed, round_signs(relaxed.P, problem, rng))
+    return finish(problem, options, relaxed, round_rotations(relaxed.P, problem, rng))
 
 
 def relax(problem: Problem) -> Relaxed:
@@ -36,26 +39,29 @@ def relax(problem: Problem) -> Relaxed:
     return Relaxed(U @ vectors[:, ::-1][:, :k].T, float(eigenvalues @ values[::-1][:k]))
 
 
-def round_signs(P: np.ndarray, problem: Problem, rng: np.random.RandomState) -> np.ndarray:
-    """Labels of the best rounding of P = U V' over signs of U, by F in the leading eigenvectors.
+def round_rotations(P: np.ndarray, problem: Problem, rng: np.random.RandomState) -> np.ndarray:
+    """Labels of the best rounding of P = U V', by F in the leading eigenvectors.
 
     K is centred, so its constant direction is free: it is set to 1 w'/sqrt(m) with w = sqrt(n / m) for the sizes at
-    hand, equal ones first, and U V' to what is left beside it.
+    hand, equal ones first, and U R V' to what is left beside it. R is free too: a sign for each eigenvalue of A, a
+    rotation where several are equal. From many R, labels and the R nearest to them are found in turn.
     """
     objective, c = problem.objective, problem.objective.n_clusters
     root = np.sqrt(problem.kernel.weight)
     total = problem.kernel.weight.sum()
     E = LowRankKernel(problem.spectrum.embedding, problem.kernel.weight)
-    U = P @ np.linalg.eigh(objective.A)[1][:, ::-1][:, : c - 1]  # back to the eigenvectors of K
+    U = _directions(P, problem)
     n = np.full(c, total / c)
     best: tuple[float, np.ndarray] = (-np.inf, labels_of(P / root[:, None], problem))
     for _ in range(ROUNDS if c > 1 else 0):
         w = np.sqrt(n / total)
         W = np.linalg.svd(w[None, :])[2][1:].T  # basis of the complement of w
-        V = W @ np.linalg.eigh(W.T @ objective.A @ W)[1][:, ::-1]
+        values, vectors = np.linalg.eigh(W.T @ objective.A @ W)
+        V = W @ vectors[:, ::-1]
+        groups = _equal_groups(values[::-1])
         constant = np.outer(root, w) / np.sqrt(total)
-        for signs in _sign_patterns(c - 1, rng):
-            labels = labels_of((constant + (U * signs) @ V.T) / root[:, None], problem)
+        for R in _rotations(groups, rng):
+            labels = _settle(U, R, V, groups, constant, root, problem)
             value = objective.value(E.cluster_sums(labels, c), problem.sizes(labels))
             if value > best[0]:
                 best = (value, labels)
@@ -63,7 +69,50 @@ def round_signs(P: np.ndarray, problem: Problem, rng: np.random.RandomState) -> 
     return best[1]
 
 
-def _sign_patterns(k: int, rng: np.random.RandomState) -> list[np.ndarray]:
-    if 2**k <= SIGNS:
-        return [np.array(signs) for signs in product([1.0, -1.0], repeat=k)]
-    return [rng.choice([-1.0, 1.0], k) for _ in range(SIGNS)]
+def _directions(P: np.ndarray, problem: Problem) -> np.ndarray:
+    """The c - 1 leading eigenvectors of K in the span of P, each shortened by the share that is no more
+    than the c-th eigenvalue, which c clusters do not need."""
+    values, vectors = np.linalg.eigh(P.T @ (WeightedKernel(problem) @ P))
+    values, vectors = values[::-1], vectors[:, ::-1]
+    leading = np.maximum(values[:-1], np.finfo(float).tiny)
+    unneeded = max([0.0, *problem.spectrum.values[len(leading) : len(leading) + 1].tolist()])
+    return (P @ vectors[:, :-1]) * np.clip(1 - unneeded / leading, 0.0, 1.0)
+
+
+def _settle(U, R, V, groups: list[slice], constant, root, problem: Problem) -> np.ndarray:
+    """Labels of U R V', the R nearest to them, their labels, and so on until they stay."""
+    labels = labels_of((constant + U @ R @ V.T) / root[:, None], problem)
+    for _ in range(SETTLE):
+        n = problem.sizes(labels)
+        Z = np.zeros((len(labels), len(n)))
+        Z[np.arange(len(labels)), labels] = root / np.sqrt(n[labels])
+        pull = U.T @ Z @ V
+        for group in groups:
+            R[group, group] = polar_factor(pull[group, group])
+        new = labels_of((constant + U @ R @ V.T) / root[:, None], problem)
+        if np.array_equal(new, labels):
+            break
+        labels = new
+    return labels
+
+
+def _equal_groups(values: np.ndarray) -> list[slice]:
+    """Stretches of equal values in a descending array."""
+    edges = np.flatnonzero(values[:-1] - values[1:] > 1e-9 * max(abs(values[0]), 1e-300)) + 1
+    bounds = [0, *edges.tolist(), len(values)]
+    return [slice(start, stop) for start, stop in pairwise(bounds)]
+
+
+def _rotations(groups: list[slice], rng: np.random.RandomState) -> Iterator[np.ndarray]:
+    """Every pattern of signs, or random orthogonal blocks where there are too many."""
+    k = groups[-1].stop
+    if len(groups) == k and 2**k <= TRIALS:
+        for signs in product([1.0, -1.0], repeat=k):
+            yield np.diag(signs)
+        return
+    for _ in range(TRIALS):
+        R = np.zeros((k, k))
+        for group in groups:
+            size = group.stop - group.start
+            R[group, group] = polar_factor(rng.standard_normal((size, size)))
+        yield R
