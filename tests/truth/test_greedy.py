@@ -10,6 +10,7 @@ from kernelclust.kernels import DenseKernel, LowRankKernel, one_hot
 from kernelclust.objectives import make_dependence
 from kernelclust.solvers import _climb, _loops, starts
 from kernelclust.solvers._climb import climb
+from kernelclust.solvers.placement import best_placement, placement_problem
 from kernelclust.structures import as_structure
 
 OBJECTIVES = [
@@ -195,3 +196,22 @@ def test_given_labels_are_a_start_and_their_places_are_kept_in_a_global_search()
     for search in ("refine", "global"):
         model = StructuredClustering(structure="chain:3", init=y, search=search, gamma=0.02).fit(X)
         assert model.labels_.tolist() in (y.tolist(), (2 - y).tolist())
+
+
+def test_alternating_with_placement_stops_when_neither_helps():
+    """From a start in the wrong places: the placement is taken once, F rises, and then nothing moves."""
+    labels = np.repeat(np.arange(4), 10)
+    structure = as_structure("chain:4")
+    kernel, objective = DenseKernel(structure.kernel[np.ix_(labels, labels)]), make_dependence(structure)
+    wrong = np.array([2, 0, 3, 1])[labels]
+
+    def by_value(S, n):
+        return best_placement(placement_problem("F", objective, S, n))
+
+    stuck = climb(kernel, objective, wrong)
+    found = climb(kernel, objective, wrong, placement=by_value)
+    assert_array_equal(stuck.labels, wrong)  # no single sample wants to move
+    assert found.converged and found.n_iter <= 3
+    assert found.value > stuck.value
+    assert found.labels.tolist() in (labels.tolist(), (3 - labels).tolist())
+    assert_allclose(found.running, (kernel @ one_hot(found.labels, 4, kernel.weight)).T, atol=1e-9)
