@@ -158,7 +158,9 @@ def measure(job: str, arguments: Sequence[Any]) -> dict[str, float]:
     prepare = JOBS[job](*arguments)
     base = peak_memory(reset=True)
     run = prepare()
-    walls, cpus, peak = [], [], base
+    walls: list[float] = []
+    cpus: list[float] = []
+    peak = base
     while len(walls) < (1 if job in ONCE else CALLS) and sum(walls) < ENOUGH:
         wall, cpu = time.perf_counter(), time.process_time()
         run()
