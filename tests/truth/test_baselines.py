@@ -15,7 +15,16 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 from kernelclust import KernelKMeans
 from kernelclust.baselines import XWSS, HierarchicalKernelKMeans, NormalizedCut, PlacedClustering, TreeLinkage
-from kernelclust.baselines._tree import check_tree, children, descend, distances_to_means, is_enough, refill, settle
+from kernelclust.baselines._tree import (
+    check_tree,
+    children,
+    descend,
+    distances_to_means,
+    is_enough,
+    refill,
+    settle,
+    variances,
+)
 from kernelclust.baselines.linkage import pair_distances
 from kernelclust.baselines.xwss import relabel
 from kernelclust.datasets import structured_blobs
@@ -71,12 +80,14 @@ def test_structures_that_are_no_trees(spec):
 
 
 @pytest.mark.parametrize("dense", [True, False])
-def test_distances_to_means(dense):
+def test_distances_to_means_and_variances(dense):
     X = rng.standard_normal((12, 3))
     groups = [np.array([0, 3, 4]), np.array([7]), np.array([1, 2, 5, 8])]
     means = np.array([X[group].mean(axis=0) for group in groups])
     operator = DenseKernel(X @ X.T) if dense else LowRankKernel(X)
-    assert_allclose(distances_to_means(operator, groups), ((X[:, None] - means) ** 2).sum(axis=2), atol=1e-12)
+    D = ((X[:, None] - means) ** 2).sum(axis=2)
+    assert_allclose(distances_to_means(operator, groups), D, atol=1e-12)
+    assert_allclose(variances(operator, groups), [D[group, j].mean() for j, group in enumerate(groups)], atol=1e-12)
 
 
 def test_larger_subtrees_get_larger_variances_as_far_as_samples_go():
@@ -90,7 +101,8 @@ def test_larger_subtrees_get_larger_variances_as_far_as_samples_go():
             ([3, 3, 1], [wide, narrow, wide_but_few]),  # the two samples cannot fill three leaves
             ([1, 2, 5], [narrow, wide_but_few, wide]),
         ):
-            for found, group in zip(settle(operator, list(order), np.array(needs)), expected, strict=True):
+            settled = settle(operator, list(order), np.array(needs), variances(operator, list(order)))
+            for found, group in zip(settled, expected, strict=True):
                 assert_array_equal(found, group)
 
 
@@ -139,6 +151,11 @@ def test_distances_in_feature_space():
         assert_allclose(pair_distances(operator), pdist(X), atol=1e-7)
     K = rbf_kernel(X)
     assert_allclose(pair_distances(DenseKernel(K)), np.sqrt(2 - 2 * K[np.triu_indices(15, 1)]))
+    for i, j in ((0, 1), (2, 9), (13, 14)):
+        bad = np.eye(15)
+        bad[i, j] = bad[j, i] = 2
+        with pytest.raises(ValueError, match=f"= -2 < 0 for samples {i} and {j}"):
+            pair_distances(DenseKernel(bad))
 
 
 @pytest.mark.parametrize("method", LINKAGES)
@@ -266,12 +283,16 @@ def test_a_dendrogram_that_only_sheds_single_samples(m):
 
 @pytest.mark.parametrize("kernel", ["rbf", "linear", "precomputed"])
 def test_at_depth_one_it_is_kernel_k_means(kernel):
-    X = rng.standard_normal((60, 3))
+    """Down to the seed, on noise, where another seed finds another optimum."""
+    X = np.random.default_rng(0).standard_normal((200, 10))
     X = rbf_kernel(X) if kernel == "precomputed" else X
-    for seed in range(3):
-        model = HierarchicalKernelKMeans("flat:5", kernel=kernel, n_init=2, random_state=seed)
-        twin = KernelKMeans(5, kernel=kernel, n_init=2, random_state=seed)
-        assert same_partition(model.fit_predict(X), twin.fit_predict(X))
+    found = []
+    for seed in (1, 2):
+        model = HierarchicalKernelKMeans("flat:9", kernel=kernel, n_init=1, random_state=seed)
+        twin = KernelKMeans(9, kernel=kernel, n_init=1, random_state=seed)
+        found.append(model.fit_predict(X))
+        assert same_partition(found[-1], twin.fit_predict(X))
+    assert not same_partition(*found)
 
 
 def test_the_second_level_is_kernel_k_means_of_the_first():
@@ -341,11 +362,11 @@ def test_the_placement_is_the_shortest_way_through_the_means():
     assert_allclose(way(range(6)), min(way(order) for order in permutations(range(6))))
 
 
-@pytest.mark.parametrize("scale", [1e-100, 1.0, 1e150])
-def test_any_clusterer_in_any_unit(scale):
-    """Far from the origin too; AgglomerativeClustering takes the structure's number of clusters."""
+@pytest.mark.parametrize(("offset", "scale"), [(0.0, 1e-100), (1e8, 1.0), (0.0, 1e153)])
+def test_any_clusterer_in_any_unit_far_from_the_origin(offset, scale):
+    """AgglomerativeClustering takes the structure's number of clusters."""
     blobs = structured_blobs("ring:6", n_samples=60, noise=0.02, random_state=2)
-    X = (blobs.data + 5) * scale
+    X = (blobs.data + offset) * scale
     labels = PlacedClustering(AgglomerativeClustering(linkage="complete"), structure="ring:6").fit_predict(X)
     assert structured_accuracy(blobs.target, labels, "ring:6") == 1
 
@@ -396,13 +417,16 @@ def test_labels_are_their_own_prediction(spec, loss):
 
 
 def test_one_round_is_the_prediction():
-    X = np.random.default_rng(8).standard_normal((30, 2))
-    structure = as_structure("chain:3")
-    start = np.random.default_rng(0).permutation(np.arange(30) % 3)
+    """With the structure in it: without, it would be another."""
+    X = np.random.default_rng(8).standard_normal((60, 2))
+    structure = as_structure("chain:5")
+    start = np.random.default_rng(0).permutation(np.arange(60) % 5)
     with pytest.warns(ConvergenceWarning, match="max_iter=1"):
         model = XWSS(structure, init=start, max_iter=1).fit(X)
-    scores = ridge_scores(rbf_kernel(X, gamma=model.gamma_), start, structure.kernel, structure.loss, 0.1)
-    assert_array_equal(model.labels_, scores.argmax(axis=1))
+    K = rbf_kernel(X, gamma=model.gamma_)
+    predicted = ridge_scores(K, start, structure.kernel, structure.loss, 0.1).argmax(axis=1)
+    assert_array_equal(model.labels_, predicted)
+    assert (predicted != ridge_scores(K, start, np.eye(5), structure.loss, 0.1).argmax(axis=1)).any()
 
 
 def test_places_keep_a_sample():

@@ -42,32 +42,35 @@ def descend(A: np.ndarray, operator: Operator, divide: Callable[[np.ndarray, np.
     """Leaf of every sample (m,). `divide(samples, needs)` gives a node's samples to as many groups as it has children,
     which have needs[j] leaves each; `settle` decides which group is which child's."""
     labels = np.zeros(operator.n_samples, dtype=np.intp)
-    waiting = [(np.arange(len(A)), np.arange(operator.n_samples))]
-    while waiting:
-        leaves, samples = waiting.pop()
-        if len(leaves) == 1:
-            labels[samples] = leaves[0]
-            continue
-        below = children(A, leaves)
-        needs = np.array([len(child) for child in below])
-        waiting += zip(below, settle(operator, divide(samples, needs), needs), strict=True)
+    level = [(np.arange(len(A)), np.arange(operator.n_samples))]
+    while level:
+        for leaves, samples in level:
+            labels[samples] = leaves[0]  # overwritten where there is a level below
+        below = [children(A, leaves) for leaves, _ in level if len(leaves) > 1]
+        needs = [np.array([len(child) for child in family]) for family in below]
+        inner = [samples for leaves, samples in level if len(leaves) > 1]
+        groups = [divide(samples, need) for samples, need in zip(inner, needs, strict=True)]
+        spread = iter(variances(operator, [group for family in groups for group in family]))  # one pass a level
+        level = []
+        for family, need, divided in zip(below, needs, groups, strict=True):
+            settled = settle(operator, divided, need, np.array([next(spread) for _ in divided]))
+            level += zip(family, settled, strict=True)
     return labels
 
 
-def settle(operator: Operator, groups: Groups, needs: np.ndarray) -> Groups:
-    """Groups in the children's order: the larger a child's subtree, the larger the variance of its group.
+def settle(operator: Operator, groups: Groups, needs: np.ndarray, spread: np.ndarray) -> Groups:
+    """Groups in the children's order: the larger a child's subtree, the larger the variance (spread) of its group.
 
     A child takes no group with fewer samples than it has leaves. Where no matching avoids that, groups are matched by
     size and samples are moved (`refill`).
     """
-    if not is_enough([len(group) for group in groups], needs):
-        matched: Groups = [np.empty(0, dtype=np.intp)] * len(needs)
-        for child, group in zip(np.argsort(-needs), sorted(groups, key=len, reverse=True), strict=True):
-            matched[child] = group
-        return refill(operator, matched, needs)
-    spread, sizes = variances(distances_to_means(operator, groups), groups), np.array([len(group) for group in groups])
-    left = np.lexsort((-sizes, -spread)).tolist()
+    sizes = np.array([len(group) for group in groups])
     matched = list(groups)
+    if not is_enough(sizes, needs):
+        for child, j in zip(np.argsort(-needs, kind="stable"), np.argsort(-sizes, kind="stable"), strict=True):
+            matched[child] = groups[j]
+        return refill(operator, matched, needs)
+    left = np.lexsort((-sizes, -spread)).tolist()
     for child in np.argsort(-needs, kind="stable"):
         chosen = next(j for j in left if sizes[j] >= needs[child])
         left.remove(chosen)
@@ -113,13 +116,20 @@ def refill(operator: Operator, groups: Groups, needs: np.ndarray) -> Groups:
 
 def distances_to_means(operator: Operator, groups: Groups) -> np.ndarray:
     """Squared distance (m, k) of every sample to the mean of every group in feature space; NaN where it has none."""
-    share = np.zeros((operator.n_samples, len(groups)))
-    for j, group in enumerate(groups):
-        share[group, j] = 1 / len(group) if len(group) else np.nan
+    share = _shares(operator, groups)
     G = operator @ share
     return operator.diagonal()[:, None] - 2 * G + np.einsum("ij,ij->j", share, G)
 
 
-def variances(D: np.ndarray, groups: Groups) -> np.ndarray:
-    """Mean squared distance (k,) of a group's samples from its mean."""
-    return np.array([D[group, j].mean() for j, group in enumerate(groups)])
+def variances(operator: Operator, groups: Groups) -> np.ndarray:
+    """Mean squared distance (k,) of a group's samples from its mean in feature space."""
+    share = _shares(operator, groups)
+    return operator.diagonal() @ share - np.einsum("ij,ij->j", share, operator @ share)
+
+
+def _shares(operator: Operator, groups: Groups) -> np.ndarray:
+    """Weights (m, k) that add up to a group's mean; NaN for one without samples."""
+    share = np.zeros((operator.n_samples, len(groups)))
+    for j, group in enumerate(groups):
+        share[group, j] = 1 / len(group) if len(group) else np.nan
+    return share

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from scipy.cluster.hierarchy import linkage
-from scipy.spatial.distance import pdist, squareform
+from scipy.spatial.distance import pdist
 
 from kernelclust._names import check_name
 from kernelclust.baselines._base import KernelBaseline, Operator
@@ -82,10 +82,10 @@ class TreeLinkage(KernelBaseline):
 
     def _cluster(self, operator: Operator, structure: Structure, rng) -> dict[str, Any]:
         Z = np.empty((0, 4)) if operator.n_samples == 1 else linkage(pair_distances(operator), self.linkage)
-        merges = Z[:, :2].astype(np.intp).tolist()
+        dendrogram = Dendrogram(Z)
 
         def divide(samples: np.ndarray, needs: np.ndarray) -> Groups:
-            return _gather(operator, _cut(merges, samples, needs), len(needs))
+            return _gather(operator, dendrogram.cut(samples, needs), len(needs))
 
         return {"labels_": descend(check_tree(structure, "TreeLinkage"), operator, divide), "linkage_matrix_": Z}
 
@@ -94,66 +94,66 @@ def pair_distances(operator: Operator) -> np.ndarray:
     """Distances in feature space, condensed as scipy has them (m (m - 1) / 2,)."""
     if operator.form == "low_rank":
         return pdist(operator.B)
-    diagonal = np.einsum("ii->i", operator.K).astype(float)
-    D = diagonal[:, None] - 2 * operator.K
-    D += diagonal
-    condensed = squareform(D, checks=False)
-    tolerance = np.sqrt(np.finfo(operator.K.dtype).eps) * np.abs(diagonal).max()
-    if condensed.min() < -tolerance:
-        i, j = np.argwhere(np.triu(D, 1) < -tolerance)[0]
+    m, K = operator.n_samples, operator.K
+    half = np.einsum("ii->i", K) / 2.0
+    ends = np.cumsum(np.arange(m - 1, 0, -1))
+    condensed = np.empty(ends[-1])  # half the squared distances, row by row
+    for i, row in enumerate(np.split(condensed, ends[:-1])):
+        np.subtract(half[i + 1 :], K[i, i + 1 :], out=row)
+        row += half[i]
+    lowest = int(condensed.argmin())
+    if condensed[lowest] < -np.sqrt(np.finfo(K.dtype).eps) * np.abs(half).max():
+        i = int(np.searchsorted(ends, lowest, side="right"))
         raise ValueError(
-            f"the kernel gives no distances: k_ii + k_jj - 2 k_ij = {D[i, j]:.3g} < 0 for samples {i} and {j}. It is "
-            "not positive semidefinite: a kernel holds similarities, largest between a sample and itself."
+            f"the kernel gives no distances: k_ii + k_jj - 2 k_ij = {2 * condensed[lowest]:.3g} < 0 for samples {i} "
+            f"and {lowest - int(ends[i]) + m}. It is not positive semidefinite: a kernel holds similarities, largest "
+            "between a sample and itself."
         )
-    np.maximum(condensed, 0, out=condensed)
+    if condensed[lowest] < 0:
+        np.maximum(condensed, 0, out=condensed)
+    condensed *= 2
     return np.sqrt(condensed, out=condensed)
 
 
-def _cut(merges: list[list[int]], samples: np.ndarray, needs: np.ndarray) -> Groups:
-    """Branches of the dendrogram over these samples: the first cut with len(needs) of them large enough, else the first
-    one with len(needs) of them."""
-    m = len(merges) + 1
-    count = np.zeros(2 * m - 1, dtype=int)
-    count[samples] = 1
-    count = count.tolist()
-    for node, (a, b) in enumerate(merges, start=m):
-        count[node] = count[a] + count[b]
+class Dendrogram:
+    """The merges of a linkage matrix, with samples in an order in which every branch is a stretch."""
 
-    def below(node: int) -> list[int]:
-        return [child for child in merges[node - m] if count[child]]
+    def __init__(self, Z: np.ndarray):
+        self.n_samples = m = len(Z) + 1
+        self.merges = Z[:, :2].astype(np.intp).tolist()
+        size = [1] * m + Z[:, 3].astype(int).tolist()
+        start = [0] * (2 * m - 1)
+        for node in range(2 * m - 2, m - 1, -1):
+            a, b = self.merges[node - m]
+            start[a], start[b] = start[node], start[node] + size[a]
+        self.start, self.stop = np.array(start), np.array(start) + size
+        self.order = np.argsort(self.start[:m])
 
-    def top(node: int) -> int:
-        """The highest merge of these samples at or below a node."""
-        while node >= m and len(below(node)) == 1:
-            (node,) = below(node)
-        return node
-
-    branches = [-top(2 * m - 2)]  # a heap: the merge made last is undone first
-    sizes, wanted = [len(samples)], np.sort(needs).tolist()
-    ordinary: list[int] = []
-    while len(branches) < len(wanted) or any(map(int.__lt__, sizes[-len(wanted) :], wanted)):
-        if len(branches) == len(wanted):
-            ordinary = branches.copy()
-        node = -heapq.heappop(branches)
-        if node < m:
-            branches = ordinary
-            break
-        sizes.remove(count[node])
-        for child in below(node):
-            heapq.heappush(branches, -top(child))
-            insort(sizes, count[child])
-
-    def members(node: int) -> np.ndarray:
-        found, waiting = [], [node]
-        while waiting:
-            node = waiting.pop()
-            if node < m:
-                found.append(node)
-            else:
-                waiting += below(node)
-        return np.sort(np.array(found))
-
-    return [members(-branch) for branch in sorted(branches)]
+    def cut(self, samples: np.ndarray, needs: np.ndarray) -> Groups:
+        """Branches over these samples: the first cut with len(needs) of them large enough, else the first one with
+        len(needs) of them."""
+        inside = np.zeros(self.n_samples + 1, dtype=int)
+        inside[1:][np.isin(self.order, samples)] = 1
+        before = np.cumsum(inside)
+        count = (before[self.stop] - before[self.start]).tolist()  # how many of the samples are below a node
+        branches = [2 - 2 * self.n_samples]  # a heap of -node: the merge made last is undone first
+        sizes, wanted = [len(samples)], np.sort(needs).tolist()
+        ordinary: list[int] = []
+        while len(branches) < len(wanted) or any(map(int.__lt__, sizes[-len(wanted) :], wanted)):
+            if len(branches) == len(wanted):
+                ordinary = branches.copy()
+            node = -heapq.heappop(branches)
+            if node < self.n_samples:
+                branches = ordinary
+                break
+            sizes.remove(count[node])
+            for child in self.merges[node - self.n_samples]:
+                if count[child]:
+                    heapq.heappush(branches, -child)
+                    insort(sizes, count[child])
+        kept = inside[1:].astype(bool)
+        stretches = [slice(self.start[-branch], self.stop[-branch]) for branch in sorted(branches)]
+        return [np.sort(self.order[part][kept[part]]) for part in stretches]
 
 
 def _gather(operator: Operator, branches: Groups, k: int) -> Groups:

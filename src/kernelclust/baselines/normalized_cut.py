@@ -9,7 +9,7 @@ from sklearn.cluster import spectral_clustering
 
 from kernelclust._names import check_name
 from kernelclust.baselines._base import KernelBaseline, Operator
-from kernelclust.baselines._tree import distances_to_means, refill, variances
+from kernelclust.baselines._tree import refill, variances
 from kernelclust.structures import Flat, Structure
 
 ASSIGNMENTS = ("cluster_qr", "discretize", "kmeans")
@@ -84,7 +84,7 @@ class NormalizedCut(KernelBaseline):
             )
         groups = refill(operator, [np.flatnonzero(found == j) for j in range(c)], np.ones(c, dtype=int))
         labels = np.empty(m, dtype=np.intp)
-        for j, old in enumerate(np.argsort(-variances(distances_to_means(operator, groups), groups), kind="stable")):
+        for j, old in enumerate(np.argsort(-variances(operator, groups), kind="stable")):
             labels[groups[old]] = j
         return {"labels_": labels}
 

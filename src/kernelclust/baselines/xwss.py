@@ -19,6 +19,7 @@ from kernelclust.objectives.first_order import StructuredRidge, check_definite
 from kernelclust.structures import Structure
 
 INITS = ("hierarchical", "random")
+PRECISION = 1e-7  # of the predictor, relative
 
 
 class XWSS(KernelBaseline):
@@ -124,7 +125,8 @@ class XWSS(KernelBaseline):
         seen, problem = {labels.tobytes()}, ""
         for n_iter in range(1, self.max_iter + 1):
             before = labels
-            labels = relabel(StructuredRidge(operator, before, A, Delta, float(self.C)).scores(), before)
+            ridge = StructuredRidge(operator, before, A, Delta, float(self.C), precision=PRECISION)
+            labels = relabel(ridge.scores(), before)
             if np.array_equal(labels, before):
                 break
             if labels.tobytes() in seen:
@@ -156,7 +158,7 @@ def relabel(scores: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """Place of the largest score (m,), the present one where it is as large; a place that would lose all its samples
     keeps the one of them that scores highest there."""
     rows = np.arange(len(labels))
-    rounding = 1e-9 * np.abs(scores).max()
+    rounding = 10 * PRECISION * np.abs(scores).max()
     stays = scores[rows, labels] >= scores.max(axis=1) - rounding
     new = np.where(stays, labels, scores.argmax(axis=1))
     while True:

@@ -16,7 +16,6 @@ from kernelclust.metrics._labels import node_labels
 from kernelclust.objectives.dependence import loss_matrix
 from kernelclust.structures import as_structure
 
-PRECISION = 1e-13  # relative residual that the linear system is solved to
 INDEFINITE = 1e-6  # most negative eigenvalue, relative to the largest, from which a kernel is refused
 
 
@@ -39,6 +38,7 @@ class StructuredRidge:
     Delta: np.ndarray  # (c, c)
     C: float
     gamma: float = 1.0
+    precision: float = 1e-13  # relative residual of the solution
 
     @cached_property
     def root(self) -> np.ndarray:
@@ -61,7 +61,7 @@ class StructuredRidge:
         """S^1/2 alpha (m, c), by conjugate gradients."""
         shape, size = self.root.shape, self.root.size
         system = LinearOperator((size, size), lambda v: v + self.product(v.reshape(shape)).ravel(), dtype=float)
-        found, info = cg(system, self.root.ravel(), rtol=PRECISION, atol=0.0, maxiter=20 * size + 100)
+        found, info = cg(system, self.root.ravel(), rtol=self.precision, atol=0.0, maxiter=20 * size + 100)
         if info != 0:
             raise ValueError(
                 f"conjugate gradients did not solve the {size} equations: C * gamma = {self.C * self.gamma:.3g} times "
