@@ -6,7 +6,10 @@ import difflib
 import importlib
 import pkgutil
 from collections.abc import Iterable
+from numbers import Integral, Real
 from types import ModuleType
+
+import numpy as np
 
 
 def names(package: ModuleType) -> list[str]:
@@ -24,8 +27,28 @@ def check_name(kind: str, name: object, known: Iterable[object], *, also: str = 
     known = list(known)
     if any(name is option or (isinstance(name, str) and name == option) for option in known):
         return
-    close = difflib.get_close_matches(str(name), [str(option) for option in known], n=1)
     raise ValueError(
         f"unknown {kind} {name!r}; known: {', '.join(repr(option) for option in known)}{also}."
-        + (f" Did you mean {close[0]!r}?" if close else "")
+        + _suggestion(name, [option for option in known if isinstance(option, str)])
     )
+
+
+def _suggestion(name: object, known: list[str]) -> str:
+    if not isinstance(name, str) or not name:
+        return ""
+    plain = {option.lower(): option for option in known}
+    close = difflib.get_close_matches(name.lower(), plain, n=1)
+    close = close or [option for option in plain if option.startswith(name.lower())]
+    return f" Did you mean {plain[close[0]]!r}?" if close else ""
+
+
+def check_number(name: str, value: object, *, whole: bool = False, least: float = 0.0, above: bool = False) -> None:
+    """Raise an error unless value is a finite number (a whole one) of at least `least`, or above it."""
+    kind = "a whole number" if whole else "a number"
+    limit = f"above {least:g}" if above else f"of {least:g} or more"
+    wanted = Integral if whole else Real
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, wanted):
+        raise TypeError(f"{name}={value!r}: give {kind} {limit}.")
+    number = float(value)  # type: ignore[arg-type]
+    if not (number > least if above else number >= least) or number == float("inf"):
+        raise ValueError(f"{name}={value!r}: give {kind} {limit}.")

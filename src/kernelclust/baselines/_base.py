@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -9,8 +10,10 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
+from kernelclust._names import check_name
 from kernelclust.estimators.structured import _check_enough
-from kernelclust.kernels import DenseKernel, LowRankKernel, check_precomputed, fit_kernel
+from kernelclust.kernels import DenseKernel, LowRankKernel, check_precomputed, fit_kernel, kernel_names
+from kernelclust.kernels._fitted import APPROXIMATIONS
 from kernelclust.structures import Structure, as_structure
 
 Operator = DenseKernel | LowRankKernel
@@ -41,6 +44,7 @@ class KernelBaseline(ClusterMixin, BaseEstimator):
         -------
         self
         """
+        self._check_kernel()
         precomputed = self._is_precomputed()
         X = validate_data(self, X, dtype=[np.float64, np.float32], accept_sparse=False if precomputed else "csr")
         X = check_precomputed(X) if precomputed else X
@@ -69,6 +73,14 @@ class KernelBaseline(ClusterMixin, BaseEstimator):
     def _cluster(self, operator: Operator, structure: Structure, rng: np.random.RandomState) -> dict[str, Any]:
         """The attributes that fit sets, `labels_` among them."""
         raise NotImplementedError
+
+    def _check_kernel(self) -> None:
+        if not callable(self.kernel):
+            check_name("kernel", self.kernel, kernel_names(), also=", or a function k(X, Y)")
+        check_name("approximation", self.approximation, APPROXIMATIONS)
+        rank = self.n_components
+        if rank is not None and (not isinstance(rank, Integral) or rank < 1):
+            raise ValueError(f"n_components={rank!r}: give a whole number, 1 or more, or None.")
 
     def _check_structure(self) -> Structure:
         return as_structure(self.structure)

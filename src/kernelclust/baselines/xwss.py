@@ -35,8 +35,8 @@ class XWSS(KernelBaseline):
 
     the kernel centred. Every sample then takes the place of its largest f. A place that loses all its samples keeps the
     one that scores highest there. Stops when no label changes, when a labeling returns (a cycle), or after `max_iter`
-    rounds; the last two give a warning. As in the paper's tables, it hardly ever leaves a good start; and having no bias, with a
-    linear kernel it cannot keep groups that lie in a row.
+    rounds; the last two give a warning. As in the paper's tables, it hardly ever leaves a good start; and having no
+    bias, with a linear kernel it cannot keep groups that lie in a row.
 
     Parameters
     ----------

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
-from numbers import Integral, Real
+from collections.abc import Callable, Mapping
+from numbers import Integral
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin
@@ -13,22 +13,25 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 import kernelclust.solvers as solvers
-from kernelclust._names import check_name, load, names
+from kernelclust._names import check_name, check_number, load, names
 from kernelclust.kernels import (
+    APPROXIMATIONS,
     FittedKernel,
     Spectrum,
+    check_definite,
     check_precomputed,
     fit_kernel,
+    kernel_names,
     leading_spectrum,
 )
 from kernelclust.objectives import Dependence, make_dependence
-from kernelclust.objectives.dependence import check_weights
+from kernelclust.objectives.dependence import NORMALIZATIONS, check_weights
 from kernelclust.solvers._problem import Options, Problem
-from kernelclust.solvers.placement import placement_margin, placement_problem
+from kernelclust.solvers.greedy import INITS, SEARCHES, check_start
+from kernelclust.solvers.placement import RULES, placement_margin, placement_problem
 from kernelclust.structures import Structure, as_structure
 
 EXTRA_DIMENSIONS = 8  # eigenvectors beyond the c - 1 that a flat clustering needs
-INDEFINITE = 0.1  # most negative eigenvalue, relative to the largest, from which a kernel is refused
 LOW_MARGIN = 0.3  # placement margins below deserve a warning
 DEFAULT_CLUSTERS = 8
 
@@ -217,10 +220,18 @@ class StructuredClustering(ClusterMixin, BaseEstimator):
         -------
         self
         """
+        before = dict(self.__dict__)
+        try:
+            return self._fit(X, sample_weight)
+        except BaseException:
+            self.__dict__ = before  # nothing half-fitted: the last fit whole, or none
+            raise
+
+    def _fit(self, X, sample_weight):
+        self._check_parameters()
         X = self._check_samples(X, reset=True)
         weight = check_weights(sample_weight, X)
         structure = self._check_structure()
-        self._check_numbers()
         used = np.flatnonzero(weight > 0)
         _check_enough(len(used), structure)
         rng = check_random_state(self.random_state)
@@ -230,12 +241,12 @@ class StructuredClustering(ClusterMixin, BaseEstimator):
         c = structure.n_clusters
         fitted = self._fit_kernel(X if everything else self._subset(X, used), weight[used], c, rng)
         spectrum = leading_spectrum(fitted.operator, c - 1 + EXTRA_DIMENSIONS, c - 1, rng)
-        self._check_definite(spectrum, fitted.operator)
+        check_definite(spectrum, fitted.operator)
         fitted, spectrum = self._transform(fitted, spectrum, c, rng)
         operator = fitted.operator
         problem = Problem(operator, spectrum, objective, _flat_objective(objective))
         solve, params = self._solver()
-        solution = solve(problem, self._options(used, len(weight)), rng, **params)
+        solution = solve(problem, self._options(used, len(weight), c), rng, **params)
         if not solution.converged:
             warnings.warn(
                 f"stopped after max_iter={self.max_iter} sweeps while samples were still moving; raise max_iter.",
@@ -317,25 +328,40 @@ class StructuredClustering(ClusterMixin, BaseEstimator):
         default = sized and n_clusters == DEFAULT_CLUSTERS
         return as_structure(self.structure, None if default else int(n_clusters))
 
-    def _check_numbers(self) -> None:
-        if not isinstance(self.max_iter, Integral) or self.max_iter < 1:
-            raise ValueError(f"max_iter={self.max_iter!r}: give a whole number, 1 or more.")
-        for name in ("rho", "tol"):
-            value = getattr(self, name)
-            if not isinstance(value, Real) or not 0 <= float(value) < np.inf:
-                raise ValueError(f"{name}={value!r}: give a number, zero or more.")
-
-    def _check_definite(self, spectrum: Spectrum, operator) -> None:
-        top = max(float(spectrum.values[0]), 0.0)
-        if operator.form != "dense" or spectrum.lowest >= -INDEFINITE * top:
-            return
-        size = float(np.abs(np.diagonal(operator.K)).max() + np.abs(operator.row_mean).max())
-        if spectrum.lowest < -1e-10 * size * operator.weight.sum():  # beyond what rounding leaves of a constant kernel
-            raise ValueError(
-                f"the kernel is far from positive semidefinite: its eigenvalues, once centred, reach from "
-                f"{spectrum.lowest:.3g} to {top:.3g}. A kernel holds similarities; turn distances D into one, e.g. "
-                "exp(-D**2 / D.mean()**2), or clip the negative eigenvalues."
-            )
+    def _check_parameters(self) -> None:
+        check_name("search", self.search, SEARCHES)
+        check_name("placement", self.placement, RULES)
+        check_name("normalize", self.normalize, NORMALIZATIONS)
+        check_name("approximation", self.approximation, APPROXIMATIONS)
+        if not callable(self.kernel):
+            check_name("kernel", self.kernel, kernel_names(), also=", or a function k(X, Y)")
+        if self.init is None or isinstance(self.init, str):
+            check_name("init", self.init, INITS, also=", or an array of labels")
+        if isinstance(self.n_init, str):
+            check_name("n_init", self.n_init, ["auto"], also=", or a whole number")
+        else:
+            check_number("n_init", self.n_init, whole=True, least=1)
+        if isinstance(self.gamma, str):
+            check_name("gamma", self.gamma, ["scale"], also=", or a positive number")
+        else:
+            check_number("gamma", self.gamma, above=True)
+        check_number("max_iter", self.max_iter, whole=True, least=1)
+        check_number("rho", self.rho)
+        check_number("tol", self.tol)
+        check_number("degree", self.degree, whole=True, least=1)
+        check_number("coef0", self.coef0)
+        if self.n_components is not None:
+            check_number("n_components", self.n_components, whole=True, least=1)
+        if self.n_jobs is not None and (not isinstance(self.n_jobs, Integral) or self.n_jobs == 0):
+            raise TypeError(f"n_jobs={self.n_jobs!r}: give a number of threads, -1 for all, or None.")
+        for name in ("allow_empty", "polish"):
+            if not isinstance(getattr(self, name), (bool, np.bool_)):
+                raise TypeError(f"{name}={getattr(self, name)!r}: give True or False.")
+        if not isinstance(self.verbose, (Integral, np.bool_)):
+            raise TypeError(f"verbose={self.verbose!r}: give a whole number or True or False.")
+        for name in ("kernel_params", "solver_params"):
+            if getattr(self, name) is not None and not isinstance(getattr(self, name), Mapping):
+                raise TypeError(f"{name}={getattr(self, name)!r}: give a dict of parameters, or None.")
 
     def _solver(self) -> tuple[Callable, dict]:
         known = [name for name in names(solvers) if name not in ("placement", "starts")]
@@ -349,10 +375,8 @@ class StructuredClustering(ClusterMixin, BaseEstimator):
                 )
         return part.solve, params
 
-    def _options(self, used: np.ndarray, n_samples: int) -> Options:
-        init = self.init if isinstance(self.init, str) else np.asarray(self.init)
-        if not isinstance(init, str) and init.shape == (n_samples,):
-            init = init[used]
+    def _options(self, used: np.ndarray, n_samples: int, n_clusters: int) -> Options:
+        init = self.init if isinstance(self.init, str) else check_start(self.init, n_samples, n_clusters)[used]
         return Options(
             search=self.search,
             placement=self.placement,

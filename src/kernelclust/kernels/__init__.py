@@ -1,19 +1,21 @@
 """How alike two samples are: operators, functions (one file each) and low-rank factors."""
 
 from kernelclust.kernels._discriminative import discriminative
-from kernelclust.kernels._fitted import FittedKernel, check_precomputed, fit_kernel, kernel_names
+from kernelclust.kernels._fitted import APPROXIMATIONS, FittedKernel, check_precomputed, fit_kernel, kernel_names
 from kernelclust.kernels._loops import sum_rows
 from kernelclust.kernels._low_rank import incomplete_cholesky
 from kernelclust.kernels._operators import DenseKernel, Kernel, LowRankKernel, WeightedSumKernel, one_hot, row_blocks
-from kernelclust.kernels._spectrum import Spectrum, leading_spectrum
+from kernelclust.kernels._spectrum import Spectrum, check_definite, leading_spectrum
 
 __all__ = [
+    "APPROXIMATIONS",
     "DenseKernel",
     "FittedKernel",
     "Kernel",
     "LowRankKernel",
     "Spectrum",
     "WeightedSumKernel",
+    "check_definite",
     "check_precomputed",
     "discriminative",
     "fit_kernel",

@@ -33,14 +33,21 @@ class SimilarityFunction:
 
     def prepare(self, X):
         """X in the units that the kernel is computed in."""
-        if self.shift is not None:
-            X = X - self.shift
-        return X if self.scale == 1.0 else X / self.scale
+        with np.errstate(over="ignore"):
+            if self.shift is not None:
+                X = X - self.shift
+            return X if self.scale == 1.0 else X / self.scale
 
     def __call__(self, X, Y) -> np.ndarray:  # prepared X (n, d), Y (m, d) -> (n, m)
-        K = self.part.block(X, Y, **self.params)
+        with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused by name later
+            K = self.part.block(X, Y, **self.params)
         if callable(self.kernel):
-            K = np.asarray(K, dtype=np.float64)
+            try:
+                K = np.asarray(K, dtype=np.float64)
+            except (TypeError, ValueError) as error:
+                raise ValueError(
+                    f"the kernel function returned something that is no matrix of numbers: {error}"
+                ) from None
             if K.shape != (X.shape[0], Y.shape[0]):
                 raise ValueError(
                     f"the kernel function returned shape {K.shape} for {X.shape[0]} and {Y.shape[0]} samples; it must "
@@ -66,7 +73,10 @@ class DenseExtension:
         if self.function is not None:
             X_new = self.function.prepare(X_new)
         for rows in row_blocks(X_new.shape[0], len(self.share)):
-            raw[rows] = (X_new[rows] if self.function is None else self.function(X_new[rows], self.X)) @ columns
+            block = X_new[rows] if self.function is None else self.function(X_new[rows], self.X)
+            with np.errstate(over="ignore", invalid="ignore"):
+                raw[rows] = block @ columns
+        _check_overflow(raw)
         totals = self.coefficients.sum(axis=0)
         return raw[:, :-1] - raw[:, -1:] * totals - self.row_mean @ self.coefficients + self.mean * totals
 
@@ -83,7 +93,9 @@ class FeatureExtension:
         out = np.empty((X_new.shape[0], len(self.sums)))
         for rows in row_blocks(X_new.shape[0], max(self.sums.shape[1], X_new.shape[1])):
             B = self.features(X_new[rows])
-            out[rows] = (B.toarray() if sparse.issparse(B) else B) @ self.sums.T - self.sums @ self.offset
+            with np.errstate(over="ignore", invalid="ignore"):
+                out[rows] = ((B.toarray() if sparse.issparse(B) else B) - self.offset) @ self.sums.T
+        _check_overflow(out)
         return out
 
 
@@ -91,10 +103,15 @@ class FeatureExtension:
 class NeighbourExtension:
     """For kernels that exist only between fitted samples: similarities of the nearest ones, averaged by distance."""
 
+    function: SimilarityFunction
     search: NearestNeighbors
     G: np.ndarray
 
     def __call__(self, X_new) -> np.ndarray:
+        X_new = self.function.prepare(X_new)
+        if not sparse.issparse(X_new):
+            far = np.sqrt(np.finfo(X_new.dtype).max) / 1e4  # squares of distances beyond would overflow
+            X_new = np.clip(X_new, -far, far)
         distance, index = self.search.kneighbors(X_new)
         closest = distance[:, :1]
         weight = np.where(closest > 0, closest, 1.0) / np.where(closest > 0, distance, 1.0)
@@ -136,4 +153,10 @@ class ExactFeatures:
     function: SimilarityFunction
 
     def __call__(self, X_new):
-        return self.function.part.features(X_new)
+        return self.function.part.features(self.function.prepare(X_new))
+
+
+def _check_overflow(sums: np.ndarray) -> None:
+    if not np.isfinite(sums).all():
+        row = int(np.flatnonzero(~np.isfinite(sums).all(axis=1))[0])
+        raise ValueError(f"similarities of new sample {row} are beyond floating point: it is too far away.")

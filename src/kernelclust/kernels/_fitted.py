@@ -7,6 +7,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from numbers import Real
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -31,9 +32,11 @@ from kernelclust.kernels._extension import (
 )
 from kernelclust.kernels._low_rank import cholesky_map, in_blocks, incomplete_cholesky, nystroem_map
 from kernelclust.kernels._operators import DenseKernel, LowRankKernel, one_hot, row_blocks
+from kernelclust.kernels._spectrum import check_definite, leading_spectrum
 
 APPROXIMATIONS = (None, "auto", "nystroem", "cholesky", "random_features")
 DEFAULT_COMPONENTS = 300
+LARGEST = 1e100  # entries of a kernel beyond would overflow in its sums of squares
 
 
 @dataclass
@@ -51,7 +54,9 @@ class FittedKernel:
         """Function from new samples to their centred similarity sums with these clusters (n, c); holds no kernel."""
         operator = self.operator
         if self.search is not None:
-            return NeighbourExtension(self.search, operator @ one_hot(labels, n_clusters, operator.weight))
+            assert self.function is not None
+            G = operator @ one_hot(labels, n_clusters, operator.weight)
+            return NeighbourExtension(self.function, self.search, G)
         if operator.form == "low_rank":
             assert self.features is not None
             return FeatureExtension(self.features, operator.offset, operator.feature_sums(labels, n_clusters))
@@ -79,24 +84,27 @@ def fit_kernel(
     rng: np.random.RandomState,
 ) -> FittedKernel:
     """Turn samples X (validated) into a kernel operator, exactly or by a low-rank factor."""
-    check_name("approximation", approximation, APPROXIMATIONS)
-    if n_components is not None and (not isinstance(n_components, (int, np.integer)) or n_components < 1):
-        raise ValueError(f"n_components={n_components!r}: give a whole number, 1 or more, or None.")
-    if not callable(kernel):
-        check_name("kernel", kernel, kernel_names(), also=", or a function k(X, Y)")
     method = _choose(kernel, X, approximation, n_components)
     if kernel == "precomputed":
+        _given_params(SimpleNamespace(PARAMETERS=()), kernel, kernel_params)
         return _fit_precomputed(X, weight, method, n_components, rng)
     function = SimilarityFunction(kernel)
     given = _given_params(function.part, kernel, kernel_params)
     if not callable(kernel) and hasattr(function.part, "gram"):
-        return _fit_transductive(X, weight, function.part, given, n_clusters, method, n_components)
+        function.params = given
+        _set_units(function, X, weight)
+        return _fit_transductive(function, X, weight, n_clusters, method, n_components)
 
     resolved = None
     if not callable(kernel):
+        function.scale = _safe_unit(X)
+        if kernel == "linear" and function.scale != 1.0:
+            raise ValueError(
+                f"products of entries of X (the largest is {function.scale:.3g} in size) leave floating point; rescale "
+                "X, e.g. with sklearn.preprocessing.StandardScaler."
+            )
         if getattr(function.part, "TRANSLATION_INVARIANT", False):
-            function.scale = _safe_unit(X)
-            function.shift = None if sparse.issparse(X) else _mean(X / function.scale, weight) * function.scale
+            _set_units(function, X, weight)
         settings = {"gamma": gamma, "degree": degree, "coef0": coef0} | given
         if "gamma" in function.part.PARAMETERS:
             power = getattr(function.part, "DISTANCE_POWER", 2)
@@ -164,7 +172,7 @@ def _gram(function: SimilarityFunction, Z) -> np.ndarray:
     """K (m x m), made in row blocks by as many threads as scikit-learn would use; the same bits for any number."""
     m = Z.shape[0]
     if callable(function.kernel):
-        return check_precomputed(function(Z, Z))
+        return check_precomputed(function(Z, Z), "the matrix of the kernel function")
     K = np.empty((m, m), dtype=Z.dtype if Z.dtype in (np.float32, np.float64) else np.float64)
 
     def fill(rows: slice) -> None:
@@ -193,19 +201,36 @@ def _fit_low_rank(function, X, Z, weight, method: str, n_components, rng, resolv
         B = in_blocks(lambda rows: features(X[rows]), m, 2 * W.shape[1], Z.dtype, rank)
     elif method == "nystroem":
         landmarks = Z[np.sort(rng.choice(m, rank, replace=False))]
-        M = nystroem_map(function(landmarks, landmarks)).astype(Z.dtype)
+        M = nystroem_map(_check_own(function, function(landmarks, landmarks))).astype(Z.dtype)
         features = LandmarkFeatures(function, landmarks, M)
         B = in_blocks(lambda rows: function(Z[rows], landmarks) @ M, m, M.shape[1], Z.dtype, rank)
     else:
         diagonal = np.concatenate([np.diagonal(function(Z[rows], Z[rows])) for rows in row_blocks(m, m, 2**16)])
         B, pivots = incomplete_cholesky(diagonal, lambda index: function(Z, Z[index]), rank)
+        _check_own(function, function(Z[pivots], Z[pivots]))
         features = LandmarkFeatures(function, Z[pivots], cholesky_map(B[pivots]))
     return FittedKernel(LowRankKernel(B, weight, overwrite=True), features=features, gamma=resolved)
 
 
+def _check_own(function: SimilarityFunction, K: np.ndarray) -> np.ndarray:
+    """A part of a kernel must be finite, and of a user's own one symmetric and not far from positive semidefinite."""
+    if not np.isfinite(K).all():
+        raise ValueError(f"kernel={function.kernel!r} gives values beyond floating point; rescale X or gamma.")
+    if not callable(function.kernel):
+        return K
+    K = check_precomputed(K, "the matrix of the kernel function")
+    dense = DenseKernel(K)
+    check_definite(leading_spectrum(dense, 1, 1, np.random.RandomState(0)), dense)
+    if K.diagonal().min() < 0:
+        raise ValueError("the kernel is far from positive semidefinite: k(x, x) is negative for some samples.")
+    return K
+
+
 def _fit_precomputed(K, weight, method: str | None, n_components, rng) -> FittedKernel:
+    dense = DenseKernel(K, weight)
     if method is None:
-        return FittedKernel(DenseKernel(K, weight))
+        return FittedKernel(dense)
+    check_definite(leading_spectrum(dense, 1, 1, np.random.RandomState(0)), dense)
     rank = min(len(K), n_components or DEFAULT_COMPONENTS)
     if method == "nystroem":
         landmarks = np.sort(rng.choice(len(K), rank, replace=False))
@@ -217,23 +242,33 @@ def _fit_precomputed(K, weight, method: str | None, n_components, rng) -> Fitted
     return FittedKernel(LowRankKernel(B, weight, overwrite=True), features=LandmarkFeatures(None, landmarks, M))
 
 
-def _fit_transductive(X, weight, part, params, n_clusters: int, method, n_components) -> FittedKernel:
-    accepted = {name: params[name] for name in params}
-    search = NearestNeighbors(n_neighbors=min(5, X.shape[0])).fit(X)
-    if method is None:
-        K = part.gram(X, n_clusters=n_clusters, **accepted)
-        return FittedKernel(DenseKernel(K, weight), search=search)
-    rank = min(n_components or DEFAULT_COMPONENTS, X.shape[0] - 2)
-    B = part.factor(X, rank, n_clusters=n_clusters, **accepted)
-    return FittedKernel(LowRankKernel(B, weight, overwrite=True), search=search)
+def _fit_transductive(function: SimilarityFunction, X, weight, n_clusters: int, method, n_components) -> FittedKernel:
+    Z = function.prepare(X)
+    m = Z.shape[0]
+    search = NearestNeighbors(n_neighbors=min(5, m)).fit(Z)
+    rank = min(n_components or DEFAULT_COMPONENTS, m - 2)
+    if method is None or rank < 1:
+        K = function.part.gram(Z, n_clusters=n_clusters, **function.params)
+        return FittedKernel(DenseKernel(K, weight), function, search=search)
+    B = function.part.factor(Z, rank, n_clusters=n_clusters, **function.params)
+    return FittedKernel(LowRankKernel(B, weight, overwrite=True), function, search=search)
 
 
-def check_precomputed(K) -> np.ndarray:
+def _set_units(function: SimilarityFunction, X, weight: np.ndarray) -> None:
+    """Let the kernel see X from its mean and, where its squares would leave floating point, in units of its size."""
+    function.scale = _safe_unit(X)
+    if not sparse.issparse(X):
+        function.shift = _mean(X / function.scale, weight) * function.scale
+
+
+def check_precomputed(K, name: str = "the kernel matrix") -> np.ndarray:
     """A square, finite, symmetric float matrix; a view of the user's where it is one already."""
-    K = check_array(K, dtype=[np.float64, np.float32], input_name="the kernel matrix")
+    K = check_array(K, dtype=[np.float64, np.float32], input_name=name)
     if K.shape[0] != K.shape[1]:
         raise ValueError(f"a precomputed kernel must be square, one row and one column a sample; this is {K.shape}.")
     scale = max((float(np.abs(K[rows]).max()) for rows in row_blocks(*K.shape)), default=0.0)
+    if scale > LARGEST:
+        raise ValueError(f"{name} has entries of size {scale:.3g}, too large for sums of squares; rescale it.")
     tolerance = scale * (1e-8 if K.dtype == np.float64 else 1e-4)
     for rows in row_blocks(*K.shape):
         difference = np.abs(K[rows] - K[:, rows].T)
@@ -241,7 +276,7 @@ def check_precomputed(K) -> np.ndarray:
             i, j = np.unravel_index(int(difference.argmax()), difference.shape)
             i += rows.start
             raise ValueError(
-                f"the precomputed kernel is not symmetric: K[{i}, {j}] = {K[i, j]:.6g} but K[{j}, {i}] = "
+                f"the kernel matrix is not symmetric: K[{i}, {j}] = {K[i, j]:.6g} but K[{j}, {i}] = "
                 f"{K[j, i]:.6g}. If that is meant, pass (K + K.T) / 2."
             )
     return K
@@ -249,7 +284,14 @@ def check_precomputed(K) -> np.ndarray:
 
 def _check_finite(operator, X, kernel) -> None:
     ok = np.isfinite(operator.mean) if operator.form == "dense" else np.isfinite(operator.offset).all()
-    if not ok or not np.isfinite(operator.diagonal()).all():
+    if ok and kernel == "polynomial" and operator.form == "dense":
+        raw = float(np.abs(np.diagonal(operator.K)).max())
+        if operator.diagonal().max() < 1e-12 * raw and not _is_constant(X, operator.weight, 2):
+            raise ValueError(
+                "kernel='polynomial' loses the differences between samples in rounding: gamma <x, y> varies too little "
+                "beside coef0 or its own size; subtract the column means from X first, or rescale gamma."
+            )
+    if not ok or not np.abs(operator.diagonal()).max() < LARGEST:
         largest = abs(X).max()
         raise ValueError(
             f"kernel={kernel!r} gives values beyond floating point (the largest entry of X is {largest:.3g} in size); "
@@ -259,8 +301,9 @@ def _check_finite(operator, X, kernel) -> None:
 
 def _safe_unit(X) -> float:
     """1, or the largest entry of X where its square would overflow or vanish."""
-    largest = float(abs(X).max()) if X.shape[0] else 1.0
-    return largest if largest > 1e100 or 0 < largest < 1e-100 else 1.0
+    largest = float(abs(X).max())
+    limit = 1e100 if X.dtype == np.float64 else 1e12
+    return largest if largest > limit or 0 < largest < 1 / limit else 1.0
 
 
 def _mean(X, weight: np.ndarray) -> np.ndarray:
@@ -274,11 +317,9 @@ def _resolve_gamma(gamma, X, weight: np.ndarray, unit: float, power: int) -> tup
     """
     if isinstance(gamma, str):
         check_name("gamma", gamma, ["scale"], also=", or a positive number")
-        mean = _mean_distance(X if unit == 1.0 else X / unit, weight, power)
-        if not np.isfinite(mean):
-            raise ValueError("the squared distances between samples overflow; rescale X.")
-        inner = 1.0 / mean if mean > 0 else 1.0
-        with np.errstate(over="ignore", under="ignore"):
+        scaled = X if unit == 1.0 else X / unit
+        inner = 1.0 if _is_constant(scaled, weight, power) else 1.0 / _mean_distance(scaled, weight, power)
+        with np.errstate(all="ignore"):
             return inner, float(np.float64(inner) / np.float64(unit) ** power)
     if not isinstance(gamma, Real) or not 0 < float(gamma) < np.inf:
         raise ValueError(f"gamma={gamma!r}: give a positive number or 'scale'.")
@@ -287,6 +328,12 @@ def _resolve_gamma(gamma, X, weight: np.ndarray, unit: float, power: int) -> tup
     if not np.isfinite(inner):
         raise ValueError(f"gamma={gamma!r} times the distances in X overflows; rescale X or use gamma='scale'.")
     return inner, float(gamma)
+
+
+def _is_constant(X, weight: np.ndarray, power: int) -> bool:
+    """Whether samples differ by no more than rounding."""
+    rounding = (4 * np.finfo(X.dtype).eps * float(abs(X).max())) ** power * X.shape[1]
+    return _mean_distance(X, weight, power) <= rounding
 
 
 def _mean_distance(X, weight: np.ndarray, power: int) -> float:

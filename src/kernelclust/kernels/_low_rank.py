@@ -51,6 +51,8 @@ def incomplete_cholesky(
 
 def cholesky_map(B_pivots: np.ndarray) -> np.ndarray:
     """M (r x r) such that k(x, pivots) M are the rows of the incomplete Cholesky factor."""
+    if not B_pivots.any():
+        return np.zeros_like(B_pivots)
     return solve_triangular(B_pivots, np.eye(len(B_pivots)), lower=True).T
 
 

@@ -13,6 +13,7 @@ PASSES = 3  # passes over a larger dense kernel at most
 SLACK = 1e-3  # relative slack of the bounds that ends the passes early
 OVERSAMPLING = 4
 LANDMARKS = 500
+INDEFINITE = 0.1
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,20 @@ def _landmark_vectors(kernel, k: int, rng: np.random.RandomState) -> np.ndarray:
     return np.sqrt(kernel.weight)[:, None] * (rows.T @ vectors)
 
 
+def check_definite(spectrum: Spectrum, kernel: Kernel) -> None:
+    """Refuse a kernel with a negative eigenvalue of more than a tenth of the largest."""
+    top = max(float(spectrum.values[0]), 0.0)
+    if kernel.form != "dense" or spectrum.lowest >= -INDEFINITE * top:
+        return
+    size = float(np.abs(np.diagonal(kernel.K)).max() + np.abs(kernel.row_mean).max())
+    if spectrum.lowest < -1e-10 * size * kernel.weight.sum():  # beyond what rounding leaves of a constant kernel
+        raise ValueError(
+            f"the kernel is far from positive semidefinite: its eigenvalues, once centred, reach from "
+            f"{spectrum.lowest:.3g} to {top:.3g}. A kernel holds similarities; turn distances D into one, e.g. "
+            "exp(-D**2 / D.mean()**2), or clip the negative eigenvalues."
+        )
+
+
 def _descending(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     values, vectors = np.linalg.eigh(matrix)
     return values[::-1], vectors[:, ::-1]
@@ -111,7 +126,9 @@ def _orthonormal(Z: np.ndarray, Q: np.ndarray | None = None) -> np.ndarray:
 
 
 def _slack(theta: np.ndarray, bounds: np.ndarray) -> float:
-    return float((bounds - theta[: len(bounds)]).sum() / max(theta[0], np.finfo(float).tiny)) if len(bounds) else 0.0
+    if theta[0] <= 0:
+        return 0.0
+    return float((bounds - theta[: len(bounds)]).sum() / theta[0]) if len(bounds) else 0.0
 
 
 def eigenvalue_bounds(theta, Y, images, squared_norm: float, count: int) -> np.ndarray:

@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.extmath import svd_flip
 
+from kernelclust._names import check_number
 from kernelclust.kernels.graph import neighbour_graph
 
 PARAMETERS = ("n_neighbors", "time")
@@ -31,8 +32,7 @@ def factor(X, n_components: int, *, n_clusters: int, n_neighbors: int | None = N
 
 
 def _positive(time: float) -> float:
-    if not time > 0:
-        raise ValueError(f"time={time!r}: heat needs a positive time to spread.")
+    check_number("time", time, above=True)
     return float(time)
 
 

@@ -13,11 +13,14 @@ from scipy.linalg import cho_factor, cho_solve
 from scipy.sparse.csgraph import connected_components
 from sklearn.neighbors import NearestNeighbors
 
+from kernelclust._names import check_number
+
 PARAMETERS = ("n_neighbors", "regularization")
 
 
 def gram(X, *, n_clusters: int, n_neighbors: int | None = None, regularization: float = 0.0) -> np.ndarray:
     """Kernel matrix (m x m)."""
+    check_number("regularization", regularization)
     m = X.shape[0]
     L = laplacian(X, n_clusters, n_neighbors).toarray()
     if regularization:
@@ -31,6 +34,7 @@ def factor(
     X, n_components: int, *, n_clusters: int, n_neighbors: int | None = None, regularization: float = 0.0
 ) -> np.ndarray:
     """B (m x d) with B B' the best approximation of that rank: the smoothest eigenvectors of the graph."""
+    check_number("regularization", regularization)
     values, vectors = smooth_eigenpairs(laplacian(X, n_clusters, n_neighbors), n_components)
     return vectors / np.sqrt(values + regularization)
 
@@ -58,8 +62,7 @@ def neighbour_graph(X, n_clusters: int, n_neighbors: int | None = None) -> spars
     if m < 2:
         return sparse.csr_matrix((m, m))
     k = int(np.clip(m // (2 * n_clusters), 3, 10)) if n_neighbors is None else n_neighbors
-    if not isinstance(k, (int, np.integer)) or k < 1:
-        raise ValueError(f"n_neighbors={k!r}: give a whole number of neighbours, 1 or more.")
+    check_number("n_neighbors", k, whole=True, least=1)
     search = NearestNeighbors(n_neighbors=min(int(k), m - 1)).fit(X)
     W = search.kneighbors_graph(mode="connectivity")
     return connect((W + W.T).multiply(0.5).tocsr(), X)

@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.utils.extmath import safe_sparse_dot
 
 PARAMETERS = ()
+TRANSLATION_INVARIANT = True  # once centred
 
 
 def block(X, Y) -> np.ndarray:

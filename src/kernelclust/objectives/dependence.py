@@ -14,6 +14,7 @@ from kernelclust.kernels import DenseKernel, check_precomputed
 from kernelclust.structures import Structure, as_structure
 
 NORMALIZATIONS = (None, "l1", "l2")
+LARGEST_WEIGHT = 1e30
 POWER = {None: 0.0, "l2": 0.5, "l1": 1.0}
 
 
@@ -248,4 +249,10 @@ def check_weights(sample_weight: ArrayLike | None, X: np.ndarray) -> np.ndarray:
         )
     if not weight.any():
         raise ValueError("sample_weight is zero for every sample; nothing is left to cluster.")
+    largest, smallest = float(weight.max()), float(weight[weight > 0].min())
+    if largest > LARGEST_WEIGHT or smallest < 1 / LARGEST_WEIGHT or largest / smallest > LARGEST_WEIGHT:
+        raise ValueError(
+            f"sample_weight reaches from {smallest:.3g} to {largest:.3g}, too far for floating point; rescale the "
+            "weights, or set those that hardly count to zero."
+        )
     return weight

@@ -13,6 +13,7 @@ from kernelclust.objectives.dependence import POWER
 from kernelclust.solvers._loops import sweep_dense, sweep_low_rank
 
 REBUILD = 10  # sweeps after which running sums are computed afresh, so that rounding cannot add up
+UNEVEN = 1e3  # ratio of weights from which this is done after every sweep: heavy samples leave rounding behind
 
 Placement = Callable[[np.ndarray, np.ndarray], np.ndarray]  # (S, n) -> node of each cluster
 
@@ -91,21 +92,28 @@ def climb(
     n = np.bincount(labels, kernel.weight, minlength=c)
     history = [objective.value(S, n)]
     stopped_because = "max_iter"
+    rebuild = REBUILD if kernel.weight.max() < UNEVEN * kernel.weight.min() else 1
     n_iter = 0
     while n_iter < max_iter:
         n_iter += 1
         threshold = tol * float(np.abs(S * objective.weights(n)).sum())
         count = np.bincount(labels, minlength=c)
         T = objective.T
+        previous = labels.copy()
         inner = np.array(T.T @ S @ T if objective.has_loss else S, order="C")
         moves = state.sweep(
             labels, count, inner, n.copy(), objective.inverse_norms(n), *objective_arrays, allow_empty, threshold
         )
-        if n_iter % REBUILD == 0:
+        if n_iter % rebuild == 0:
             state.sums = state.rebuilt(labels, c)
         S = state.cluster_sums(labels)
         n = np.bincount(labels, kernel.weight, minlength=c)
         value = objective.value(S, n)
+        if moves and value < history[-1]:  # gains were made of rounding
+            labels, stopped_because = previous, "converged"
+            state.sums = state.rebuilt(labels, c)
+            S = state.cluster_sums(labels)
+            break
         if moves:
             history.append(value)
             continue

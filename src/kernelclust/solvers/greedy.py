@@ -90,7 +90,7 @@ def _best_start(problem: Problem, climber: _Climber, options: Options, rng) -> S
     kernel, c = problem.kernel, climber.objective.n_clusters
     E = problem.spectrum.embedding
     if not isinstance(options.init, str):
-        labels = check_start(options.init, kernel.n_samples, c)
+        labels = options.init
         labels = labels if options.allow_empty else starts.fill_empty(labels, E, c)
         return replace(climber, prepare=None)(kernel, labels)
     check_name("init", options.init, INITS, also=", or an array of labels")
@@ -112,13 +112,15 @@ def _count(init: str, n_init: int | str) -> int:
 
 def check_start(init: Any, n_samples: int, n_clusters: int) -> np.ndarray:
     """Labels given as a start: one integer a sample, 0 to c - 1."""
-    labels = np.asarray(init)
+    try:
+        labels = np.asarray(init, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"init must hold whole numbers from 0 to {n_clusters - 1}, one a sample.") from error
     if labels.shape != (n_samples,):
         raise ValueError(f"init holds labels of shape {labels.shape}; give one for each of the {n_samples} samples.")
-    whole = labels.astype(np.intp) if np.issubdtype(labels.dtype, np.number) else None
-    if whole is None or not np.array_equal(whole, labels) or whole.min() < 0 or whole.max() >= n_clusters:
+    if not np.all((labels >= 0) & (labels < n_clusters) & (labels == np.floor(labels))):
         raise ValueError(f"init must hold whole numbers from 0 to {n_clusters - 1}.")
-    return whole
+    return labels.astype(np.intp)
 
 
 def _start(init: str, problem: Problem, E: np.ndarray, objective: Dependence, rng) -> np.ndarray:
