@@ -158,6 +158,11 @@ def test_bad_kernels(model):
     refused(fresh(model).set_params(kernel="precomputed"), np.triu(np.ones((6, 6))), "not symmetric")
 
 
+def test_bad_approximations():
+    refused(HierarchicalKernelKMeans("tree:2x2", approximation="nystrom"), X, "Did you mean 'nystroem'")
+    refused(XWSS("tree:2x2", n_components=0), X, "n_components=0: give a whole number, 1 or more")
+
+
 @every_kernel_estimator
 def test_distances_are_no_kernel(model):
     D = np.abs(X[:, :1] - X[:, :1].T)
