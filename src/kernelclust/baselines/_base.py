@@ -55,7 +55,7 @@ class KernelBaseline(ClusterMixin, BaseEstimator):
         fitted = fit_kernel(
             X,
             np.ones(X.shape[0]),
-            kernel=self.kernel,
+            kernel=self._similarity(),
             gamma=self.gamma,
             degree=self.degree,
             coef0=self.coef0,
@@ -87,6 +87,10 @@ class KernelBaseline(ClusterMixin, BaseEstimator):
 
     def _check_params(self, structure: Structure) -> None:
         """Refuse what cannot be done before anything is computed."""
+
+    def _similarity(self):
+        """The kernel's name or function."""
+        return self.kernel
 
     def _is_precomputed(self) -> bool:
         return isinstance(self.kernel, str) and self.kernel == "precomputed"

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.cluster import spectral_clustering
+from sklearn.metrics.pairwise import linear_kernel
 
 from kernelclust._names import check_name
 from kernelclust.baselines._base import KernelBaseline, Operator
@@ -72,6 +73,10 @@ class NormalizedCut(KernelBaseline):
 
     def _check_params(self, structure: Structure) -> None:
         check_name("assign_labels", self.assign_labels, ASSIGNMENTS)
+
+    def _similarity(self):
+        """The named linear kernel sees X from its mean, which changes nothing but an affinity."""
+        return linear_kernel if isinstance(self.kernel, str) and self.kernel == "linear" else self.kernel
 
     def _cluster(self, operator: Operator, structure: Structure, rng) -> dict[str, Any]:
         m, c = operator.n_samples, structure.n_clusters
