@@ -1,0 +1,245 @@
+"""Memory is an assertion: no second kernel matrix, none at all in low rank, blocks in predict, one warning."""
+
+import gc
+import tracemalloc
+import warnings
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn import config_context
+from sklearn.metrics.pairwise import rbf_kernel
+from threadpoolctl import threadpool_limits
+
+from kernelclust import CLUHSIC, KernelKMeans, StructuredClustering
+from kernelclust.kernels import DenseKernel, LowRankKernel, leading_spectrum
+
+m = 3000
+MATRIX = 8 * m * m  # 72 MB
+rng = np.random.default_rng(0)
+X = rng.standard_normal((m, 10))
+MIB = 2**20
+
+
+@pytest.fixture(autouse=True, scope="module")
+def compiled_once():
+    """Compiled loops are made or loaded before anything is measured; one thread, so that blocks are few."""
+    with threadpool_limits(limits=1):
+        for dtype in (np.float64, np.float32):
+            small = X[:60].astype(dtype)
+            for approximation in (None, "nystroem"):
+                model = StructuredClustering(3, structure="ring", approximation=approximation, random_state=0)
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    model.fit(small).predict(small)
+        yield
+
+
+def peak(function):
+    """Most bytes held at once by what a call allocates."""
+    gc.collect()
+    tracemalloc.start()
+    try:
+        function()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+quick = {"n_init": 2, "random_state": 0}
+quiet = pytest.mark.filterwarnings("ignore:several arrangements:UserWarning")
+
+
+@quiet
+@pytest.mark.parametrize("structure", ["flat", "ring"])
+@pytest.mark.parametrize("kernel", ["rbf", "laplacian"])
+def test_exact_fit_holds_one_kernel_matrix(kernel, structure):
+    model = StructuredClustering(6, structure=structure, kernel=kernel, approximation=None, **quick)
+    used = peak(lambda: model.fit(X))
+    assert used < 1.4 * MATRIX, f"{used / MATRIX:.2f} kernel matrices"
+
+
+BLOCKS = 110e6  # temporary blocks of 2^22 entries, a few at a time, whatever the size of the matrix
+
+
+def test_single_precision_halves_it():
+    Z = rng.standard_normal((5000, 5)).astype(np.float32)
+    used = peak(lambda: KernelKMeans(6, approximation=None, init="spectral").fit(Z))
+    assert used < 4 * 5000**2 + BLOCKS, f"{used / 5000**2:.1f} bytes an entry"
+
+
+def test_precomputed_kernels_are_not_copied():
+    K = rbf_kernel(rng.standard_normal((5000, 5)))  # 200 MB
+    for weight in (None, np.linspace(0.5, 2, 5000)):
+        model = KernelKMeans(6, kernel="precomputed", init="spectral")
+        used = peak(lambda model=model, weight=weight: model.fit(K, sample_weight=weight))
+        assert used < BLOCKS, f"{used / K.nbytes:.2f} kernel matrices beside the one given"
+
+
+def test_centring_never_makes_a_second_matrix():
+    """Products, diagonal, norm, sums and spectrum of a centred kernel: all on the way."""
+    K = rbf_kernel(X)
+    weight = np.linspace(0.5, 2, m)
+    labels = np.arange(m) % 6
+
+    def everything():
+        kernel = DenseKernel(K, weight)
+        _ = kernel @ np.ones((m, 6))
+        kernel.diagonal()
+        kernel.squared_norm()
+        kernel.cluster_sums(labels, 6)
+        leading_spectrum(kernel, 12, 5, np.random.RandomState(0))
+
+    used = peak(everything)
+    assert used < 0.6 * MATRIX, f"{used / MATRIX:.2f} kernel matrices beside the one given"
+    kernel = DenseKernel(K)
+    assert np.shares_memory(kernel.K, K)
+    few = DenseKernel(K[:400, :400].copy())
+    H = np.eye(400) - 1 / 400
+    np.testing.assert_allclose(few @ np.eye(400), H @ few.K @ H, atol=1e-12)
+
+
+def test_the_fitted_model_holds_no_matrix():
+    gc.collect()
+    tracemalloc.start()
+    models = [KernelKMeans(6, kernel=kernel, **quick).fit(X[:1500]) for kernel in ("rbf", "laplacian", "graph")]
+    gc.collect()
+    held = tracemalloc.get_traced_memory()[0]
+    tracemalloc.stop()
+    assert len(models) == 3
+    assert held < 0.2 * 8 * 1500**2, f"{held / 1e6:.1f} MB are kept"
+
+
+# -- low rank ---------------------------------------------------------------------------------------------------------
+
+LARGE = rng.standard_normal((20_000, 5))  # its kernel matrix would take 3.2 GB
+
+
+@quiet
+@pytest.mark.parametrize("approximation", ["nystroem", "cholesky", "random_features"])
+def test_low_rank_never_holds_the_matrix(approximation):
+    model = StructuredClustering(5, structure="ring", approximation=approximation, n_components=50, **quick)
+    used = peak(lambda: model.fit(LARGE))
+    factor = 8 * 50 * len(LARGE)
+    assert used < 8 * factor + 64 * MIB, f"{used / 1e6:.0f} MB, the factor takes {factor / 1e6:.0f}"
+
+
+def test_linear_kernels_of_few_columns_need_no_matrix():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for kernel in ("linear", "cosine"):
+            used = peak(lambda kernel=kernel: KernelKMeans(5, kernel=kernel, **quick).fit(LARGE))
+            assert used < 40 * LARGE.nbytes, f"{used / 1e6:.0f} MB"
+
+
+def test_low_rank_kernels_overwrite_only_what_is_theirs():
+    B = rng.standard_normal((5000, 40))
+    before = B.copy()
+    used = peak(lambda: LowRankKernel(B))
+    np.testing.assert_array_equal(B, before)
+    assert used < 2.2 * B.nbytes
+    used = peak(lambda: LowRankKernel(B, overwrite=True))
+    assert used < 0.3 * B.nbytes
+
+
+# -- predict ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "laplacian", "polynomial"])
+def test_predict_works_in_blocks(kernel):
+    """40 000 new samples against 1000 fitted ones would take 320 MB at once."""
+    model = KernelKMeans(5, kernel=kernel, init="spectral").fit(X[:1000])
+    many = rng.standard_normal((40_000, 10))
+    for method in (model.predict, model.score):
+        used = peak(lambda method=method: method(many))
+        assert used < 150 * MIB, f"{used / MIB:.0f} MiB"
+
+
+def test_predict_works_in_blocks_in_low_rank():
+    model = KernelKMeans(5, approximation="nystroem", n_components=300, init="spectral", random_state=0).fit(X)
+    many = rng.standard_normal((100_000, 10))  # its features would take 240 MB
+    used = peak(lambda: model.predict(many))
+    assert used < 180 * MIB, f"{used / MIB:.0f} MiB"
+
+
+def test_sparse_samples_stay_sparse():
+    """Dense, these would take 240 MB."""
+    wide = sparse.random(600, 50_000, density=1e-3, format="csr", random_state=0)
+    for kernel in ("cosine", "linear", "rbf"):
+        model = KernelKMeans(4, kernel=kernel, init="spectral")
+        used = peak(lambda model=model: model.fit(wide).predict(wide))
+        assert used < 100 * MIB, f"{kernel}: {used / MIB:.0f} MiB"
+
+
+# -- the budget -------------------------------------------------------------------------------------------------------
+
+
+def caught_warnings(model, X, budget):
+    with config_context(working_memory=budget), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model.fit(X)
+    return [warning for warning in caught if "arrangements" not in str(warning.message)]
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "laplacian", "polynomial", "graph", "diffusion", rbf_kernel])
+def test_beyond_the_budget_there_is_one_warning_with_a_way_out(kernel):
+    """400 x 400 doubles are 1.2 MiB."""
+    (warning,) = caught_warnings(KernelKMeans(4, kernel=kernel, n_components=30, **quick), X[:400], budget=1)
+    message = str(warning.message)
+    assert issubclass(warning.category, UserWarning)
+    for telling in ("400 x 400", "1 MiB", "working_memory", "Nystrom", "30 components"):
+        assert telling in message
+    for way_out in ("approximation=None", "approximation='nystroem'", "set_config"):
+        assert way_out in message
+    assert warning.filename == __file__, "the warning points at the line that called fit"
+
+
+@pytest.mark.parametrize("Estimator", [StructuredClustering, KernelKMeans, CLUHSIC])
+def test_the_warning_points_at_the_call_of_fit(Estimator):
+    (warning,) = caught_warnings(Estimator(3, n_components=30, **quick), X[:400], budget=1)
+    assert warning.filename == __file__
+
+
+@pytest.mark.parametrize(
+    ("options", "budget", "size", "dtype"),
+    [
+        ({}, 2, 400, np.float64),
+        ({}, 1, 300, np.float64),
+        ({}, 1, 400, np.float32),  # half as large
+        ({"approximation": None}, 1, 400, np.float64),
+        ({"approximation": "nystroem"}, 1, 400, np.float64),
+        ({"approximation": "cholesky"}, 1, 400, np.float64),
+        ({"approximation": "random_features"}, 1, 400, np.float64),
+        ({"kernel": "linear"}, 1, 400, np.float64),
+        ({"kernel": "cosine"}, 1, 400, np.float64),
+        ({"kernel": "precomputed"}, 1, 400, np.float64),
+    ],
+    ids=str,
+)
+def test_no_warning_within_the_budget_or_by_choice(options, budget, size, dtype):
+    Z = X[:size].astype(dtype)
+    if options.get("kernel") == "precomputed":
+        Z = rbf_kernel(Z)
+    assert caught_warnings(KernelKMeans(4, **quick, **options), Z, budget) == []
+
+
+def test_auto_beyond_the_budget_is_nystroem():
+    with config_context(working_memory=1), pytest.warns(UserWarning, match="Nystrom"):
+        auto = KernelKMeans(4, n_components=30, random_state=0).fit(X[:400])
+    chosen = KernelKMeans(4, approximation="nystroem", n_components=30, random_state=0).fit(X[:400])
+    np.testing.assert_array_equal(auto.labels_, chosen.labels_)
+    assert auto.objective_ == chosen.objective_
+
+
+def test_auto_within_the_budget_is_exact():
+    auto = KernelKMeans(4, random_state=0).fit(X[:400])
+    exact = KernelKMeans(4, approximation=None, random_state=0).fit(X[:400])
+    np.testing.assert_array_equal(auto.labels_, exact.labels_)
+    assert auto.objective_ == exact.objective_
+
+
+def test_weightless_samples_do_not_count_towards_the_budget():
+    weight = np.r_[np.ones(300), np.zeros(100)]
+    with config_context(working_memory=1), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        KernelKMeans(4, **quick).fit(X[:400], sample_weight=weight)
