@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
 from kernelclust._names import check_name
-from kernelclust.estimators.structured import _check_enough
+from kernelclust.estimators.structured import check_enough_samples
 from kernelclust.kernels import DenseKernel, LowRankKernel, check_precomputed, fit_kernel, kernel_names
 from kernelclust.kernels._fitted import APPROXIMATIONS
 from kernelclust.structures import Structure, as_structure
@@ -49,7 +49,7 @@ class KernelBaseline(ClusterMixin, BaseEstimator):
         X = validate_data(self, X, dtype=[np.float64, np.float32], accept_sparse=False if precomputed else "csr")
         X = check_precomputed(X) if precomputed else X
         structure = self._check_structure()
-        _check_enough(X.shape[0], structure)
+        check_enough_samples(X.shape[0], structure)
         self._check_params(structure)
         rng = check_random_state(self.random_state)
         fitted = fit_kernel(

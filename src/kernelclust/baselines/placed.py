@@ -8,7 +8,7 @@ from sklearn.cluster import KMeans
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import validate_data
 
-from kernelclust.estimators.structured import _canonical, _check_enough
+from kernelclust.estimators.structured import canonical_places, check_enough_samples
 from kernelclust.objectives import make_dependence
 from kernelclust.solvers.placement import best_placement, placement_margin, placement_problem
 from kernelclust.structures import Structure, as_structure
@@ -71,7 +71,7 @@ class PlacedClustering(ClusterMixin, BaseEstimator):
         sparse = self._takes_sparse()
         X = validate_data(self, X, dtype=[np.float64, np.float32], accept_sparse="csr" if sparse else False)
         structure = as_structure(self.structure)
-        _check_enough(X.shape[0], structure)
+        check_enough_samples(X.shape[0], structure)
         clusterer = self._make_clusterer(structure)
         labels = _check_labels(clusterer.fit_predict(X), X.shape[0], structure, clusterer)
 
@@ -85,7 +85,7 @@ class PlacedClustering(ClusterMixin, BaseEstimator):
         self.structure_ = structure
         self.clusterer_ = clusterer
         self.placement_margin_ = margin
-        self.labels_ = _canonical(structure, S, n)[place[labels]]
+        self.labels_ = canonical_places(structure, S, n)[place[labels]]
         return self
 
     def _make_clusterer(self, structure: Structure):

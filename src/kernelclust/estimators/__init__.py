@@ -2,6 +2,6 @@
 
 from kernelclust.estimators.discriminative import Diffrac, DisKMeans
 from kernelclust.estimators.presets import CLUHSIC, CLUHSICAL, KernelKMeans
-from kernelclust.estimators.structured import StructuredClustering, _canonical, _check_enough  # noqa: F401
+from kernelclust.estimators.structured import StructuredClustering
 
 __all__ = ["CLUHSIC", "CLUHSICAL", "Diffrac", "DisKMeans", "KernelKMeans", "StructuredClustering"]

@@ -233,7 +233,7 @@ class StructuredClustering(ClusterMixin, BaseEstimator):
         weight = check_weights(sample_weight, X)
         structure = self._check_structure()
         used = np.flatnonzero(weight > 0)
-        _check_enough(len(used), structure)
+        check_enough_samples(len(used), structure)
         rng = check_random_state(self.random_state)
 
         everything = len(used) == len(weight)
@@ -254,7 +254,7 @@ class StructuredClustering(ClusterMixin, BaseEstimator):
                 stacklevel=2,
             )
         S = solution.cluster_sums
-        node = _canonical(structure, S, np.bincount(solution.labels, operator.weight, minlength=c))
+        node = canonical_places(structure, S, np.bincount(solution.labels, operator.weight, minlength=c))
         labels = node[solution.labels]
         order = np.argsort(node)
         S, n = S[np.ix_(order, order)], np.bincount(labels, operator.weight, minlength=c)
@@ -448,7 +448,7 @@ class StructuredClustering(ClusterMixin, BaseEstimator):
         return tags
 
 
-def _check_enough(n_samples: int, structure: Structure) -> None:
+def check_enough_samples(n_samples: int, structure: Structure) -> None:
     c = structure.n_clusters
     if n_samples < c:
         raise ValueError(
@@ -468,7 +468,7 @@ def _flat_objective(objective: Dependence) -> Dependence:
     return Dependence(np.eye(c), np.eye(c), "l2")
 
 
-def _canonical(structure: Structure, S: np.ndarray, n: np.ndarray) -> np.ndarray:
+def canonical_places(structure: Structure, S: np.ndarray, n: np.ndarray) -> np.ndarray:
     """Of all equivalent numberings, the one with large clusters first, so that sample order does not matter."""
     c = len(n)
     rank = np.empty(c)

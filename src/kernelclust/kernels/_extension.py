@@ -35,7 +35,7 @@ class SimilarityFunction:
         """X in the units that the kernel is computed in."""
         with np.errstate(over="ignore"):
             if self.shift is not None:
-                X = X - self.shift
+                X = (X.toarray() if sparse.issparse(X) else X) - self.shift
             return X if self.scale == 1.0 else X / self.scale
 
     def __call__(self, X, Y) -> np.ndarray:  # prepared X (n, d), Y (m, d) -> (n, m)

@@ -46,17 +46,19 @@ def leading_spectrum(kernel: Kernel, k: int, n_bounds: int, rng: np.random.Rando
     """
     kernel = kernel.collapse()
     k = max(1, min(k, kernel.n_samples))
+    root = np.sqrt(kernel.weight)
+    if kernel.form == "low_rank" and kernel.B.shape[1] > kernel.n_samples:
+        half = root[:, None] * kernel.B
+        return _exact(half @ half.T, root, k, n_bounds)
     if kernel.form == "low_rank":
         values, vectors = _descending(kernel.gram())
         values, vectors = values[:k], vectors[:, :k]
         positive = np.where(values > max(values[0], 0) * 1e-13, values, np.inf)
         functions = kernel.B @ (vectors / np.sqrt(positive))
         return Spectrum(np.maximum(values, 0), functions, np.maximum(values[:n_bounds], 0), 0.0)
-    root = np.sqrt(kernel.weight)
     if kernel.n_samples <= EXACT:
         K = root[:, None] * (kernel.K - kernel.row_mean[:, None] - kernel.row_mean + kernel.mean) * root
-        values, vectors = _descending((K + K.T) / 2)
-        return Spectrum(values[:k], vectors[:, :k] / root[:, None], values[:n_bounds], float(values[-1]))
+        return _exact((K + K.T) / 2, root, k, n_bounds)
     values, vectors, bounds, lowest = _block_lanczos(
         lambda V: root[:, None] * (kernel @ (root[:, None] * V)),
         _landmark_vectors(kernel, k + OVERSAMPLING, rng),
@@ -65,6 +67,12 @@ def leading_spectrum(kernel: Kernel, k: int, n_bounds: int, rng: np.random.Rando
         kernel.squared_norm(),
     )
     return Spectrum(values, vectors / root[:, None], bounds, lowest)
+
+
+def _exact(K: np.ndarray, root: np.ndarray, k: int, n_bounds: int) -> Spectrum:
+    """Spectrum of a weighted matrix by a full decomposition."""
+    values, vectors = _descending(K)
+    return Spectrum(values[:k], vectors[:, :k] / root[:, None], values[:n_bounds], float(values[-1]))
 
 
 def _landmark_vectors(kernel, k: int, rng: np.random.RandomState) -> np.ndarray:

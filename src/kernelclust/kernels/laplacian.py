@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy import sparse
 from sklearn.metrics.pairwise import manhattan_distances
 
 PARAMETERS = ("gamma",)
@@ -11,10 +12,19 @@ DISTANCE_POWER = 1
 
 
 def block(X, Y, *, gamma: float) -> np.ndarray:
-    K = manhattan_distances(X, Y)
+    K = manhattan_distances(_narrow(X), _narrow(Y))
     K *= -gamma
     np.exp(K, out=K)
     return K
+
+
+def _narrow(X):
+    """Sparse matrices with the 32-bit indices that scikit-learn's distances need."""
+    if not sparse.issparse(X):
+        return X
+    X = sparse.csr_matrix(X)
+    parts = (X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32))
+    return sparse.csr_matrix(parts, shape=X.shape)
 
 
 def frequencies(n_features: int, n_components: int, rng: np.random.RandomState, *, gamma: float) -> np.ndarray:
