@@ -16,7 +16,7 @@ from kernelclust.objectives import Dependence
 from kernelclust.solvers import starts
 from kernelclust.solvers._climb import climb
 from kernelclust.solvers._problem import Options, Problem
-from kernelclust.solvers.placement import best_placement, placement_problem
+from kernelclust.solvers.placement import RESTARTS, best_placement, placement_problem
 
 PARAMETERS = ()
 INITS = ("auto", "spectral", "projected", "k-means++", "random")
@@ -29,6 +29,7 @@ POLISH_ALL = 2000  # up to so many samples every start of "auto" is finished on 
 POLISH = 3  # beyond, so many at most, and only those within CLOSE of the best
 CLOSE = 0.01
 QUICK = 1e-6  # tol while only the best start is sought
+QUICK_RESTARTS = 3  # and restarts of the search for places
 
 
 def solve(problem: Problem, options: Options, rng: np.random.RandomState) -> Solution:
@@ -66,16 +67,16 @@ class _Climber:
         return climb(kernel, self.objective, labels, **self.climbing)
 
 
-def _structured(problem: Problem, options: Options) -> _Climber:
+def _structured(problem: Problem, options: Options, restarts: int = RESTARTS) -> _Climber:
     objective = problem.objective
 
     def by_value(S: np.ndarray, n: np.ndarray) -> np.ndarray:
-        return best_placement(placement_problem("F", objective, S, n))
+        return best_placement(placement_problem("F", objective, S, n), restarts)
 
     def prepare(kernel, labels: np.ndarray) -> np.ndarray:
         S = kernel.cluster_sums(labels, objective.n_clusters)
         n = np.bincount(labels, kernel.weight, minlength=objective.n_clusters)
-        return best_placement(placement_problem(options.placement, objective, S, n))[labels]
+        return best_placement(placement_problem(options.placement, objective, S, n), restarts)[labels]
 
     return _Climber(objective, options.climbing | {"placement": by_value}, prepare)
 
@@ -163,7 +164,8 @@ def _auto(problem: Problem, climber: _Climber, number: int, options: Options, rn
     candidates += [starts.plus_plus_start(small.B, small.weight, c, rng) for _ in range(number)]
     if climber.prepare is not None and c > 2:
         candidates += [starts.projected_start(spectrum, objective.A, rng) for _ in range(number)]
-    quick = replace(climber, climbing=climber.climbing | {"tol": max(options.tol, QUICK)})
+    quick = climber if climber.prepare is None else _structured(problem, options, QUICK_RESTARTS)
+    quick = replace(quick, climbing=quick.climbing | {"tol": max(options.tol, QUICK)})
     tried = _climb_all(small, quick, candidates, small.B, options.n_jobs)
     tried.append(_perturb(small, quick, max(tried, key=lambda solution: solution.value), rng))
     tried = _distinct(sorted(tried, key=lambda solution: -solution.value))

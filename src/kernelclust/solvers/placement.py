@@ -68,8 +68,8 @@ def placement_problem(rule: str, objective: Dependence, S: np.ndarray, n: np.nda
     return PlacementProblem(A, 2 * mean_products - own[:, None] - own, n, T)
 
 
-def best_placement(problem: PlacementProblem) -> np.ndarray:
-    """Node p_j of each cluster j; the identity when nothing is better."""
+def best_placement(problem: PlacementProblem, restarts: int = RESTARTS) -> np.ndarray:
+    """Node p_j of each cluster j; the identity when nothing is better. `restarts` of the local search."""
     c = len(problem.A)
     identity = np.arange(c)
     if problem.symmetric:
@@ -77,7 +77,7 @@ def best_placement(problem: PlacementProblem) -> np.ndarray:
     if c <= EXHAUSTIVE:
         best = _enumerate(identity, *problem.arrays)[0]
     else:
-        starts = _starts(problem)
+        starts = _starts(problem, restarts)
         optima = _search(starts, *problem.arrays)
         scores = _scores(optima, *problem.arrays)
         best = optima[int(np.argmax(scores))]
@@ -112,7 +112,7 @@ def placement_margin(problem: PlacementProblem) -> float:
     return float((own - other) / spread) if spread > noise else 0.0
 
 
-def _starts(problem: PlacementProblem) -> np.ndarray:
+def _starts(problem: PlacementProblem, restarts: int = RESTARTS) -> np.ndarray:
     """The identity, a matching of leading eigenvectors, and random placements, always the same."""
     c = len(problem.A)
     rng = np.random.RandomState(0)
@@ -120,7 +120,7 @@ def _starts(problem: PlacementProblem) -> np.ndarray:
     order_A = np.argsort(np.linalg.eigh(problem.A - problem.A.mean(0))[1][:, -1], kind="stable")
     M = problem.M - problem.M.mean(0) - problem.M.mean(1)[:, None] + problem.M.mean()
     spectral[np.argsort(np.linalg.eigh(M)[1][:, -1], kind="stable")] = order_A
-    random = [rng.permutation(c) for _ in range(RESTARTS if c <= CYCLES else 5)]
+    random = [rng.permutation(c) for _ in range(restarts if c <= CYCLES else min(restarts, 5))]
     return np.array([np.arange(c), spectral, *random], dtype=np.intp)
 
 
