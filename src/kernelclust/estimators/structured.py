@@ -251,7 +251,7 @@ class StructuredClustering(ClusterMixin, BaseEstimator):
             warnings.warn(
                 f"stopped after max_iter={self.max_iter} sweeps while samples were still moving; raise max_iter.",
                 ConvergenceWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
         S = solution.cluster_sums
         node = canonical_places(structure, S, np.bincount(solution.labels, operator.weight, minlength=c))
@@ -280,7 +280,7 @@ class StructuredClustering(ClusterMixin, BaseEstimator):
                 f"several arrangements of these clusters on '{structure}' fit almost equally well (placement margin "
                 f"{self.placement_margin_:.2g}): the clusters may be right, their order is not supported by the data.",
                 UserWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
         return self
 
