@@ -10,6 +10,7 @@ from scipy import sparse
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import pairwise_distances
 from sklearn.metrics.pairwise import rbf_kernel
+from threadpoolctl import threadpool_limits
 
 from kernelclust import CLUHSIC, CLUHSICAL, KernelKMeans, StructuredClustering
 from kernelclust.structures import Custom, Ring
@@ -21,6 +22,12 @@ X = np.random.default_rng(0).standard_normal((m, 3))
 X.flags.writeable = False
 K = rbf_kernel(X)
 K.flags.writeable = False
+
+
+@pytest.fixture(autouse=True, scope="module")
+def one_thread():
+    with threadpool_limits(limits=1):
+        yield
 
 
 def changed(array, index, value):
@@ -145,7 +152,7 @@ NOT_PSD = {
     "squared distances": DISTANCES**2,
     "minus a kernel": -K,
     "random signs": indefinite(),
-    "huge": 1e200 * indefinite(),
+    "large numbers": 1e50 * indefinite(),
     "tiny": 1e-30 * DISTANCES,
     "large and indefinite": indefinite(1, 600),
     "large distances": pairwise_distances(np.random.default_rng(1).standard_normal((600, 3))),

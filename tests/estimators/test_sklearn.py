@@ -50,9 +50,8 @@ CHECKED = [
     *DEFAULTS,
     StructuredClustering(structure="ring", n_jobs=2, n_init=2),
     StructuredClustering(structure="chain", loss="structure", normalize="l1", n_init=2),
-    CLUHSIC(4, structure="chain", init="random", n_init=2),
-    *(KernelKMeans(kernel=kernel, n_init=2) for kernel in KERNELS if kernel not in ("rbf", "diffusion")),
-    *(KernelKMeans(approximation=way, n_init=2) for way in ("nystroem", "cholesky", "random_features")),
+    *(KernelKMeans(kernel=kernel, init="spectral") for kernel in ("linear", "laplacian", "cosine", "graph")),
+    *(KernelKMeans(approximation=way, init="spectral") for way in ("nystroem", "random_features")),
 ]
 WEIGHTS_ARE_REPEATS = (
     "check_sample_weight_equivalence_on_dense_data",
