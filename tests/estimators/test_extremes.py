@@ -130,7 +130,7 @@ DEGENERATE = {
 def test_degenerate_data(name, kernel):
     X = samples_for(kernel, DEGENERATE[name])
     for structure in STRUCTURES:
-        init = "auto" if structure == "flat:4" else "spectral"
+        init = {"flat:4": "auto", "ring:4": "k-means++"}.get(structure, "spectral")
         check_sound(StructuredClustering(structure=structure, kernel=kernel, init=init, random_state=0).fit(X), X)
 
 
@@ -270,7 +270,7 @@ def test_scale(scale, kernel, structure):
         X = samples_for(kernel, blobs * scale)
     if kernel == "precomputed" and not X.any():
         return  # underflow before we were asked
-    model = outcome(StructuredClustering(structure=structure, kernel=kernel, n_init=2, random_state=0), X)
+    model = outcome(StructuredClustering(structure=structure, kernel=kernel, init="k-means++", random_state=0), X)
     if model is not None:
         assert adjusted_rand_score(truth, model.labels_) == 1
         assert_array_equal(model.predict(X), model.labels_)
@@ -291,7 +291,7 @@ def test_scale_in_single_precision(scale, kernel):
     else:
         X = (blobs * scale).astype(np.float32)
     few_digits = scale < 1e-40  # the data themselves are rounded
-    model = outcome(KernelKMeans(4, kernel=kernel, n_init=2, random_state=0), X)
+    model = outcome(KernelKMeans(4, kernel=kernel, init="k-means++", random_state=0), X)
     if model is not None and not few_digits:
         assert adjusted_rand_score(truth, model.labels_) == 1
 
@@ -337,7 +337,7 @@ MIXTURES = {
 @pytest.mark.parametrize("name", MIXTURES)
 def test_mixtures(name, kernel):
     X = samples_for(kernel, MIXTURES[name])
-    for structure, init in (("flat:4", "auto"), ("ring:4", "spectral")):
+    for structure, init in (("flat:4", "k-means++"), ("ring:4", "spectral")):
         outcome(StructuredClustering(structure=structure, kernel=kernel, init=init, random_state=0), X)
 
 
@@ -476,7 +476,7 @@ def test_weights_under_every_objective(name, data):
 def test_weights_with_every_kernel(name, kernel):
     X, weight = samples_for(kernel, blobs), WEIGHTS[name]
     for approximation in ("auto", "nystroem", "cholesky"):
-        model = KernelKMeans(4, kernel=kernel, approximation=approximation, n_init=2, random_state=0)
+        model = KernelKMeans(4, kernel=kernel, approximation=approximation, init="spectral", random_state=0)
         check_sound(model.fit(X, sample_weight=weight), X, weight)
 
 
