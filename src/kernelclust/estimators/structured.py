@@ -321,7 +321,8 @@ class StructuredClustering(ClusterMixin, BaseEstimator):
     def _check_structure(self) -> Structure:
         n_clusters = self.n_clusters
         if not isinstance(n_clusters, Integral) or isinstance(n_clusters, bool):
-            raise TypeError(f"n_clusters={n_clusters!r}: give a whole number.")
+            hint = f" A structure goes by name: structure={n_clusters!r}." if isinstance(n_clusters, str) else ""
+            raise TypeError(f"n_clusters={n_clusters!r}: give a whole number.{hint}")
         if n_clusters < 1:
             raise ValueError(f"n_clusters={n_clusters}: give 1 or more.")
         sized = not (isinstance(self.structure, str) and ":" not in self.structure)

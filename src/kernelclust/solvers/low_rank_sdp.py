@@ -23,6 +23,7 @@ from kernelclust.solvers._relaxation import (
     non_negative_orthonormal,
     require_l2,
 )
+from kernelclust.solvers.starts import projected_labels
 
 PARAMETERS = ("rank", "pull", "violation", "max_steps")
 INNER_STEPS = 400
@@ -57,10 +58,16 @@ def relax(
     violation: float = 1e-5,
     max_steps: int = 60,
 ) -> tuple[np.ndarray, Relaxed]:
-    """Y (m x rank x c) and the nearest rank-one P; stops when no constraint is violated by more than `violation`."""
+    """Y (m x rank x c) and the nearest rank-one P; stops when no constraint is violated by more than `violation`.
+
+    Starts from projected spectral labels with as many random signs as Y has columns, and noise: a start that knows A
+    ends in the right order more often than noise alone.
+    """
     lagrangian = _Lagrangian(problem, rank, pull)
     m, c = problem.kernel.n_samples, problem.objective.n_clusters
-    Y = rng.uniform(0.0, 1.0, (m, rank, c))
+    A, spectrum = problem.objective.A, problem.spectrum
+    Y = np.stack([np.maximum(projected_labels(spectrum, A, rng), 0.0) for _ in range(rank)], axis=1)
+    Y = lagrangian.root[:, None, None] * (Y + rng.uniform(0.0, 1.0, Y.shape))
     Y /= np.sqrt(np.einsum("mrc,mrc->c", Y, Y))
     largest, stopped, steps = np.inf, "max_iter", 0
     with threadpool_limits(limits=1 if Y.size < SMALL else None, user_api="blas"):

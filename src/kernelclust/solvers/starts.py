@@ -22,11 +22,11 @@ def spectral_start(spectrum: Spectrum, n_clusters: int) -> np.ndarray:
     return np.argmax(np.abs(V @ (left @ right).T), axis=1)
 
 
-def projected_start(spectrum: Spectrum, A: np.ndarray, rng: np.random.RandomState) -> np.ndarray:
-    """Read off P = 1 w'/sqrt(m) + U s V'W': the best relaxed labels for equal sizes, which already know A.
+def projected_labels(spectrum: Spectrum, A: np.ndarray, rng: np.random.RandomState) -> np.ndarray:
+    """P = 1 w'/sqrt(m) + U s V'W' (m x c): the best relaxed labels for equal sizes, which already know A.
 
     U are leading eigenvectors of the kernel, V those of A in the complement (basis W) of w = 1/sqrt(c); the signs s
-    are free and drawn at random.
+    are free and drawn at random. In units of w: a sample of its own cluster has about c, the others about 0.
     """
     c = len(A)
     W = np.linalg.svd(np.full((1, c), 1.0))[2][1:].T
@@ -35,7 +35,12 @@ def projected_start(spectrum: Spectrum, A: np.ndarray, rng: np.random.RandomStat
     norm = np.sqrt((U**2).mean(axis=0))
     U = np.divide(U, norm, out=np.zeros_like(U), where=norm > 0)
     signs = rng.choice([-1.0, 1.0], U.shape[1])
-    return np.argmax((U * signs) @ (W @ V[:, : U.shape[1]]).T, axis=1)
+    return 1.0 + np.sqrt(c) * (U * signs) @ (W @ V[:, : U.shape[1]]).T
+
+
+def projected_start(spectrum: Spectrum, A: np.ndarray, rng: np.random.RandomState) -> np.ndarray:
+    """Each sample to the largest entry of `projected_labels`."""
+    return np.argmax(projected_labels(spectrum, A, rng), axis=1)
 
 
 def plus_plus_start(E: np.ndarray, weight: np.ndarray, n_clusters: int, rng: np.random.RandomState) -> np.ndarray:
