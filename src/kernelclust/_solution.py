@@ -12,8 +12,9 @@ class Solution:
     """A labeling and how it was reached.
 
     `value` is F at `labels`, `cluster_sums` is S (c x c) there; `history` holds F after every sweep of the run that
-    won and never falls; `stopped_because` is "converged" or "max_iter". `running` is what the solver would need to go
-    on from here. Relaxations add the value of their relaxed labels and, where it is one, an upper bound on every F.
+    won and never falls; `stopped_because` is "converged", "max_iter" (sweeps) or "max_steps" (of a relaxation).
+    `running` is what the solver would need to go on from here. Relaxations add the value of their relaxed labels and,
+    where it is one, an upper bound on every F.
     """
 
     labels: np.ndarray

@@ -248,8 +248,13 @@ class StructuredClustering(ClusterMixin, BaseEstimator):
         solve, params = self._solver()
         solution = solve(problem, self._options(used, len(weight), c), rng, **params)
         if not solution.converged:
+            stopped = {
+                "max_iter": f"stopped after max_iter={self.max_iter} sweeps while samples were moving; raise max_iter.",
+                "max_steps": f"solver={self.solver!r} stopped at its max_steps before its relaxation had converged; raise "
+                "max_steps in solver_params.",
+            }
             warnings.warn(
-                f"stopped after max_iter={self.max_iter} sweeps while samples were still moving; raise max_iter.",
+                stopped[solution.stopped_because],
                 ConvergenceWarning,
                 stacklevel=3,
             )

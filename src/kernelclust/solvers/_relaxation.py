@@ -82,7 +82,7 @@ def finish(problem: Problem, options: Options, relaxed: Relaxed, labels: np.ndar
             return best_placement(placement_problem("F", objective, S, n))
 
         climbed = climb(kernel, objective, labels, placement=by_value, **options.climbing)
-        stopped = "converged" if climbed.converged and relaxed.stopped_because == "converged" else "max_iter"
+        stopped = relaxed.stopped_because if climbed.converged else climbed.stopped_because
         n_iter = relaxed.n_iter + climbed.n_iter
         return replace(
             climbed, n_iter=n_iter, stopped_because=stopped, bound=relaxed.bound, relaxed_value=relaxed.value

@@ -69,7 +69,7 @@ def relax(
     Y = np.stack([np.maximum(projected_labels(spectrum, A, rng), 0.0) for _ in range(rank)], axis=1)
     Y = lagrangian.root[:, None, None] * (Y + rng.uniform(0.0, 1.0, Y.shape))
     Y /= np.sqrt(np.einsum("mrc,mrc->c", Y, Y))
-    largest, stopped, steps = np.inf, "max_iter", 0
+    largest, stopped, steps = np.inf, "max_steps", 0
     with threadpool_limits(limits=1 if Y.size < SMALL else None, user_api="blas"):
         for step in range(1, max_steps + 1):
             y, taken = minimise(lagrangian, Y.ravel(), max_steps=INNER_STEPS, tol=max(1e-7, 1e-2 * 0.3**step))

@@ -47,7 +47,7 @@ def relax(problem: Problem, rng: np.random.RandomState, *, max_steps: int = 500,
         history.append(trace_value(K @ P, P, A))
         if change <= step_tol * P.max():
             return Relaxed(P, history[-1], n_iter=len(history), history=history)
-    return Relaxed(P, history[-1], n_iter=max_steps, stopped_because="max_iter", history=history)
+    return Relaxed(P, history[-1], n_iter=max_steps, stopped_because="max_steps", history=history)
 
 
 def lowest_entry(kernel) -> float:

@@ -40,4 +40,4 @@ def relax(problem: Problem, rng: np.random.RandomState, *, max_steps: int = 1000
         if step > 1 and history[-1] - history[-2] <= step_tol * abs(history[-1]):
             return Relaxed(P, history[-1], n_iter=step, history=history)
         P = polar_factor(image @ A)
-    return Relaxed(P, trace_value(K @ P, P, A), n_iter=max_steps, stopped_because="max_iter", history=history)
+    return Relaxed(P, trace_value(K @ P, P, A), n_iter=max_steps, stopped_because="max_steps", history=history)
