@@ -25,6 +25,7 @@ from typing import Any
 MB = 1e6
 COLUMNS, CLUSTERS = 20, 10
 CALLS = 3  # in a row in each process: the first also pays for memory that the system has to find
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 ENOUGH = 10.0  # seconds after which no further call is made
 
 
@@ -286,12 +287,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--large", action="store_true", help="also a million samples")
     parser.add_argument("--only", default="import,kernel,tslearn,predict,large", help="parts to run")
+    parser.add_argument("--threads", type=int, help="of every process; 1 makes ratios steadier on a busy machine")
     parser.add_argument("--measure", help=argparse.SUPPRESS)
     options = parser.parse_args(argv)
     if options.measure:
         job, *arguments = json.loads(options.measure)
         print(json.dumps(measure(job, arguments)))
         return 0
+    if options.threads:
+        os.environ.update({name: str(options.threads) for name in THREADS})
     parts = options.only.split(",")
     for structure in ("flat", "ring"):
         run("ours", 600, structure)  # compiles, if that was not done yet
