@@ -250,7 +250,7 @@ class StructuredClustering(ClusterMixin, BaseEstimator):
         if not solution.converged:
             stopped = {
                 "max_iter": f"stopped after max_iter={self.max_iter} sweeps while samples were moving; raise max_iter.",
-                "max_steps": f"solver={self.solver!r} stopped at its max_steps before its relaxation had converged; raise "
+                "max_steps": f"the relaxation of solver={self.solver!r} stopped before it had converged; raise "
                 "max_steps in solver_params.",
             }
             warnings.warn(
