@@ -12,10 +12,10 @@ from sklearn.metrics import pairwise_distances
 from sklearn.metrics.pairwise import rbf_kernel
 from threadpoolctl import threadpool_limits
 
-from kernelclust import CLUHSIC, CLUHSICAL, KernelKMeans, StructuredClustering
+from kernelclust import CLUHSIC, CLUHSICAL, Diffrac, DisKMeans, KernelKMeans, StructuredClustering
 from kernelclust.structures import Custom, Ring
 
-ESTIMATORS = [StructuredClustering, KernelKMeans, CLUHSIC, CLUHSICAL]
+ESTIMATORS = [StructuredClustering, KernelKMeans, CLUHSIC, CLUHSICAL, DisKMeans, Diffrac]
 every_estimator = pytest.mark.parametrize("Estimator", ESTIMATORS)
 m = 12
 X = np.random.default_rng(0).standard_normal((m, 3))

@@ -24,10 +24,10 @@ from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import estimator_checks_generator
 from threadpoolctl import threadpool_limits
 
-from kernelclust import CLUHSIC, CLUHSICAL, KernelKMeans, StructuredClustering
+from kernelclust import CLUHSIC, CLUHSICAL, Diffrac, DisKMeans, KernelKMeans, StructuredClustering
 from kernelclust.structures import Chain, Custom, Ring
 
-ESTIMATORS = [StructuredClustering, KernelKMeans, CLUHSIC, CLUHSICAL]
+ESTIMATORS = [StructuredClustering, KernelKMeans, CLUHSIC, CLUHSICAL, DisKMeans, Diffrac]
 every_estimator = pytest.mark.parametrize("Estimator", ESTIMATORS)
 KERNELS = ["linear", "rbf", "laplacian", "polynomial", "cosine", "graph", "diffusion"]
 
@@ -45,7 +45,7 @@ def one_thread():
 
 # -- scikit-learn's own checks ----------------------------------------------------------------------------------------
 
-DEFAULTS = [KernelKMeans(), StructuredClustering(), CLUHSIC(), CLUHSICAL()]
+DEFAULTS = [Estimator() for Estimator in ESTIMATORS]
 CHECKED = [
     *DEFAULTS,
     StructuredClustering(structure="ring", n_jobs=2, n_init=2),
@@ -255,11 +255,11 @@ def test_nothing_of_the_users_is_changed(kernel, dtype, order):
     data = rbf_kernel(X, gamma=0.01) if kernel == "precomputed" else X
     data = np.array(data, dtype=dtype, order=order)
     weight, init, loss = np.ones(90), np.arange(90) % 5, 1 - np.eye(5)
-    for approximation in ("auto", "nystroem", "cholesky"):
+    for approximation, first in (("auto", 1), ("auto", 0), ("nystroem", 1), ("cholesky", 0)):
         model = StructuredClustering(
             5, structure="chain", kernel=kernel, init=init, loss=loss, approximation=approximation, random_state=0
         )
-        weight[:3] = [0, 2, 3]
+        weight[:3] = [first, 2, 3]  # with a weight of zero the rest is copied out
         copies = [array.copy() for array in (data, weight, init, loss)]
         model.fit(data, sample_weight=weight)
         model.predict(data)
