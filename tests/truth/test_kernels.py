@@ -233,10 +233,12 @@ def test_the_spectrum_is_that_of_the_weighted_matrix(name, weight):
     root = np.sqrt(weight)
     truth = np.linalg.eigvalsh(root[:, None] * centred(K, weight) * root)[::-1]
     spectrum = leading_spectrum(operator, 3, 3, np.random.RandomState(0))
-    assert_allclose(spectrum.values, truth[:3], rtol=1e-9)
+    k = len(spectrum.values)  # a small matrix gives more than asked for, to hold nearly all of the trace
+    assert k == 3 or truth[:k].sum() >= 0.999 * truth[truth > 0].sum() > truth[: k - 1].sum()
+    assert_allclose(spectrum.values, truth[:k], rtol=1e-7, atol=1e-9)
     assert_allclose(spectrum.bounds, truth[:3], rtol=1e-9)
     U = root[:, None] * spectrum.functions
-    assert_allclose(U.T @ U, np.eye(3), atol=1e-9)
+    assert_allclose(U.T @ U, np.eye(k), atol=1e-9)
 
 
 @pytest.mark.parametrize("passes", [1, 2, 4])

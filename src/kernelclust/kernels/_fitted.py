@@ -17,10 +17,10 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_array
 from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
 from sklearn.utils.sparsefuncs import mean_variance_axis
-from threadpoolctl import threadpool_limits
 
 import kernelclust.kernels as package
 from kernelclust._names import check_name, load, names
+from kernelclust._threads import one_thread
 from kernelclust.kernels._extension import (
     DenseExtension,
     ExactFeatures,
@@ -180,7 +180,7 @@ def _gram(function: SimilarityFunction, Z) -> np.ndarray:
 
     blocks = list(row_blocks(m, m, entries=2**20))
     threads = min(_openmp_effective_n_threads(), len(blocks))
-    with threadpool_limits(limits=1, user_api="blas"):
+    with one_thread():
         if threads == 1:
             for rows in blocks:
                 fill(rows)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from kernelclust._threads import one_thread
 from kernelclust.kernels._operators import Kernel
 
 EXACT = 500  # up to here a full decomposition is cheap
@@ -14,6 +15,7 @@ SLACK = 1e-3  # relative slack of the bounds that ends the passes early
 OVERSAMPLING = 4
 LANDMARKS = 500
 INDEFINITE = 0.1
+NEARLY_ALL = 0.999
 
 
 @dataclass(frozen=True)
@@ -70,8 +72,10 @@ def leading_spectrum(kernel: Kernel, k: int, n_bounds: int, rng: np.random.Rando
 
 
 def _exact(K: np.ndarray, root: np.ndarray, k: int, n_bounds: int) -> Spectrum:
-    """Spectrum of a weighted matrix by a full decomposition."""
+    """Spectrum of a weighted matrix by a full decomposition: k eigenpairs, or more to hold nearly all of the trace."""
     values, vectors = _descending(K)
+    share = np.cumsum(np.maximum(values, 0)) / max(np.maximum(values, 0).sum(), np.finfo(float).tiny)
+    k = max(k, int(np.searchsorted(share, NEARLY_ALL)) + 1)
     return Spectrum(values[:k], vectors[:, :k] / root[:, None], values[:n_bounds], float(values[-1]))
 
 
@@ -99,7 +103,8 @@ def check_definite(spectrum: Spectrum, kernel: Kernel) -> None:
 
 
 def _descending(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    values, vectors = np.linalg.eigh(matrix)
+    with one_thread():
+        values, vectors = np.linalg.eigh(matrix)
     return values[::-1], vectors[:, ::-1]
 
 

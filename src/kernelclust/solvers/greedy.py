@@ -11,6 +11,7 @@ from joblib import Parallel, delayed
 
 from kernelclust._names import check_name
 from kernelclust._solution import Solution
+from kernelclust._threads import one_thread
 from kernelclust.kernels import DenseKernel, LowRankKernel
 from kernelclust.objectives import Dependence
 from kernelclust.solvers import starts
@@ -159,15 +160,16 @@ def _auto(problem: Problem, climber: _Climber, number: int, options: Options, rn
     m = len(E)
     chosen = np.arange(m) if m <= SUBSAMPLE else np.sort(rng.choice(m, SUBSAMPLE, replace=False))
     spectrum = problem.spectrum.at(chosen)
-    small = LowRankKernel(E[chosen], kernel.weight[chosen])
-    candidates = [starts.spectral_start(spectrum, c)]
-    candidates += [starts.plus_plus_start(small.B, small.weight, c, rng) for _ in range(number)]
-    if climber.prepare is not None and c > 2:
-        candidates += [starts.projected_start(spectrum, objective.A, rng) for _ in range(number)]
-    quick = climber if climber.prepare is None else _structured(problem, options, QUICK_RESTARTS)
-    quick = replace(quick, climbing=quick.climbing | {"tol": max(options.tol, QUICK)})
-    tried = _climb_all(small, quick, candidates, small.B, options.n_jobs)
-    tried.append(_perturb(small, quick, max(tried, key=lambda solution: solution.value), rng))
+    with one_thread():
+        small = LowRankKernel(E[chosen], kernel.weight[chosen])
+        candidates = [starts.spectral_start(spectrum, c)]
+        candidates += [starts.plus_plus_start(small.B, small.weight, c, rng) for _ in range(number)]
+        if climber.prepare is not None and c > 2:
+            candidates += [starts.projected_start(spectrum, objective.A, rng) for _ in range(number)]
+        quick = climber if climber.prepare is None else _structured(problem, options, QUICK_RESTARTS)
+        quick = replace(quick, climbing=quick.climbing | {"tol": max(options.tol, QUICK)})
+        tried = _climb_all(small, quick, candidates, small.B, options.n_jobs)
+        tried.append(_perturb(small, quick, max(tried, key=lambda solution: solution.value), rng))
     tried = _distinct(sorted(tried, key=lambda solution: -solution.value))
     for rank, solution in enumerate(tried):
         options.report(f"start {rank}: F = {solution.value:.6g} in the leading eigenvectors")

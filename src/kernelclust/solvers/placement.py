@@ -20,6 +20,7 @@ from kernelclust.solvers._loops import loss_norms
 RULES = ("distance", "F")
 EXHAUSTIVE = 8
 RESTARTS = 50
+LOSS_RESTARTS = 5
 CYCLES = 30  # 3-cycles are tried up to so many clusters
 SAMPLES = 2000  # random placements that the spread of scores is taken from
 
@@ -115,6 +116,7 @@ def placement_margin(problem: PlacementProblem) -> float:
 def _starts(problem: PlacementProblem, restarts: int = RESTARTS) -> np.ndarray:
     """The identity, a matching of leading eigenvectors, and random placements, always the same."""
     c = len(problem.A)
+    restarts = min(restarts, LOSS_RESTARTS) if problem.has_loss else restarts  # a score costs c^3 steps then
     rng = np.random.RandomState(0)
     spectral = np.empty(c, dtype=np.intp)
     order_A = np.argsort(np.linalg.eigh(problem.A - problem.A.mean(0))[1][:, -1], kind="stable")
