@@ -18,7 +18,7 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.metrics.pairwise import rbf_kernel
 from threadpoolctl import threadpool_limits
 
-from kernelclust import CLUHSIC, CLUHSICAL, KernelKMeans, StructuredClustering, dependence_score
+from kernelclust import CLUHSIC, CLUHSICAL, Diffrac, DisKMeans, KernelKMeans, StructuredClustering, dependence_score
 from kernelclust.structures import Custom, as_structure
 
 SECONDS = 20  # compiled loops that are not in the cache yet included
@@ -171,6 +171,22 @@ def test_degenerate_data_under_every_objective(loss, normalize):
             random_state=0,
         )
         check_sound(model.fit(X), X)
+
+
+@pytest.mark.parametrize("Estimator", [DisKMeans, Diffrac])
+@pytest.mark.parametrize("name", DEGENERATE)
+def test_degenerate_data_of_discriminative_kernels(name, Estimator):
+    X = DEGENERATE[name]
+    for kernel in ("rbf", "linear", "laplacian"):
+        check_sound(Estimator(4, kernel=kernel, init="spectral", random_state=0).fit(X), X)
+
+
+@pytest.mark.parametrize("solver", ["spectral", "polar", "nmf", "low_rank_sdp", "sdp"])
+@pytest.mark.parametrize("name", ["constant", "duplicates", "two distinct", "as many as clusters"])
+def test_degenerate_data_with_every_solver(name, solver):
+    X = DEGENERATE[name][::3]
+    for structure in ("flat:2", "ring:2"):
+        check_sound(StructuredClustering(structure=structure, solver=solver, random_state=0).fit(X), X)
 
 
 def test_duplicates_stay_together():
