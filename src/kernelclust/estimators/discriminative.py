@@ -17,19 +17,32 @@ class _Discriminative(StructuredClustering):
     _strength_is_per_sample: bool
 
     def _transform(self, fitted: FittedKernel, spectrum: Spectrum, n_clusters: int, rng):
-        factor = float(fitted.operator.weight.sum()) if self._strength_is_per_sample else 1.0
-        self.ridge_ = self._ridge(getattr(self, self._strength), spectrum, n_clusters, factor)
+        total = float(fitted.operator.weight.sum())
+        factor = total if self._strength_is_per_sample else 1.0
+        rounding = 1e-12 * total * _size(fitted)
+        self.ridge_ = self._ridge(getattr(self, self._strength), spectrum, n_clusters, factor, rounding)
         fitted = discriminative(fitted, self.ridge_)
         return fitted, leading_spectrum(fitted.operator, spectrum.values.size, n_clusters - 1, rng)
 
-    def _ridge(self, value, spectrum: Spectrum, n_clusters: int, factor: float) -> float:
+    def _ridge(self, value, spectrum: Spectrum, n_clusters: int, factor: float, rounding: float) -> float:
         """factor * value, or the c-th eigenvalue of the kernel, the first that a flat clustering does not need."""
         if isinstance(value, Real) and 0 < float(value) < np.inf:
             return factor * float(value)
         if not (isinstance(value, str) and value == "auto"):
             raise ValueError(f"{self._strength}={value!r}: give a positive number or 'auto'.")
         at = min(n_clusters - 1, len(spectrum.values) - 1)
-        return max(float(spectrum.values[at]), 1e-6 * float(max(spectrum.values[0], 0.0)), np.finfo(float).tiny)
+        top = float(max(spectrum.values[0], 0.0))
+        if top <= rounding:  # constant data: nothing to tell apart, and rounding must not be blown up
+            return 1.0
+        return max(float(spectrum.values[at]), 1e-6 * top)
+
+
+def _size(fitted: FittedKernel) -> float:
+    """Size of the kernel's entries before centring."""
+    operator = fitted.operator
+    if operator.form == "dense":
+        return float(np.abs(np.diagonal(operator.K)).max())
+    return float(np.square(operator.offset).sum() + operator.diagonal().max())
 
 
 class DisKMeans(_Discriminative):
