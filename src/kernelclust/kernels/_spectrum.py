@@ -30,6 +30,7 @@ class Spectrum:
     functions: np.ndarray  # (m, k)
     bounds: np.ndarray  # (r,), r <= k
     lowest: float
+    constant: float  # value of the constant function of the same length as the eigenvectors
 
     def at(self, samples: np.ndarray) -> Spectrum:
         """The same, seen at some of the samples only."""
@@ -49,6 +50,7 @@ def leading_spectrum(kernel: Kernel, k: int, n_bounds: int, rng: np.random.Rando
     kernel = kernel.collapse()
     k = max(1, min(k, kernel.n_samples))
     root = np.sqrt(kernel.weight)
+    constant = 1 / float(np.sqrt(kernel.weight.sum()))
     if kernel.form == "low_rank" and kernel.B.shape[1] > kernel.n_samples:
         half = root[:, None] * kernel.B
         return _exact(half @ half.T, root, k, n_bounds)
@@ -57,7 +59,7 @@ def leading_spectrum(kernel: Kernel, k: int, n_bounds: int, rng: np.random.Rando
         values, vectors = values[:k], vectors[:, :k]
         positive = np.where(values > max(values[0], 0) * 1e-13, values, np.inf)
         functions = kernel.B @ (vectors / np.sqrt(positive))
-        return Spectrum(np.maximum(values, 0), functions, np.maximum(values[:n_bounds], 0), 0.0)
+        return Spectrum(np.maximum(values, 0), functions, np.maximum(values[:n_bounds], 0), 0.0, constant)
     if kernel.n_samples <= EXACT:
         K = root[:, None] * (kernel.K - kernel.row_mean[:, None] - kernel.row_mean + kernel.mean) * root
         return _exact((K + K.T) / 2, root, k, n_bounds)
@@ -68,7 +70,7 @@ def leading_spectrum(kernel: Kernel, k: int, n_bounds: int, rng: np.random.Rando
         min(n_bounds, k),
         kernel.squared_norm(),
     )
-    return Spectrum(values, vectors / root[:, None], bounds, lowest)
+    return Spectrum(values, vectors / root[:, None], bounds, lowest, constant)
 
 
 def _exact(K: np.ndarray, root: np.ndarray, k: int, n_bounds: int) -> Spectrum:
@@ -76,7 +78,8 @@ def _exact(K: np.ndarray, root: np.ndarray, k: int, n_bounds: int) -> Spectrum:
     values, vectors = _descending(K)
     share = np.cumsum(np.maximum(values, 0)) / max(np.maximum(values, 0).sum(), np.finfo(float).tiny)
     k = max(k, int(np.searchsorted(share, NEARLY_ALL)) + 1)
-    return Spectrum(values[:k], vectors[:, :k] / root[:, None], values[:n_bounds], float(values[-1]))
+    constant = 1 / float(np.sqrt((root**2).sum()))
+    return Spectrum(values[:k], vectors[:, :k] / root[:, None], values[:n_bounds], float(values[-1]), constant)
 
 
 def _landmark_vectors(kernel, k: int, rng: np.random.RandomState) -> np.ndarray:

@@ -15,8 +15,7 @@ def spectral_start(spectrum: Spectrum, n_clusters: int) -> np.ndarray:
     """Deterministic: pivoted QR of the constant and the c - 1 leading eigenvectors picks c samples that differ most;
     each sample goes to the one it resembles (Zha et al. 2001)."""
     m = len(spectrum.functions)
-    scale = np.sqrt(np.mean(spectrum.functions**2))
-    V = np.column_stack([np.full(m, scale if scale > 0 else 1.0), spectrum.functions[:, : n_clusters - 1]])
+    V = np.column_stack([np.full(m, spectrum.constant), spectrum.functions[:, : n_clusters - 1]])
     pivots = qr(V.T, pivoting=True, mode="r")[1][:n_clusters]
     left, _, right = np.linalg.svd(V[pivots], full_matrices=False)
     return np.argmax(np.abs(V @ (left @ right).T), axis=1)
@@ -31,9 +30,7 @@ def projected_labels(spectrum: Spectrum, A: np.ndarray, rng: np.random.RandomSta
     c = len(A)
     W = np.linalg.svd(np.full((1, c), 1.0))[2][1:].T
     V = np.linalg.eigh(W.T @ A @ W)[1][:, ::-1]
-    U = spectrum.functions[:, : c - 1]
-    norm = np.sqrt((U**2).mean(axis=0))
-    U = np.divide(U, norm, out=np.zeros_like(U), where=norm > 0)
+    U = spectrum.functions[:, : c - 1] / spectrum.constant
     signs = rng.choice([-1.0, 1.0], U.shape[1])
     return 1.0 + np.sqrt(c) * (U * signs) @ (W @ V[:, : U.shape[1]]).T
 
