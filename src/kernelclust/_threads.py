@@ -7,6 +7,8 @@ from typing import Any
 
 from threadpoolctl import ThreadpoolController
 
+ONE_THREAD = 6000  # up to so many samples threads spend more than they save
+
 
 @cache
 def _controller() -> ThreadpoolController:

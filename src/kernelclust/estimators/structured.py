@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from numbers import Integral
 
 import numpy as np
@@ -14,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 import kernelclust.solvers as solvers
 from kernelclust._names import check_name, check_number, load, names
+from kernelclust._threads import ONE_THREAD, one_thread
 from kernelclust.kernels import (
     APPROXIMATIONS,
     FittedKernel,
@@ -230,7 +232,10 @@ class StructuredClustering(ClusterMixin, BaseEstimator):
     def _fit(self, X, sample_weight):
         self._check_parameters()
         X = self._check_samples(X, reset=True)
-        weight = check_weights(sample_weight, X)
+        with one_thread() if X.shape[0] <= ONE_THREAD else nullcontext():
+            return self._fit_checked(X, check_weights(sample_weight, X))
+
+    def _fit_checked(self, X, weight):
         structure = self._check_structure()
         used = np.flatnonzero(weight > 0)
         check_enough_samples(len(used), structure)
@@ -256,7 +261,7 @@ class StructuredClustering(ClusterMixin, BaseEstimator):
             warnings.warn(
                 stopped[solution.stopped_because],
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         S = solution.cluster_sums
         node = canonical_places(structure, S, np.bincount(solution.labels, operator.weight, minlength=c))
@@ -285,7 +290,7 @@ class StructuredClustering(ClusterMixin, BaseEstimator):
                 f"several arrangements of these clusters on '{structure}' fit almost equally well (placement margin "
                 f"{self.placement_margin_:.2g}): the clusters may be right, their order is not supported by the data.",
                 UserWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         return self
 

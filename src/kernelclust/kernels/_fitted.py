@@ -150,7 +150,7 @@ def _choose(kernel, X, approximation: str | None, n_components: int | None) -> s
         f"{budget:.0f} MiB: using a Nystrom approximation with {rank} components. Set approximation=None for the exact "
         "kernel, approximation='nystroem' to accept this silently, or sklearn.set_config(working_memory=...).",
         UserWarning,
-        stacklevel=6,
+        stacklevel=7,
     )
     return "nystroem"
 

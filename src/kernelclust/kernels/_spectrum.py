@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,7 +14,6 @@ PASSES = 3  # passes over a larger dense kernel at most
 SLACK = 1e-3  # relative slack of the bounds that ends the passes early
 OVERSAMPLING = 4
 LANDMARKS = 500
-ONE_THREAD = 6000  # up to so many samples threads spend more than they save
 INDEFINITE = 0.1
 NEARLY_ALL = 0.999
 
@@ -49,11 +47,7 @@ def leading_spectrum(kernel: Kernel, k: int, n_bounds: int, rng: np.random.Rando
 
     Exact for low-rank and small kernels; otherwise by a few block Lanczos steps, one pass over the kernel each.
     """
-    with one_thread() if kernel.n_samples <= ONE_THREAD else nullcontext():
-        return _leading_spectrum(kernel.collapse(), k, n_bounds, rng)
-
-
-def _leading_spectrum(kernel, k: int, n_bounds: int, rng: np.random.RandomState) -> Spectrum:
+    kernel = kernel.collapse()
     k = max(1, min(k, kernel.n_samples))
     root = np.sqrt(kernel.weight)
     constant = 1 / float(np.sqrt(kernel.weight.sum()))
