@@ -1,5 +1,7 @@
 """The compiled climb is its plain twin, only climbs, keeps its running sums right, and stops."""
 
+import itertools
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -118,6 +120,51 @@ def test_dense_and_low_rank_climb_alike():
         dense, labels = problem(seed, "dense")
         low, _ = problem(seed, "low_rank")
         assert_array_equal(climb(dense, objective, labels).labels, climb(low, objective, labels).labels)
+
+
+def all_labelings(m, c):
+    return [np.array(labels) for labels in itertools.product(range(c), repeat=m) if len(set(labels)) == c]
+
+
+@pytest.mark.parametrize("spec", ["flat:3", "chain:3"])
+@pytest.mark.parametrize("normalize", ["l1", "l2"])
+def test_size_prior_is_its_definition_and_climbs_to_the_best(spec, normalize):
+    rng = np.random.default_rng(3)
+    B = rng.standard_normal((7, 3))
+    weight = rng.uniform(0.5, 2, 7)
+    kernel = DenseKernel(B @ B.T, weight)
+    K = B - weight @ B / weight.sum()
+    K = K @ K.T
+    structure = as_structure(spec)
+    objective = make_dependence(structure, normalize=normalize, size_prior=0.7)
+
+    def by_definition(labels):
+        Pi = np.eye(3)[labels] * weight[:, None]
+        n = Pi.sum(axis=0) + 0.7 * weight.sum() / 3
+        P = Pi / (np.sqrt(n) if normalize == "l2" else n)
+        return np.trace(K @ P @ structure.kernel @ P.T)
+
+    values = []
+    for labels in all_labelings(7, 3):
+        values.append(by_definition(labels))
+        assert_allclose(value_of(kernel, objective, labels), values[-1], rtol=1e-9, atol=1e-12)
+    for form in (kernel, LowRankKernel(B, weight)):
+        found = [climb(form, objective, labels) for labels in all_labelings(7, 3)[::7]]
+        assert all(np.all(np.diff(one.history) >= -1e-12) for one in found)
+        assert_allclose(max(one.value for one in found), max(values), rtol=1e-9)
+        assert_allclose([one.value for one in found], [by_definition(one.labels) for one in found], rtol=1e-9)
+    n = np.bincount(found[0].labels, weight, minlength=3)
+    eigenvalues = np.sort(np.linalg.eigvalsh(np.sqrt(np.outer(weight, weight)) * K))[::-1]
+    assert objective.size_bound(eigenvalues, n) >= found[0].value - 1e-9
+    assert objective.upper_bound(eigenvalues, weight.sum(), weight.min()) >= max(values) - 1e-9
+
+
+def test_size_prior_gives_no_cluster_to_a_lone_sample():
+    X = np.r_[np.zeros(30), np.ones(30), 7.0][:, None] + 0.01 * np.random.default_rng(0).standard_normal((61, 1))
+    lone = StructuredClustering(2, kernel="linear", random_state=0).fit(X)
+    even = StructuredClustering(2, kernel="linear", size_prior=1.0, random_state=0).fit(X)
+    assert sorted(lone.sizes_) == [1, 60]
+    assert sorted(even.sizes_) == [30, 31]
 
 
 def test_ties_keep_the_label():

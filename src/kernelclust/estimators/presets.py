@@ -31,6 +31,7 @@ class KernelKMeans(StructuredClustering):
         degree=3,
         coef0=1,
         kernel_params=None,
+        size_prior=0.0,
         init="auto",
         n_init="auto",
         approximation="auto",
@@ -47,6 +48,7 @@ class KernelKMeans(StructuredClustering):
         self.degree = degree
         self.coef0 = coef0
         self.kernel_params = kernel_params
+        self.size_prior = size_prior
         self.init = init
         self.n_init = n_init
         self.approximation = approximation

@@ -75,6 +75,10 @@ class StructuredClustering(ClusterMixin, BaseEstimator):
         Norm that columns of P are divided by. "l1" needs a loss to be useful.
     rho : float, default=2.0
         Added to the diagonal of A, so that a cluster prefers itself to its neighbours; no effect for "flat".
+    size_prior : float, default=0.0
+        a >= 0: sizes are normalised as n_j + a m / c, so that clusters of like size are preferred. A belief about the
+        groups, for l1 and l2 without a loss: 0.2 helps where groups are known to be even (topics of equal share),
+        and breaks up true groups where they are not.
     search : {"refine", "global"}, default="refine"
         "refine": fit without structure, place the clusters on the structure, improve with F. "global": maximise F from
         every start, point moves alternated with placement, as the papers mean it.
@@ -166,6 +170,7 @@ class StructuredClustering(ClusterMixin, BaseEstimator):
         loss=None,
         normalize="l2",
         rho=2.0,
+        size_prior=0.0,
         search="refine",
         placement="distance",
         solver="greedy",
@@ -192,6 +197,7 @@ class StructuredClustering(ClusterMixin, BaseEstimator):
         self.loss = loss
         self.normalize = normalize
         self.rho = rho
+        self.size_prior = size_prior
         self.search = search
         self.placement = placement
         self.solver = solver
@@ -242,7 +248,9 @@ class StructuredClustering(ClusterMixin, BaseEstimator):
         rng = check_random_state(self.random_state)
 
         everything = len(used) == len(weight)
-        objective = make_dependence(structure, loss=self.loss, normalize=self.normalize, rho=self.rho)
+        objective = make_dependence(
+            structure, loss=self.loss, normalize=self.normalize, rho=self.rho, size_prior=self.size_prior
+        )
         c = structure.n_clusters
         fitted = self._fit_kernel(X if everything else self._subset(X, used), weight[used], c, rng)
         spectrum = leading_spectrum(fitted.operator, c - 1 + EXTRA_DIMENSIONS, c - 1, rng)
@@ -358,6 +366,7 @@ class StructuredClustering(ClusterMixin, BaseEstimator):
             check_number("gamma", self.gamma, above=True)
         check_number("max_iter", self.max_iter, whole=True, least=1)
         check_number("rho", self.rho)
+        check_number("size_prior", self.size_prior)
         check_number("tol", self.tol)
         check_number("degree", self.degree, whole=True, least=1)
         check_number("coef0", self.coef0)
@@ -476,7 +485,7 @@ def _flat_objective(objective: Dependence) -> Dependence:
     c = objective.n_clusters
     if objective.has_loss and objective.normalize is not None:
         return Dependence(np.eye(c), c * np.eye(c) - 1, objective.normalize, objective.coef, objective.penalty)
-    return Dependence(np.eye(c), np.eye(c), "l2")
+    return Dependence(np.eye(c), np.eye(c), "l2", size_prior=objective.size_prior)
 
 
 def canonical_places(structure: Structure, S: np.ndarray, n: np.ndarray) -> np.ndarray:

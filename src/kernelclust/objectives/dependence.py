@@ -27,7 +27,8 @@ class Dependence:
         F = coef tr(K P A P') - penalty sum |P|,    S = Pi' K Pi,  n = Pi' 1.
 
     A (c x c) says how alike two clusters are. T is the identity, or diag(Delta 1) - Delta for a loss Delta.
-    N_j is 1, the l1 norm or the l2 norm of column j of Pi T; a column of norm zero counts as zero.
+    N_j is 1, the l1 norm or the l2 norm of column j of Pi T; a column of norm zero counts as zero. `size_prior` adds
+    that fraction of the mean cluster size to every size that N sees: clusters of like size are preferred.
     """
 
     A: np.ndarray
@@ -35,6 +36,7 @@ class Dependence:
     normalize: str | None = "l2"
     coef: float = 1.0
     penalty: float = 0.0
+    size_prior: float = 0.0
 
     @property
     def n_clusters(self) -> int:
@@ -44,10 +46,15 @@ class Dependence:
     def has_loss(self) -> bool:
         return not np.array_equal(self.T, np.eye(self.n_clusters))
 
+    def added_size(self, total: float) -> float:
+        """What the size prior adds to every size."""
+        return self.size_prior * total / self.n_clusters
+
     def inverse_norms(self, n: np.ndarray) -> np.ndarray:
         """1 / N_j for sizes n (c,), zero where the column is empty."""
         if self.normalize is None:
             return np.ones(self.n_clusters)
+        n = n + self.added_size(n.sum())
         norms = n @ np.abs(self.T) if self.normalize == "l1" else np.sqrt(n @ self.T**2)
         return np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0)
 
@@ -158,6 +165,7 @@ def make_dependence(
     rho: float = 0.0,
     C: float = 0.1,
     gamma: float = 1.0,
+    size_prior: float = 0.0,
 ) -> Dependence:
     """Build F for a structure; C is in units of m.
 
@@ -170,8 +178,13 @@ def make_dependence(
     if rho and not np.array_equal(A, A[0, 0] * np.eye(c)):
         A = A + rho * np.eye(c)
     Delta = loss_matrix(loss, structure)
+    if size_prior and (Delta is not None or normalize is None):
+        raise ValueError(
+            f"size_prior={size_prior} needs normalize='l2' or 'l1' and no loss; a loss brings its own preference for "
+            "clusters of like size."
+        )
     if Delta is None:
-        return Dependence(A, np.eye(c), normalize)
+        return Dependence(A, np.eye(c), normalize, size_prior=float(size_prior))
     T = np.diag(Delta.sum(axis=1)) - Delta
     if normalize == "l1":
         return Dependence(A, T, normalize)

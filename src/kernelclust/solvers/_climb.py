@@ -87,7 +87,7 @@ def climb(
     c = objective.n_clusters
     labels = np.array(labels, dtype=np.intp)
     state = STATES[kernel.form](kernel, labels, c, running)
-    objective_arrays = _arrays(objective)
+    objective_arrays = _arrays(objective, float(kernel.weight.sum()))
     S = state.cluster_sums(labels)
     n = np.bincount(labels, kernel.weight, minlength=c)
     history = [objective.value(S, n)]
@@ -131,11 +131,12 @@ def climb(
     return Solution(labels, history[-1], S, n_iter, stopped_because, history, running=state.sums)
 
 
-def _arrays(objective: Dependence) -> tuple:
-    """The objective as plain arrays and numbers for the compiled loops."""
+def _arrays(objective: Dependence, total: float) -> tuple:
+    """The objective as plain arrays and numbers for the compiled loops; `total` is the weight of all samples."""
     A = np.ascontiguousarray(objective.A)
     off_diagonal = (A != 0) & ~np.eye(len(A), dtype=bool)
     first = np.concatenate([[0], np.cumsum(off_diagonal.sum(axis=1))])
     neighbour = np.nonzero(off_diagonal)[1]
     T = np.ascontiguousarray(objective.T)
-    return A, T, first, neighbour, POWER[objective.normalize], objective.coef, objective.penalty, objective.has_loss
+    norms = POWER[objective.normalize], objective.added_size(total)
+    return A, T, first, neighbour, *norms, objective.coef, objective.penalty, objective.has_loss

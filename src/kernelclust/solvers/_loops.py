@@ -24,17 +24,18 @@ def inverse_norm(size, power):
 
 
 @njit(cache=True, nogil=True)
-def visit_plain(a, w, k, g, S, n, x, A, first, neighbour, power, empties, threshold, row):
+def visit_plain(a, w, k, g, S, n, x, A, first, neighbour, power, added, empties, threshold, row):
     """Best cluster for a sample of cluster a when there is no loss; neighbour[first[b]:first[b+1]]: A_b. != 0.
 
-    F = sum A_jk S_jk x_j x_k; a candidate costs as many steps as its node has neighbours.
+    F = sum A_jk S_jk x_j x_k; a candidate costs as many steps as its node has neighbours. `added` is what the size
+    prior adds to every size.
     """
     c = len(n)
     n_a, x_a = n[a], x[a]
     for j in range(c):
         row[j] = S[a, j]
     n[a] = max(n_a - w, 0.0) if not empties else 0.0
-    x[a] = inverse_norm(n[a], power)
+    x[a] = inverse_norm(n[a] + added, power)
     g[a] -= w * k
     for j in range(c):
         S[a, j] -= w * g[j]
@@ -43,7 +44,7 @@ def visit_plain(a, w, k, g, S, n, x, A, first, neighbour, power, empties, thresh
     best, best_rise, stay = a, -np.inf, 0.0
     for b in range(c):
         x_b = x[b]
-        x_new = inverse_norm(n[b] + w, power)
+        x_new = inverse_norm(n[b] + w + added, power)
         rise = A[b, b] * ((S[b, b] + 2 * w * g[b] + w * w * k) * x_new * x_new - S[b, b] * x_b * x_b)
         for p in range(first[b], first[b + 1]):
             j = neighbour[p]
@@ -66,7 +67,7 @@ def visit_plain(a, w, k, g, S, n, x, A, first, neighbour, power, empties, thresh
         S[j, best] = S[best, j]
     S[best, best] = old + 2 * w * g[best] + w * w * k
     n[best] += w
-    x[best] = inverse_norm(n[best], power)
+    x[best] = inverse_norm(n[best] + added, power)
     return best
 
 
@@ -152,13 +153,13 @@ def move_row(K_row, row_mean, shift, w, G_from, G_to):
 
 
 @njit(cache=True, nogil=True)
-def decide(a, w, k, g, S, n, x, count, A, T, first, neighbour, power, coef, penalty, has_loss, threshold,
+def decide(a, w, k, g, S, n, x, count, A, T, first, neighbour, power, added, coef, penalty, has_loss, threshold,
            row, scratch):  # fmt: skip
     empties = count[a] == 1
     if has_loss:
         b = visit_loss(a, w, k, g, S, n, x, A, T, power, coef, penalty, empties, threshold, scratch)
     else:
-        b = visit_plain(a, w, k, g, S, n, x, A, first, neighbour, power, empties, threshold, row)
+        b = visit_plain(a, w, k, g, S, n, x, A, first, neighbour, power, added, empties, threshold, row)
     if b != a:
         count[a] -= 1
         count[b] += 1
@@ -167,7 +168,7 @@ def decide(a, w, k, g, S, n, x, count, A, T, first, neighbour, power, coef, pena
 
 @njit(cache=True, nogil=True)
 def sweep_dense(K, row_mean, mean, weight, diagonal, labels, count, G, S, n, x,
-                A, T, first, neighbour, power, coef, penalty, has_loss, allow_empty, threshold):  # fmt: skip
+                A, T, first, neighbour, power, added, coef, penalty, has_loss, allow_empty, threshold):  # fmt: skip
     """One visit to every sample; G (c x m) = (K Pi)' is updated by one kernel row for each move. Returns the moves."""
     c = len(n)
     g, row, scratch = np.empty(c), np.empty(c), np.empty((4, c))
@@ -178,7 +179,7 @@ def sweep_dense(K, row_mean, mean, weight, diagonal, labels, count, G, S, n, x,
             continue
         for j in range(c):
             g[j] = G[j, i]
-        b = decide(a, weight[i], diagonal[i], g, S, n, x, count, A, T, first, neighbour, power, coef, penalty,
+        b = decide(a, weight[i], diagonal[i], g, S, n, x, count, A, T, first, neighbour, power, added, coef, penalty,
                    has_loss, threshold, row, scratch)  # fmt: skip
         if b != a:
             labels[i] = b
@@ -189,7 +190,7 @@ def sweep_dense(K, row_mean, mean, weight, diagonal, labels, count, G, S, n, x,
 
 @njit(cache=True, nogil=True)
 def sweep_low_rank(B, weight, diagonal, labels, count, sums, S, n, x,
-                   A, T, first, neighbour, power, coef, penalty, has_loss, allow_empty, threshold):  # fmt: skip
+                   A, T, first, neighbour, power, added, coef, penalty, has_loss, allow_empty, threshold):  # fmt: skip
     """The same for K = B B', with the clusters' feature sums (c x d) in place of G."""
     c = len(n)
     g, row, scratch = np.empty(c), np.empty(c), np.empty((4, c))
@@ -199,7 +200,7 @@ def sweep_low_rank(B, weight, diagonal, labels, count, sums, S, n, x,
         if count[a] == 1 and not allow_empty:
             continue
         low_rank_gains(sums, B[i], g)
-        b = decide(a, weight[i], diagonal[i], g, S, n, x, count, A, T, first, neighbour, power, coef, penalty,
+        b = decide(a, weight[i], diagonal[i], g, S, n, x, count, A, T, first, neighbour, power, added, coef, penalty,
                    has_loss, threshold, row, scratch)  # fmt: skip
         if b != a:
             labels[i] = b

@@ -41,9 +41,12 @@ class WeightedKernel:
 
 
 def require_l2(problem: Problem, solver: str) -> None:
-    """The relaxations are of orthonormal P: l2 and no loss."""
-    if problem.objective.normalize != "l2" or problem.objective.has_loss:
-        raise ValueError(f"solver={solver!r} relaxes normalize='l2' without a loss; use solver='greedy' for others.")
+    """The relaxations are of orthonormal P: l2, no loss and no size prior."""
+    objective = problem.objective
+    if objective.normalize != "l2" or objective.has_loss or objective.size_prior:
+        raise ValueError(
+            f"solver={solver!r} relaxes normalize='l2' without a loss or size prior; use solver='greedy' for others."
+        )
 
 
 def trace_value(product: np.ndarray, P: np.ndarray, A: np.ndarray) -> float:

@@ -84,7 +84,11 @@ def _structured(problem: Problem, options: Options, restarts: int = RESTARTS) ->
 
 def _same_objective(one: Dependence, other: Dependence) -> bool:
     same = np.array_equal(one.A, other.A) and np.array_equal(one.T, other.T)
-    return same and (one.normalize, one.coef, one.penalty) == (other.normalize, other.coef, other.penalty)
+    return same and _numbers(one) == _numbers(other)
+
+
+def _numbers(one: Dependence) -> tuple:
+    return one.normalize, one.coef, one.penalty, one.size_prior
 
 
 def _best_start(problem: Problem, climber: _Climber, options: Options, rng) -> Solution:
