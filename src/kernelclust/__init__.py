@@ -1,7 +1,15 @@
 """Kernel clustering that listens to what people know: clusters on a chain, a ring, a grid, a tree."""
 
 from kernelclust import metrics, structures
-from kernelclust.estimators import CLUHSIC, CLUHSICAL, Diffrac, DisKMeans, KernelKMeans, StructuredClustering
+from kernelclust.estimators import (
+    CLUHSIC,
+    CLUHSICAL,
+    Diffrac,
+    DisKMeans,
+    KernelKMeans,
+    MultiKernelClustering,
+    StructuredClustering,
+)
 from kernelclust.objectives import dependence_score
 
 __version__ = "0.1.0.dev0"
@@ -12,6 +20,7 @@ __all__ = [
     "Diffrac",
     "DisKMeans",
     "KernelKMeans",
+    "MultiKernelClustering",
     "StructuredClustering",
     "dependence_score",
     "metrics",

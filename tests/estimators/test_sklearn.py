@@ -24,7 +24,15 @@ from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import estimator_checks_generator
 from threadpoolctl import threadpool_limits
 
-from kernelclust import CLUHSIC, CLUHSICAL, Diffrac, DisKMeans, KernelKMeans, StructuredClustering
+from kernelclust import (
+    CLUHSIC,
+    CLUHSICAL,
+    Diffrac,
+    DisKMeans,
+    KernelKMeans,
+    MultiKernelClustering,
+    StructuredClustering,
+)
 from kernelclust.structures import Chain, Custom, Ring
 
 ESTIMATORS = [StructuredClustering, KernelKMeans, CLUHSIC, CLUHSICAL, DisKMeans, Diffrac]
@@ -52,6 +60,8 @@ CHECKED = [
     StructuredClustering(structure="chain", loss="structure", normalize="l1", n_init=2),
     *(KernelKMeans(kernel=kernel, init="spectral") for kernel in ("linear", "laplacian", "graph")),
     KernelKMeans(approximation="nystroem", init="spectral"),
+    MultiKernelClustering(),
+    MultiKernelClustering(method="average", structure="ring", kernels=["linear", "rbf"], n_init=2),
 ]
 WEIGHTS_ARE_REPEATS = (
     "check_sample_weight_equivalence_on_dense_data",

@@ -1,7 +1,16 @@
 """scikit-learn estimators: thin, mostly docstring."""
 
 from kernelclust.estimators.discriminative import Diffrac, DisKMeans
+from kernelclust.estimators.multikernel import MultiKernelClustering
 from kernelclust.estimators.presets import CLUHSIC, CLUHSICAL, KernelKMeans
 from kernelclust.estimators.structured import StructuredClustering
 
-__all__ = ["CLUHSIC", "CLUHSICAL", "Diffrac", "DisKMeans", "KernelKMeans", "StructuredClustering"]
+__all__ = [
+    "CLUHSIC",
+    "CLUHSICAL",
+    "Diffrac",
+    "DisKMeans",
+    "KernelKMeans",
+    "MultiKernelClustering",
+    "StructuredClustering",
+]

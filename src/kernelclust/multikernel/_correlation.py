@@ -1,0 +1,119 @@
+"""M (m x m): how much two kernels say the same; the larger, the more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import combinations_with_replacement
+
+import numpy as np
+from sklearn.utils import check_array
+
+from kernelclust._names import check_name
+from kernelclust.kernels import row_blocks
+from kernelclust.multikernel._kernels import PreparedKernel, PreparedLowRank
+
+CORRELATIONS = ("trace", "hsic", "mmd", "kl")
+PAIRS = 1000  # samples whose pairs "kl" looks at, and a function of matrices is given
+
+
+def correlation_matrix(kernels: Sequence[PreparedKernel], correlation: str | Callable = "trace") -> np.ndarray:
+    """M_pq for prepared kernels.
+
+    "trace": Tr(K_p K_q), the paper's. "hsic": Tr(K_p H K_q H) / (n - 1)^2, dependence of two views. "mmd":
+    exp(-|K_p / |K_p| - K_q / |K_q||^2), from the distance between kernels of unit Frobenius norm, which is the maximum
+    mean discrepancy of two weightings of the pairs of samples. "kl": exp(-JS), JS the mean Kullback-Leibler divergence
+    to the middle of two distributions over pairs, proportional to 1 + K; on at most 1000 samples. The last two are
+    positive definite because the distances in them are Euclidean. A function gets two matrices, on at most 1000
+    samples, and must be symmetric and positive semidefinite over the kernels.
+    """
+    if callable(correlation):
+        return _by_function(kernels, correlation)
+    check_name("correlation", correlation, CORRELATIONS, also=", or a function of two kernel matrices")
+    if correlation == "kl":
+        return _jensen_shannon(kernels)
+    M = _traces(kernels)
+    if correlation == "hsic":
+        return _centred(M, kernels) / max(kernels[0].n_samples - 1, 1) ** 2
+    if correlation == "mmd":
+        size = np.sqrt(np.where(np.diag(M) > 0, np.diag(M), 1.0))
+        return np.exp(-np.maximum(2 - 2 * M / np.outer(size, size), 0))
+    return M
+
+
+def _traces(kernels: Sequence[PreparedKernel]) -> np.ndarray:
+    m, n = len(kernels), kernels[0].n_samples
+    M = np.zeros((m, m))
+    factors = [kernel.factor for kernel in kernels if isinstance(kernel, PreparedLowRank)]
+    if len(factors) == m:
+        for p, q in combinations_with_replacement(range(m), 2):
+            B, C = factors[p], factors[q]
+            cross = np.zeros((B.shape[1], C.shape[1]))
+            for rows in row_blocks(n, max(B.shape[1], C.shape[1])):
+                cross += B[rows].T @ C[rows]
+            M[p, q] = M[q, p] = np.square(cross).sum()
+        return M
+    for rows in row_blocks(n, n * m):
+        blocks = np.zeros((m, rows.stop - rows.start, n))
+        for kernel, block in zip(kernels, blocks, strict=True):
+            kernel.add_to(block, rows)
+        flat = blocks.reshape(m, -1)
+        M += flat @ flat.T
+    return (M + M.T) / 2
+
+
+def _centred(M: np.ndarray, kernels: Sequence[PreparedKernel]) -> np.ndarray:
+    """Tr(K_p H K_q H) from Tr(K_p K_q) and row sums."""
+    n = kernels[0].n_samples
+    sums = np.column_stack([(kernel @ np.ones((n, 1)))[:, 0] for kernel in kernels])  # (n, m)
+    totals = sums.sum(axis=0)
+    return M - 2 * (sums.T @ sums) / n + np.outer(totals, totals) / n**2
+
+
+def _matrices(kernels: Sequence[PreparedKernel]) -> list[np.ndarray]:
+    """Every kernel between the same few samples, the same in every fit."""
+    n = kernels[0].n_samples
+    chosen = np.arange(n)
+    if n > PAIRS:
+        chosen = np.sort(np.random.RandomState(0).choice(n, PAIRS, replace=False))
+    out = []
+    for kernel in kernels:
+        K = np.zeros((len(chosen), len(chosen)))
+        for at, row in enumerate(chosen):
+            line = np.zeros((1, n))
+            kernel.add_to(line, slice(row, row + 1))
+            K[at] = line[0, chosen]
+        out.append((K + K.T) / 2)
+    return out
+
+
+def _jensen_shannon(kernels: Sequence[PreparedKernel]) -> np.ndarray:
+    shares = []
+    for K in _matrices(kernels):
+        share = np.maximum(1 + K, 0)
+        shares.append(share / share.sum())
+    m = len(kernels)
+    divergence = np.zeros((m, m))
+    for p, q in combinations_with_replacement(range(m), 2):
+        middle = (shares[p] + shares[q]) / 2
+        divergence[p, q] = divergence[q, p] = (_kl(shares[p], middle) + _kl(shares[q], middle)) / 2
+    return np.exp(-divergence)
+
+
+def _kl(P: np.ndarray, Q: np.ndarray) -> float:
+    some = P > 0
+    return float((P[some] * np.log(P[some] / Q[some])).sum())
+
+
+def _by_function(kernels: Sequence[PreparedKernel], function: Callable) -> np.ndarray:
+    matrices = _matrices(kernels)
+    M = np.array([[float(function(K, L)) for L in matrices] for K in matrices])
+    M = check_array(M, input_name="the matrix of the correlation function")
+    if np.abs(M - M.T).max() > 1e-8 * np.abs(M).max():
+        raise ValueError("the correlation function is not symmetric: f(K, L) differs from f(L, K).")
+    lowest = float(np.linalg.eigvalsh((M + M.T) / 2)[0])
+    if lowest < -1e-8 * np.abs(M).max():
+        raise ValueError(
+            f"the correlation function gives a matrix over the kernels with a negative eigenvalue ({lowest:.3g}); it "
+            "must be positive semidefinite. Turn a squared distance d into exp(-d)."
+        )
+    return (M + M.T) / 2

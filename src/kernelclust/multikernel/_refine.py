@@ -1,0 +1,112 @@
+"""Discrete refinement: labels and kernel weights together, for any structure and loss.
+
+    J = sum_p mu_p^2 (Tr K_p - <S_p, B(n)> / t) + lam / 2 mu' M mu (+ penalty(n) / t),   S_p = Pi' K_p Pi
+
+with B(n) and the penalty those of `objectives.Dependence`. t is the largest eigenvalue that Pi B(n) Pi' can have, so
+the residuals in brackets are never negative and J is convex in mu. For a flat structure without a loss t = 1, B(n) is
+diag(1 / n), and J is eq. (8) of multiple kernel k-means with true labels in place of relaxed ones.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from kernelclust.multikernel._kernels import PlainFactor, combine
+from kernelclust.multikernel._simplex import minimize_on_simplex, optimality_gap
+from kernelclust.multikernel._spectral import quadratic
+from kernelclust.multikernel._task import Relaxed, Task
+from kernelclust.objectives import Dependence
+from kernelclust.solvers._climb import climb
+from kernelclust.solvers.placement import best_placement, placement_problem
+
+
+@dataclass(frozen=True)
+class Refined:
+    """Labels, and weights where they were learned further."""
+
+    labels: np.ndarray
+    weights: np.ndarray
+    coefficients: np.ndarray
+    objective: float
+    history: list[float]
+    gap: float
+    converged: bool
+
+
+def label_scale(objective: Dependence, n_samples: int) -> float:
+    """t: no labeling gives Pi B(n) Pi' a larger eigenvalue."""
+    if objective.n_clusters == 1:
+        return float(objective.weights(np.array([float(n_samples)]))[0, 0] * n_samples)
+    t = replace(objective, penalty=0.0).upper_bound(np.array([1.0]), float(n_samples))
+    if not 0 < t < np.inf:
+        raise ValueError(
+            "kernel weights cannot be learned with this loss and normalize: F has no finite bound. Use normalize='l2'."
+        )
+    return t
+
+
+class Unrelaxed:
+    """J for a task and an objective."""
+
+    def __init__(self, task: Task, objective: Dependence, lam: float):
+        self.task, self.objective, self.lam = task, objective, lam
+        self.t = label_scale(objective, task.n_samples)
+
+    def residuals(self, labels: np.ndarray) -> np.ndarray:
+        """Tr K_p - <S_p, B(n)> / t (m,)."""
+        c = self.objective.n_clusters
+        B = self.objective.weights(np.bincount(labels, minlength=c).astype(float))
+        captured = [float((kernel.cluster_sums(labels, c) * B).sum()) for kernel in self.task.kernels]
+        return np.maximum(self.task.traces - np.array(captured) / self.t, 0.0)
+
+    def penalty(self, labels: np.ndarray) -> float:
+        n = np.bincount(labels, minlength=self.objective.n_clusters).astype(float)
+        return float(n @ self.objective.penalties(n)) / self.t
+
+
+def refine(
+    task: Task, relaxed: Relaxed, labels: np.ndarray, objective: Dependence, *, rule: str = "distance"
+) -> Refined:
+    """Place the clusters on the structure, then move single samples and relearn the weights in turn until both stay."""
+    c = objective.n_clusters
+    kernel = _consensus(task, relaxed)
+    S, n = kernel.cluster_sums(labels, c), np.bincount(labels, minlength=c).astype(float)
+    labels = best_placement(placement_problem(rule, objective, S, n))[labels]
+    if not relaxed.learns:
+        solution = climb(kernel, objective, labels, max_iter=task.max_iter)
+        whole, t = float(kernel.diagonal().sum()), label_scale(objective, task.n_samples)
+        history = [whole - value / t for value in solution.history]
+        coefficients = relaxed.weights if relaxed.coefficients is None else relaxed.coefficients
+        return Refined(solution.labels, relaxed.weights, coefficients, history[-1], history, 0.0, solution.converged)
+    J = Unrelaxed(task, objective, relaxed.lam)
+    mu = relaxed.weights
+    Q = quadratic(J.residuals(labels), task, relaxed.lam)
+    history = [float(mu @ Q @ mu) + J.penalty(labels)]
+    converged = False
+    for _ in range(task.max_iter):
+        solution = climb(kernel, objective, labels, max_iter=task.max_iter)
+        Q = quadratic(J.residuals(solution.labels), task, relaxed.lam)
+        mu = minimize_on_simplex(Q)
+        history.append(float(mu @ Q @ mu) + J.penalty(solution.labels))
+        still = np.array_equal(labels, solution.labels) and len(history) > 2
+        labels = solution.labels
+        converged = still or history[-2] - history[-1] <= 1e-12 * abs(history[-1])
+        if converged:
+            break
+        kernel = None  # two combined matrices at a time would be one too many
+        kernel = combine(task.kernels, mu**task.power)
+    return Refined(labels, mu, mu**task.power, history[-1], history, optimality_gap(Q, mu), converged)
+
+
+def _consensus(task: Task, relaxed: Relaxed):
+    if relaxed.coefficients is None:
+        return PlainFactor(unit_rows(relaxed.embedding))
+    return combine(task.kernels, relaxed.coefficients, relaxed.by_sample)
+
+
+def unit_rows(H: np.ndarray) -> np.ndarray:
+    """Rows of length one; zero rows stay."""
+    norms = np.linalg.norm(H, axis=1, keepdims=True)
+    return H / np.where(norms > 0, norms, 1)

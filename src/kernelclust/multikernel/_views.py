@@ -1,0 +1,192 @@
+"""From what the user brings to one array a view, and to the kernels that each view is to have."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.metrics import euclidean_distances
+from sklearn.utils import _safe_indexing, check_array
+
+from kernelclust._names import check_name, check_number
+from kernelclust.kernels import check_precomputed, kernel_names
+
+WIDTHS = (0.25, 1.0, 4.0)  # of the Gaussian kernels that "auto" puts on a single table, times that of the median
+MEDIAN_SAMPLES = 2000
+
+
+@dataclass(frozen=True)
+class Views:
+    """Arrays, one a view, over the same samples; `observed` (n, v) says which samples a view holds."""
+
+    arrays: list[Any]
+    observed: np.ndarray
+
+    @property
+    def n_samples(self) -> int:
+        return len(self.observed)
+
+    def samples(self, view: int) -> np.ndarray | None:
+        """Numbers of the samples that the view holds; None for all."""
+        return None if self.observed[:, view].all() else np.flatnonzero(self.observed[:, view])
+
+    def held(self, view: int) -> Any:
+        samples = self.samples(view)
+        return self.arrays[view] if samples is None else self.arrays[view][samples]
+
+
+def is_many(X) -> bool:
+    """Whether X is a list of tables or a stack of them, rather than one table."""
+    if isinstance(X, (list, tuple)):
+        return len(X) > 0 and all(len(getattr(part, "shape", ())) == 2 for part in X)
+    return len(getattr(X, "shape", ())) == 3
+
+
+def columns_of(X, views) -> tuple[list[Any], list[str]]:
+    """Tables (n, d_v), one for each choice of columns, and the names of the views."""
+    named = views if isinstance(views, Mapping) else {str(v): chosen for v, chosen in enumerate(views)}
+    if not named:
+        raise ValueError("views is empty; give columns for at least one view, or None for all columns in one view.")
+    out = []
+    for name, chosen in named.items():
+        chosen = chosen(X) if callable(chosen) else chosen
+        chosen = [chosen] if isinstance(chosen, (str, int, np.integer)) else chosen
+        chosen = list(chosen) if isinstance(chosen, (tuple, range)) or hasattr(chosen, "columns") else chosen
+        try:
+            part = _safe_indexing(X, chosen, axis=1)
+        except (ValueError, TypeError, IndexError, KeyError) as error:
+            raise ValueError(
+                f"view {name!r} cannot be taken from X: {error}. Give column names (X must be a frame), numbers, a "
+                "slice, or a function that returns one of these."
+            ) from error
+        if part.shape[1] == 0:
+            raise ValueError(f"view {name!r} has no columns.")
+        out.append(part)
+    return out, list(named)
+
+
+def check_views(arrays, names: list[str], observed) -> Views:
+    """Numbers, the same samples in every view, and who is missing where."""
+    checked = []
+    for name, array in zip(names, arrays, strict=True):
+        every = True if sparse.issparse(array) else "allow-nan"
+        options = {"dtype": [np.float64, np.float32], "accept_sparse": "csr", "ensure_all_finite": every}
+        checked.append(check_array(array, input_name=f"view {name}", **options))
+    sizes = [array.shape[0] for array in checked]
+    if len(set(sizes)) > 1:
+        raise ValueError(
+            f"views differ in their numbers of samples: {sizes}. Row i of every view must be the same sample; for a "
+            "sample that a view does not hold, put in a row of NaN."
+        )
+    mask = _check_mask(observed, sizes[0], len(checked))
+    for v, array in enumerate(checked):
+        if sparse.issparse(array):
+            continue
+        blank = np.isnan(array)
+        mask[:, v] &= ~blank.all(axis=1)
+        spoilt = np.flatnonzero(blank.any(axis=1) & mask[:, v])
+        if len(spoilt):
+            raise ValueError(
+                f"Input contains NaN: row {spoilt[0]} of view {names[v]} is NaN in part. A sample may be missing "
+                "from a view as a whole (all NaN), not in part; fill such values in first."
+            )
+    return Views(checked, _check_seen(mask))
+
+
+def check_kernels(X, observed) -> Views:
+    """A stack (m, n, n) or list of kernel matrices; rows of NaN are samples that a kernel does not hold."""
+    matrices = list(X) if is_many(X) else [X]
+    checked = []
+    for p, K in enumerate(matrices):
+        K = check_array(K, dtype=[np.float64, np.float32], ensure_all_finite="allow-nan", input_name=f"kernel {p}")
+        if K.shape[0] != K.shape[1]:
+            raise ValueError(f"kernel {p} has shape {K.shape}: a precomputed kernel must be square.")
+        checked.append(K)
+    sizes = [len(K) for K in checked]
+    if len(set(sizes)) > 1:
+        raise ValueError(f"kernels differ in size: {sizes} samples. All must compare the same samples, in one order.")
+    mask = _check_mask(observed, sizes[0], len(checked))
+    for p, K in enumerate(checked):
+        mask[:, p] &= ~np.isnan(np.einsum("ii->i", K))
+        held = np.flatnonzero(mask[:, p])
+        checked[p] = K if len(held) == len(K) else K[np.ix_(held, held)]
+        checked[p] = check_precomputed(checked[p], f"kernel {p}") if len(held) else checked[p]
+    return Views(checked, _check_seen(mask))
+
+
+def _check_mask(observed, n: int, v: int) -> np.ndarray:
+    if observed is None:
+        return np.ones((n, v), dtype=bool)
+    mask = np.array(observed)
+    if mask.shape != (n, v) or not np.isin(mask, (0, 1)).all():
+        raise ValueError(
+            f"observed must be a table of True and False with a row a sample and a column a view, ({n}, {v}); this has "
+            f"shape {mask.shape}."
+        )
+    return mask.astype(bool)
+
+
+def _check_seen(mask: np.ndarray) -> np.ndarray:
+    missing = np.flatnonzero(~mask.any(axis=1))
+    if len(missing):
+        raise ValueError(
+            f"sample {missing[0]} is missing from every view (NaN or not observed); leave out the {len(missing)} "
+            "such sample(s)."
+        )
+    few = np.flatnonzero(mask.sum(axis=0) < 2)
+    if len(few) and len(mask) > 1:
+        raise ValueError(f"view {few[0]} holds fewer than two samples; leave it out.")
+    return mask
+
+
+Kernel = tuple[Any, dict[str, Any]]
+
+
+def kernels_of(kernels, n_views: int) -> list[list[Kernel]]:
+    """Kernels, each with its parameters, for every view."""
+    if isinstance(kernels, str) and kernels == "auto":
+        widths = WIDTHS if n_views == 1 else (1.0,)
+        return [[("rbf", {"gamma": "median", "width": width}) for width in widths] for _ in range(n_views)]
+    if not isinstance(kernels, list):
+        return [[_one(kernels)] for _ in range(n_views)]
+    if not kernels:
+        raise ValueError("kernels is empty; give at least one kernel, or 'auto'.")
+    if n_views == 1:
+        return [[_one(kernel) for kernel in kernels]]
+    if len(kernels) != n_views:
+        raise ValueError(
+            f"kernels lists {len(kernels)} for {n_views} views: give one for each view (or a list of several for it)."
+        )
+    return [[_one(k) for k in kernel] if isinstance(kernel, list) else [_one(kernel)] for kernel in kernels]
+
+
+def _one(kernel) -> Kernel:
+    if isinstance(kernel, Real) and not isinstance(kernel, bool):
+        check_number("gamma in kernels", kernel, above=True)
+        return "rbf", {"gamma": float(kernel)}
+    params: dict[str, Any] = {}
+    if isinstance(kernel, tuple) and len(kernel) == 2 and isinstance(kernel[1], Mapping):
+        kernel, params = kernel[0], dict(kernel[1])
+    if not callable(kernel):
+        known = [name for name in kernel_names() if name != "precomputed"]
+        also = ", a function k(X, Y), a number (gamma of 'rbf'), or (kernel, {parameter: value})"
+        check_name("kernel", kernel, known, also=also)
+    if kernel == "rbf":
+        params = {"gamma": "median"} | params
+    return kernel, params
+
+
+def median_gamma(X, width: float = 1.0) -> float | str:
+    """1 / (2 s^2) with s the median distance between samples (of at most 2000) times width."""
+    n = X.shape[0]
+    if n > MEDIAN_SAMPLES:
+        X = X[np.sort(np.random.RandomState(0).choice(n, MEDIAN_SAMPLES, replace=False))]
+    with np.errstate(all="ignore"):
+        squared = euclidean_distances(X, squared=True)
+        middle = float(np.median(squared[np.triu_indices(len(squared), 1)])) if len(squared) > 1 else 0.0
+        gamma = 1 / (2 * np.float64(middle) * width**2)
+    return float(gamma) if 0 < gamma < np.inf else "scale"

@@ -1,0 +1,21 @@
+"""Kernel k-means of the mean of all kernels: the baseline that is hard to beat.
+
+min over H'H = I:  Tr(K (I - H H')),  K = sum_p K_p / m
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kernelclust.multikernel._spectral import Embedding
+from kernelclust.multikernel._task import Relaxed, Task
+
+PARAMETERS = ()
+
+
+def solve(task: Task) -> Relaxed:
+    m = len(task.kernels)
+    share = np.full(m, 1 / m)
+    embedding = Embedding(task.kernels, task.n_clusters, task.rng)
+    value = float(share @ embedding.update(share))
+    return Relaxed(share, embedding.H, value, [value], True, coefficients=share)

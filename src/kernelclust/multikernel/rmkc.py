@@ -1,0 +1,67 @@
+"""Robust multiple kernel clustering (Zhou, Du, Shi, Wang and Shen, 2015): one low-rank kernel behind corrupted ones.
+
+    min over K psd, E_p:  1/2 sum_p |K_p - K - E_p - E_p'|^2 + rank_cost Tr(K) + row_cost sum_p |E_p|_{2,1}
+
+A bad sample spoils a row and the same column of a kernel; E_p holds such rows, all of one at once. For views in which
+some samples are broken. Needs an n x n matrix of errors for each kernel. Both steps fall: eigenvalues of the cleaned
+mean kernel are lowered, then rows are shrunk.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kernelclust._names import check_number
+from kernelclust.multikernel._eigen import leading_eigenvectors, start_block
+from kernelclust.multikernel._spectral import sum_of
+from kernelclust.multikernel._task import Relaxed, Task
+
+PARAMETERS = ("bad_share", "n_steps")
+EXTRA = 10  # eigenvectors beyond the clusters that K may have at first
+
+
+def solve(task: Task, bad_share: float = 0.1, n_steps: int = 5) -> Relaxed:
+    """`bad_share` of the rows are looked upon as broken at first, which sets row_cost; rank_cost is set so that the
+    first K has as many dimensions as there are clusters. `n_steps` of shrinking rows between two kernels."""
+    check_number("bad_share", bad_share, above=True)
+    kernels, n, m = task.kernels, task.n_samples, len(task.kernels)
+    matrices = np.zeros((m, n, n))
+    for kernel, matrix in zip(kernels, matrices, strict=True):
+        kernel.add_to(matrix, slice(0, n))
+    k = min(task.n_clusters + EXTRA, n)
+    block = start_block(n, k, task.rng)
+    E = np.zeros((m, n, n))
+    rank_cost = row_cost = 0.0
+    history: list[float] = []
+    converged = False
+    while len(history) < task.max_iter and not converged:
+
+        def product(V: np.ndarray) -> np.ndarray:
+            return sum_of(matrix @ V - e @ V - e.T @ V for matrix, e in zip(matrices, E, strict=True)) / m
+
+        values, block = leading_eigenvectors(product, block, k)
+        if not history:
+            rank_cost = m * max(float(values[min(task.n_clusters, len(values) - 1)]), 0.0)
+        kept = np.maximum(values[:k] - rank_cost / m, 0)
+        K = (block[:, :k] * kept) @ block[:, :k].T
+        if not history:
+            norms = np.linalg.norm(matrices - K, axis=2)
+            row_cost = 2 * float(np.quantile(norms, max(1 - bad_share, 0.0)))
+        value = rank_cost * float(kept.sum())
+        for p in range(m):
+            rest = matrices[p] - K
+            for _ in range(n_steps):  # proximal steps of length 1 / 4, the inverse curvature
+                E[p] = _shrink_rows(E[p] + (rest - E[p] - E[p].T) / 2, row_cost / 4)
+            value += 0.5 * float(np.square(rest - E[p] - E[p].T).sum()) + row_cost * _row_norms(E[p]).sum()
+        history.append(float(value))
+        converged = len(history) > 1 and history[-2] - history[-1] <= task.tol * abs(history[-1])
+    return Relaxed(np.full(m, 1 / m), block[:, : task.n_clusters], history[-1], history, converged)
+
+
+def _row_norms(E: np.ndarray) -> np.ndarray:
+    return np.sqrt(np.einsum("ij,ij->i", E, E))
+
+
+def _shrink_rows(E: np.ndarray, threshold: float) -> np.ndarray:
+    norms = _row_norms(E)
+    return E * np.maximum(1 - threshold / np.where(norms > 0, norms, 1), 0)[:, None]
