@@ -13,6 +13,7 @@ from kernelclust.kernels import row_blocks
 from kernelclust.multikernel._kernels import PreparedKernel, PreparedLowRank
 
 CORRELATIONS = ("trace", "hsic", "mmd", "kl")
+BLOCK = 2**18  # entries of kernels compared at a time
 PAIRS = 1000  # samples whose pairs "kl" looks at, and a function of matrices is given
 
 
@@ -52,7 +53,7 @@ def _traces(kernels: Sequence[PreparedKernel]) -> np.ndarray:
                 cross += B[rows].T @ C[rows]
             M[p, q] = M[q, p] = np.square(cross).sum()
         return M
-    for rows in row_blocks(n, n * m):
+    for rows in row_blocks(n, n * m, BLOCK):
         blocks = np.zeros((m, rows.stop - rows.start, n))
         for kernel, block in zip(kernels, blocks, strict=True):
             kernel.add_to(block, rows)

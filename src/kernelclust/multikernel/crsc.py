@@ -1,12 +1,14 @@
 """Co-regularised spectral clustering (Kumar, Rai and Daume, 2011): a spectral embedding for each view, pulled together.
 
-    max over U_v'U_v = I:  sum_v Tr(U_v' L_v U_v) + strength sum_{v != w} |U_v' U_w|^2,  L_v = D^-1/2 K_v D^-1/2
+    max over U_v'U_v = I:  sum_v Tr(U_v' L_v U_v) + strength sum_{v < w} |U_v' U_w|^2,  L_v = D^-1/2 K_v D^-1/2
 
 Reads the kernels as they were given, as affinities. The embeddings of all views stand side by side in the result.
 `history` holds minus the objective, which falls.
 """
 
 from __future__ import annotations
+
+from itertools import combinations
 
 import numpy as np
 
@@ -43,7 +45,7 @@ def solve(task: Task, strength: float = 0.01) -> Relaxed:
             float(np.sum(V * (root[:, None] * kernel.affinity(root[:, None] * V))))
             for kernel, V, root in zip(kernels, U, roots.T, strict=True)
         )
-        shared = sum(float(np.square(V.T @ W).sum()) for v, V in enumerate(U) for w, W in enumerate(U) if v != w)
+        shared = sum(float(np.square(V.T @ W).sum()) for V, W in combinations(U, 2))
         history.append(-(own + strength * shared))
         converged = len(history) > 1 and history[-2] - history[-1] <= task.tol * abs(history[-1])
     m = len(kernels)

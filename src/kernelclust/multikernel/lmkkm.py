@@ -18,13 +18,20 @@ from kernelclust.multikernel._task import Relaxed, Task
 PARAMETERS = ("n_steps",)
 
 
-def solve(task: Task, n_steps: int = 50) -> Relaxed:
+def solve(task: Task, n_steps: int = 100) -> Relaxed:
     """`n_steps` gradient steps at most for the weights, between two sets of eigenvectors."""
     kernels, k = task.kernels, task.n_clusters
     m, n = len(kernels), task.n_samples
-    t = np.full((n, m), 1 / m)
     diagonals = np.column_stack([kernel.diagonal for kernel in kernels])
-    step = 1 / (2 * diagonals.max())  # |K o (I - H H')| is at most the largest diagonal entry of K
+    silent = (diagonals == 0) & (diagonals > 0).any(axis=1, keepdims=True)  # a view that does not hold the sample
+
+    def project(t: np.ndarray) -> np.ndarray:
+        return project_on_simplex(np.where(silent, -np.inf, t))
+
+    t = project(np.full((n, m), 1 / m))
+    step = 1 / (
+        2 * max(diagonals.max(), np.finfo(float).tiny)
+    )  # |K o (I - H H')| is at most the largest diagonal entry of K
     block = start_block(n, k, task.rng)
     history: list[float] = []
     converged = False
@@ -41,32 +48,35 @@ def solve(task: Task, n_steps: int = 50) -> Relaxed:
             parts = [(H * (kernel @ (H * t[:, [p]]))).sum(axis=1) for p, kernel in enumerate(kernels)]
             return diagonals * t - np.column_stack(parts)
 
-        t, value = _descend(half_gradient, t, step, n_steps, task.tol)
+        t, value = _descend(half_gradient, project, t, step, n_steps, task.tol)
         history.append(value)
         converged = len(history) > 1 and history[-2] - history[-1] <= task.tol * abs(history[-1])
     weights = np.mean(t, axis=0)
     return Relaxed(weights, H, history[-1], history, converged, coefficients=np.ones(m), by_sample=t)
 
 
-def _descend(half_gradient, t: np.ndarray, step: float, n_steps: int, tol: float) -> tuple[np.ndarray, float]:
-    """Least <t, half_gradient(t)> over rows in the simplex; never above the start."""
+def _descend(half_gradient, project, t: np.ndarray, step: float, n_steps: int, tol: float) -> tuple[np.ndarray, float]:
+    """Least <t, half_gradient(t)> over rows in the simplex, by accelerated steps; never above the start.
+
+    The gradient is linear, so that at the extrapolated point it follows from those at the last two.
+    """
     slope = half_gradient(t)
-    best, value = t, float((t * slope).sum())
-    lead, momentum = t, 1.0
+    value = float((t * slope).sum())
+    lead, lead_slope, momentum = t, slope, 1.0
     for _ in range(n_steps):
-        new = project_on_simplex(lead - 2 * step * slope)
+        new = project(lead - 2 * step * lead_slope)
+        new_slope = half_gradient(new)
+        new_value = float((new * new_slope).sum())
+        if new_value > value:
+            if momentum == 1.0:
+                break
+            lead, lead_slope, momentum = t, slope, 1.0  # overshot: start again without momentum
+            continue
         following = (1 + np.sqrt(1 + 4 * momentum**2)) / 2
-        new_value = float((new * half_gradient(new)).sum())
-        if new_value > value:  # the momentum overshot: start again from the best
-            lead, momentum = best, 1.0
-            if np.array_equal(lead, t):
-                break
-        else:
-            lead = new + (momentum - 1) / following * (new - best)
-            momentum, small = following, value - new_value <= 0.1 * tol * abs(value)
-            best, value = new, new_value
-            if small:
-                break
-        slope = half_gradient(lead)
-        t = lead
-    return best, value
+        ahead = (momentum - 1) / following
+        lead, lead_slope = new + ahead * (new - t), new_slope + ahead * (new_slope - slope)
+        fall = value - new_value
+        t, slope, value, momentum = new, new_slope, new_value, following
+        if fall <= 0.1 * tol * abs(value):
+            break
+    return t, value

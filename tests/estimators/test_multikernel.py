@@ -1,0 +1,414 @@
+"""MultiKernelClustering: what it takes, what it leaves, and what it refuses."""
+
+import pickle
+import tracemalloc
+import warnings
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.compose import make_column_selector
+from sklearn.datasets import make_blobs
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.metrics import adjusted_rand_score
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from threadpoolctl import threadpool_limits
+
+from kernelclust import KernelKMeans, MultiKernelClustering
+
+METHODS = ["average", "mkkm", "mkkm-mr", "lmkkm", "rmkkm", "crsc", "rmsc", "rmkc"]
+X, truth = make_blobs(72, n_features=6, centers=3, cluster_std=2.5, random_state=4)
+X.flags.writeable = False
+LIST = [X[:, :2], X[:, 2:4], X[:, 4:]]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def one_thread():
+    with threadpool_limits(limits=1):
+        yield
+
+
+def median_kernel(V):
+    D = ((V[:, None] - V) ** 2).sum(axis=2)
+    return np.exp(-D / (2 * np.median(D[np.triu_indices(len(V), 1)])))
+
+
+STACK = np.stack([median_kernel(V) for V in LIST])
+
+
+def same(one, other):
+    assert_array_equal(one.labels_, other.labels_)
+    assert_allclose(one.weights_, other.weights_, rtol=1e-6)
+    assert one.objective_ == pytest.approx(other.objective_, rel=1e-9)
+
+
+# -- what it takes ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.filterwarnings("ignore:.*stopped before")  # lmkkm creeps
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_from_every_kind_of_input(method):
+    model = MultiKernelClustering(3, method=method, random_state=0).fit(LIST)
+    assert adjusted_rand_score(truth, model.labels_) > (0.8 if method == "lmkkm" else 0.95)
+    columns = MultiKernelClustering(3, method=method, views=[[0, 1], slice(2, 4), slice(4, 6)], random_state=0).fit(X)
+    given = MultiKernelClustering(3, method=method, kernels="precomputed", random_state=0).fit(STACK)
+    same(columns, model)
+    same(given, model)
+    assert_array_equal(model.predict(LIST), columns.predict(X))
+    new = [V[:9] + 0.1 for V in LIST]
+    similarities = [
+        np.exp(-((a[:, None] - b) ** 2).sum(axis=2) / (2 * np.median(D[np.triu_indices(72, 1)])))
+        for a, b, D in zip(new, LIST, [((V[:, None] - V) ** 2).sum(axis=2) for V in LIST], strict=True)
+    ]
+    assert_array_equal(given.predict(similarities), model.predict(new))
+    assert model.weights_.sum() == pytest.approx(1)
+    assert model.history_[-1] == model.objective_
+    assert model.embedding_.shape == (72, 9 if method == "crsc" else 3)
+    assert (model.sample_weights_ is None) == (method != "lmkkm")
+    assert_array_equal(model.sizes_, np.bincount(model.labels_))
+    assert 0 <= model.kkt_residual_ < 1e-8
+
+
+def test_views_by_name_slice_mask_and_function():
+    frame = pd.DataFrame(X, columns=["a1", "a2", "b1", "b2", "c1", "c2"])
+    model = MultiKernelClustering(3, random_state=0).fit(LIST)
+    for views in (
+        {"a": ["a1", "a2"], "b": slice("b1", "b2"), "c": make_column_selector("^c")},
+        [[0, 1], np.array([False, False, True, True, False, False]), lambda table: ["c1", "c2"]],
+    ):
+        named = MultiKernelClustering(3, views=views, random_state=0).fit(frame)
+        same(named, model)
+        assert_array_equal(named.feature_names_in_, frame.columns)
+        assert_array_equal(named.predict(frame), model.predict(LIST))
+    views = [["a1", "a2"], ["b1", "b2"], ["c1", "c2"]]
+    same(MultiKernelClustering(3, views=views, random_state=0).fit(pl.DataFrame(frame)), model)
+    alone = MultiKernelClustering(2, views=["a1", ["b1"]], random_state=0).fit(frame)
+    assert alone.weights_.shape == (2,)
+
+
+def test_several_kernels_on_one_table():
+    kernels = ["linear", "rbf", ("rbf", {"gamma": 0.01}), 0.02, ("polynomial", {"degree": 2}), rbf_kernel, "graph"]
+    model = MultiKernelClustering(3, kernels=kernels, random_state=0).fit(X)
+    assert model.weights_.shape == (7,)
+    assert adjusted_rand_score(truth, model.labels_) == 1
+    assert_array_equal(model.predict(X), model.labels_)
+    assert MultiKernelClustering(3, random_state=0).fit(X).weights_.shape == (3,)
+    gammas = [("rbf", {"gamma": g}) for g in (0.01, 0.02)]
+    same(
+        MultiKernelClustering(3, kernels=gammas, random_state=0).fit(X),
+        MultiKernelClustering(3, kernels=[0.01, 0.02], random_state=0).fit(X),
+    )
+    two_each = MultiKernelClustering(3, kernels=["linear", ["rbf", 0.1], "rbf"], random_state=0).fit(LIST)
+    assert two_each.weights_.shape == (4,)
+
+
+def test_a_single_kernel_is_kernel_k_means():
+    model = MultiKernelClustering(3, kernels="linear", center=True, unit_diagonal=False, random_state=0).fit(X)
+    other = KernelKMeans(3, kernel="linear", random_state=0).fit(X)
+    assert adjusted_rand_score(model.labels_, other.labels_) == 1
+    assert_array_equal(model.weights_, [1])
+    total = ((X - X.mean(axis=0)) ** 2).sum()
+    assert model.objective_ - model.lam_ / 2 * total == pytest.approx(total - other.objective_)
+
+
+def test_sparse_views_and_frames_in_a_list():
+    parts = [sparse.csr_matrix(LIST[0]), pd.DataFrame(LIST[1]), LIST[2].tolist()]
+    parts[2] = np.array(parts[2])
+    same(MultiKernelClustering(3, random_state=0).fit(parts), MultiKernelClustering(3, random_state=0).fit(LIST))
+
+
+def test_pipelines_clones_and_pickles():
+    pipe = make_pipeline(StandardScaler(), MultiKernelClustering(3, views=[slice(0, 3), slice(3, 6)], random_state=0))
+    labels = pipe.fit_predict(X)
+    assert_array_equal(pipe.predict(X), labels)
+    model = clone(pipe[-1])
+    assert not hasattr(model, "labels_")
+    Z = np.random.default_rng(0).standard_normal((500, 4))
+    model.fit(Z)
+    stored = pickle.dumps(model)
+    assert len(stored) < 200_000  # a kernel matrix would be 2 MB
+    assert_array_equal(pickle.loads(stored).predict(Z[::3]), model.predict(Z[::3]))
+
+
+def test_nothing_of_the_users_is_changed():
+    for kernels, data in (("precomputed", STACK), ("auto", np.stack(LIST)), ("linear", np.stack(LIST))):
+        for center in (True, False):
+            copy = data.copy()
+            MultiKernelClustering(3, kernels=kernels, center=center, random_state=0).fit(copy).predict(copy)
+            assert_array_equal(copy, data)
+
+
+def test_same_seed_same_labels_and_order_does_not_matter():
+    noisy = [V + 2 * np.random.default_rng(1).standard_normal(V.shape) for V in LIST]
+    one = MultiKernelClustering(3, random_state=3).fit(noisy)
+    same(one, MultiKernelClustering(3, random_state=3).fit(noisy))
+    order = np.random.default_rng(0).permutation(72)
+    turned = MultiKernelClustering(3, random_state=3).fit([noisy[p][order] for p in (2, 0, 1)])
+    assert_allclose(turned.weights_, one.weights_[[2, 0, 1]], rtol=1e-3)
+    assert adjusted_rand_score(turned.labels_, one.labels_[order]) > 0.95
+    assert turned.objective_ == pytest.approx(one.objective_, rel=1e-2)
+
+
+# -- what is learned --------------------------------------------------------------------------------------------------
+
+
+def test_lam_is_that_of_equation_8():
+    model = MultiKernelClustering(3, lam=0.05, refine=False, random_state=0).fit(LIST)
+    H = np.eye(72) - 1 / 72
+    K = [H @ one @ H for one in STACK]
+    K = [one / np.sqrt(np.outer(np.diag(one), np.diag(one))) for one in K]
+    M = np.array([[np.trace(a @ b) for b in K] for a in K])
+    mu, rest = model.weights_, np.eye(72) - model.embedding_ @ model.embedding_.T
+    value = sum(w**2 * np.trace(one @ rest) for w, one in zip(mu, K, strict=True)) + 0.05 / 2 * mu @ M @ mu
+    assert model.objective_ == pytest.approx(value)
+    assert model.objective_ == model.relaxed_objective_
+    assert model.lam_ == 0.05
+    refined = MultiKernelClustering(3, lam=0.05, random_state=0).fit(LIST)
+    Pi = np.eye(3)[refined.labels_]
+    rest = np.eye(72) - Pi @ np.diag(1 / Pi.sum(axis=0)) @ Pi.T
+    mu = refined.weights_
+    value = sum(w**2 * np.trace(one @ rest) for w, one in zip(mu, K, strict=True)) + 0.05 / 2 * mu @ M @ mu
+    assert refined.objective_ == pytest.approx(value)
+    assert refined.objective_ >= refined.relaxed_objective_ == pytest.approx(model.objective_)
+    assert_allclose(
+        MultiKernelClustering(3, lam=0, refine=False, random_state=0).fit(LIST).weights_,
+        MultiKernelClustering(3, method="mkkm", refine=False, random_state=0).fit(LIST).weights_,
+    )
+
+
+def test_a_useless_view_gets_little_weight_under_regularisation():
+    views = [*LIST, LIST[0], LIST[0]]  # one view three times
+    weights = MultiKernelClustering(3, random_state=0, lam=10.0, refine=False).fit(views).weights_
+    assert_allclose(weights[[0, 3, 4]], weights[0], rtol=1e-6)
+    single = MultiKernelClustering(3, random_state=0, lam=10.0, refine=False).fit(LIST).weights_
+    assert weights[[0, 3, 4]].sum() == pytest.approx(single[0], rel=0.05)
+
+
+def test_clusters_of_many_views_sit_on_a_ring():
+    rng = np.random.default_rng(0)
+    place = np.repeat(np.arange(8), 15)
+    angle = 2 * np.pi * place / 8
+    circle = np.c_[np.cos(angle), np.sin(angle)]
+    views = [circle + 0.25 * rng.standard_normal((120, 2)), circle @ [[1], [0]] + 0.25 * rng.standard_normal((120, 1))]
+    for method in ("mkkm-mr", "crsc", "rmkc"):
+        model = MultiKernelClustering(structure="ring:8", method=method, random_state=0).fit(views)
+        means = [np.bincount(model.labels_[place == p], minlength=8).argmax() for p in range(8)]
+        step = np.diff([*means, means[0]]) % 8
+        assert set(step) in ({1}, {7})
+        assert model.history_ == sorted(model.history_, reverse=True)
+
+
+def test_losses_and_trees():
+    for options in ({"loss": "zero-one", "structure": "flat"}, {"structure": "tree:2x2", "loss": "structure"}):
+        model = MultiKernelClustering(4, random_state=0, **options).fit(LIST)
+        assert model.kkt_residual_ < 1e-8
+        assert model.history_ == sorted(model.history_, reverse=True)
+
+
+def test_degenerate_kernels_are_reported_and_avoidable():
+    flat = np.repeat([[0.0], [1.0], [5.0]], 24, axis=0)  # three values: a kernel of rank two
+    views = [X, flat[np.random.default_rng(0).permutation(72)]]
+    with pytest.warns(UserWarning, match="kernel 1 has next to no residual"):
+        model = MultiKernelClustering(3, method="mkkm", random_state=0).fit(views)
+    assert model.weights_[1] > 0.99
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert MultiKernelClustering(3, method="mkkm", ridge=0.2, random_state=0).fit(views).weights_[1] < 0.9
+        assert MultiKernelClustering(3, random_state=0).fit(views).weights_[1] < 0.9
+
+
+def test_predict_is_the_nearest_mean():
+    model = MultiKernelClustering(3, random_state=0).fit(LIST)
+    new = np.random.default_rng(0).uniform(X.min(), X.max(), (40, 6))
+    parts = [new[:, :2], new[:, 2:4], new[:, 4:]]
+    together = [np.vstack(pair) for pair in zip(LIST, parts, strict=True)]
+    distance = np.zeros((40, 3))
+    for w, one, D in zip(model.weights_, together, [((V[:, None] - V) ** 2).sum(axis=2) for V in LIST], strict=True):
+        gamma = 1 / (2 * np.median(D[np.triu_indices(72, 1)]))
+        K = np.exp(-gamma * ((one[:, None] - one) ** 2).sum(axis=2))
+        r, t = K[:, :72].mean(axis=1), K[:72, :72].mean()  # centred with the fitted means
+        K = K - r[:, None] - r + t
+        K = K / np.sqrt(np.outer(np.diag(K), np.diag(K)))
+        for c in range(3):
+            at = np.flatnonzero(model.labels_ == c)
+            far = np.diag(K)[72:] - 2 * K[72:, at].mean(axis=1) + K[np.ix_(at, at)].mean()
+            distance[:, c] += w**2 * far
+    assert_array_equal(model.predict(parts), distance.argmin(axis=1))
+    low = MultiKernelClustering(3, kernels="linear", random_state=0).fit(LIST)
+    assert_array_equal(low.predict(LIST), low.labels_)
+
+
+# -- missing samples --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_samples_may_be_missing_from_views(method):
+    observed = np.random.default_rng(0).uniform(size=(72, 3)) < 0.75
+    observed[~observed.any(axis=1), 0] = True
+    masked = MultiKernelClustering(3, method=method, random_state=0).fit(LIST, observed=observed)
+    blank = [np.where(seen[:, None], V, np.nan) for V, seen in zip(LIST, observed.T, strict=True)]
+    same(masked, MultiKernelClustering(3, method=method, random_state=0).fit(blank))
+    table = MultiKernelClustering(3, method=method, views=[[0, 1], [2, 3], [4, 5]], random_state=0)
+    same(masked, table.fit(np.hstack(blank)))
+    floor = {"mkkm": 0.4, "lmkkm": 0.6, "rmsc": 0.5}.get(method, 0.8)
+    assert adjusted_rand_score(truth, masked.labels_) > floor
+    assert_array_equal(masked.predict(LIST, observed=observed), masked.predict(blank))
+    if method == "mkkm-mr":
+        kernels = [median_kernel(V[seen]) for V, seen in zip(LIST, observed.T, strict=True)]
+        stack = np.full((3, 72, 72), np.nan)
+        for full, K, seen in zip(stack, kernels, observed.T, strict=True):
+            full[np.ix_(seen, seen)] = K
+        given = MultiKernelClustering(3, kernels="precomputed", random_state=0)
+        same(given.fit(stack), masked)
+        everyone = np.stack([rbf_kernel(V, gamma=0.1) for V in LIST])
+        same(given.fit(everyone, observed=observed), clone(given).fit(np.where(np.isnan(stack), np.nan, everyone)))
+        assert given.predict(everyone[:, :5]).shape == (5,)
+
+
+def test_a_view_of_few_samples_does_not_look_better():
+    """Weights do not depend on how many of the samples a view holds, but on what it says about them."""
+    rng = np.random.default_rng(0)
+    big, _ = make_blobs(300, n_features=4, centers=3, cluster_std=3.0, random_state=0)
+    views = [big[:, :2] + rng.standard_normal((300, 2)), big[:, 2:] + rng.standard_normal((300, 2))]
+    whole = MultiKernelClustering(3, random_state=0).fit(views).weights_
+    observed = np.ones((300, 2), dtype=bool)
+    observed[rng.choice(300, 150, replace=False), 1] = False
+    half = MultiKernelClustering(3, random_state=0).fit(views, observed=observed).weights_
+    assert_allclose(half, whole, atol=0.15)
+
+
+# -- sizes ------------------------------------------------------------------------------------------------------------
+
+
+def test_low_rank_kernels_give_nearly_the_same():
+    exact = MultiKernelClustering(3, random_state=0).fit(LIST)
+    for way in ("nystroem", "cholesky", "random_features"):
+        model = MultiKernelClustering(3, approximation=way, n_components=60, random_state=0).fit(LIST)
+        assert adjusted_rand_score(model.labels_, exact.labels_) > 0.9
+        assert_allclose(model.weights_, exact.weights_, atol=0.05)
+        assert_array_equal(model.predict(LIST), model.labels_)
+    given = MultiKernelClustering(3, kernels="precomputed", approximation="cholesky", random_state=0).fit(STACK)
+    assert_allclose(given.weights_, exact.weights_, atol=1e-3)
+    assert_array_equal(given.predict(STACK), given.labels_)
+
+
+def test_memory_is_linear_in_samples():
+    n = 20_000  # one kernel matrix would be 3.2 GB
+    V, labels = make_blobs(n, n_features=10, centers=4, cluster_std=2.0, random_state=0)
+    views = [V[:, 2 * v : 2 * v + 2] for v in range(5)]
+    model = MultiKernelClustering(4, n_components=20, n_init=1, random_state=0)
+    tracemalloc.start()
+    with pytest.warns(UserWarning, match="Nystrom"):
+        model.fit(views)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 12 * 5 * n * 20 * 8
+    assert adjusted_rand_score(labels, model.labels_) > 0.99
+
+
+def test_kernels_are_not_copied():
+    """Peak memory beside the given kernels does not grow with their number."""
+    n = 800
+    rng = np.random.default_rng(0)
+    stack = np.stack([rbf_kernel(rng.standard_normal((n, 3))) for _ in range(8)])
+    for refine in (False, True):
+        peaks = []
+        for m in (2, 2, 8):  # the first compiles
+            model = MultiKernelClustering(3, kernels="precomputed", refine=refine, n_init=1, random_state=0)
+            tracemalloc.start()
+            model.fit(stack[:m])
+            peaks.append(tracemalloc.get_traced_memory()[1])
+            tracemalloc.stop()
+        assert peaks[2] - peaks[1] < 0.2 * n * n * 8
+        assert peaks[2] < 3 * n * n * 8
+
+
+# -- what it refuses --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "data", "message"),
+    [
+        ({"method": "mkkm-m"}, LIST, "Did you mean 'mkkm-mr'"),
+        ({"lam": -1.0}, LIST, "lam=-1.0"),
+        ({"lam": "big"}, LIST, "unknown lam"),
+        ({"power": 3}, LIST, "power=3"),
+        ({"ridge": -1}, LIST, "ridge"),
+        ({"correlation": "cosine"}, LIST, "unknown correlation"),
+        ({"kernels": "rbff"}, LIST, "Did you mean 'rbf'"),
+        ({"kernels": ["rbf"]}, LIST, "1 for 3 views"),
+        ({"kernels": []}, LIST, "empty"),
+        ({"kernels": [("rbf", {"degree": 2})]}, X, "degree"),
+        ({"kernels": [-1.0]}, X, "gamma"),
+        ({"views": []}, X, "views is empty"),
+        ({"views": [["a"]]}, X, "view '0' cannot be taken"),
+        ({"views": {"far": [0, 9]}}, X, "view 'far' cannot be taken"),
+        ({"views": [[]]}, X, "no columns"),
+        ({"views": [[0]]}, LIST, "list of views already"),
+        ({"method_params": {"gamma": 1}}, LIST, "does not take"),
+        ({"method": "rmkkm", "method_params": {"gamma": 1.5}}, LIST, "between 0 and 1"),
+        ({"structure": "ring:4", "n_clusters": 3}, LIST, "3"),
+        ({"n_clusters": 100}, LIST, "fewer samples"),
+        ({}, [X, X[:-1]], "differ in their numbers of samples"),
+        ({}, [X, np.where(X > 5, np.nan, X)], "NaN in part"),
+        ({}, np.where(np.arange(72)[:, None] == 3, np.nan, X), "missing from every view"),
+        ({"kernels": "precomputed"}, [STACK[0], STACK[1][:9, :9]], "kernels differ in size"),
+        ({"kernels": "precomputed"}, [STACK[0][:, :9]], "square"),
+        ({"kernels": "precomputed"}, [STACK[0] + np.triu(np.ones((72, 72)), 1)], "not symmetric"),
+        ({"kernels": "precomputed"}, [STACK[0], -STACK[1]], "far from positive semidefinite"),
+        ({"kernels": "precomputed", "views": [[0]]}, STACK, "choose columns"),
+    ],
+)
+def test_bad_input_is_refused_by_name(options, data, message):
+    model = MultiKernelClustering(**({"n_clusters": 3} | options))
+    with pytest.raises((ValueError, TypeError), match=message):
+        model.fit(data)
+    assert not [name for name in vars(model) if name.endswith("_")]
+
+
+def test_wrong_types_are_refused():
+    for options in ({"refine": 1}, {"lam": None}, {"max_iter": 1.5}, {"n_init": 0}, {"method_params": 3}):
+        with pytest.raises((TypeError, ValueError), match=next(iter(options))):
+            MultiKernelClustering(3, **options).fit(LIST)
+
+
+def test_bad_masks_and_new_samples():
+    model = MultiKernelClustering(3, random_state=0)
+    with pytest.raises(ValueError, match=r"observed must be .*\(72, 3\)"):
+        model.fit(LIST, observed=np.ones((72, 2)))
+    with pytest.raises(ValueError, match="sample 5 is missing from every view"):
+        model.fit(LIST, observed=np.arange(72)[:, None] * np.ones(3) != 5)
+    with pytest.raises(NotFittedError):
+        model.predict(LIST)
+    model.fit(LIST)
+    before = model.labels_.copy()
+    with pytest.raises(ValueError, match="fitted with"):
+        model.predict([X[:, :3], *LIST[1:]])
+    with pytest.raises(ValueError, match="differ"):
+        model.fit([X, X[:3]])
+    assert_array_equal(model.labels_, before)  # the last fit whole
+    given = MultiKernelClustering(3, kernels="precomputed", random_state=0).fit(STACK)
+    with pytest.raises(ValueError, match="2 kernels"):
+        given.predict(STACK[:2])
+    with pytest.raises(ValueError, match="72 fitted"):
+        given.predict(STACK[:, :, :9])
+
+
+def test_a_method_that_ran_out_of_steps_says_so():
+    with pytest.warns(ConvergenceWarning, match="max_iter=1"):
+        MultiKernelClustering(3, max_iter=1, random_state=0).fit(LIST)
+
+
+@pytest.mark.filterwarnings("ignore:kernel 2 has next to no residual")
+def test_extremes():
+    same_everywhere = np.ones((12, 2))
+    assert MultiKernelClustering(2, random_state=0).fit([same_everywhere, X[:12]]).labels_.shape == (12,)
+    assert MultiKernelClustering(2, random_state=0).fit(same_everywhere).labels_.shape == (12,)
+    assert_array_equal(MultiKernelClustering(1, random_state=0).fit(LIST).labels_, 0)
+    assert sorted(MultiKernelClustering(4, random_state=0).fit([V[:4] for V in LIST]).labels_) == [0, 1, 2, 3]

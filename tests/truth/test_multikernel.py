@@ -1,0 +1,621 @@
+"""Many kernels: the simplex program, prepared kernels, every method's objective, and the discrete refinement."""
+
+from itertools import combinations, pairwise, product
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from threadpoolctl import threadpool_limits
+
+from kernelclust.kernels import DenseKernel, LowRankKernel
+from kernelclust.multikernel import (
+    Task,
+    average,
+    combine,
+    correlation_matrix,
+    crsc,
+    lmkkm,
+    minimize_on_simplex,
+    mkkm,
+    mkkm_mr,
+    optimality_gap,
+    prepare,
+    refine,
+    rmkc,
+    rmkkm,
+    rmsc,
+)
+from kernelclust.multikernel._eigen import leading_eigenvectors
+from kernelclust.multikernel._refine import Unrelaxed, label_scale
+from kernelclust.multikernel._simplex import project_on_simplex
+from kernelclust.multikernel._spectral import Embedding
+from kernelclust.objectives import make_dependence
+from kernelclust.structures import as_structure
+
+
+@pytest.fixture(autouse=True, scope="module")
+def one_thread():
+    with threadpool_limits(limits=1):
+        yield
+
+
+def gaussian(X, width=1.0):
+    D = ((X[:, None] - X) ** 2).sum(axis=2)
+    return np.exp(-D / (2 * width**2 * np.median(D[np.triu_indices(len(X), 1)])))
+
+
+def prepared_matrix(K):
+    """Centring then unit diagonal, written out."""
+    H = np.eye(len(K)) - 1 / len(K)
+    K = H @ K @ H
+    return K / np.sqrt(np.outer(np.diag(K), np.diag(K)))
+
+
+def make_matrices(seed=0, n=45, c=3, noise=(0.6, 0.9, 3.0)):
+    """Gaussian kernels of views of the same clusters, better and worse."""
+    rng = np.random.default_rng(seed)
+    labels = np.arange(n) % c
+    return [gaussian(3 * np.eye(c)[labels] + size * rng.standard_normal((n, c))) for size in noise], labels
+
+
+def make_task(matrices, c=3, *, correlation="trace", **options):
+    kernels = [prepare(DenseKernel(K)) for K in matrices]
+    return Task(kernels, c, np.random.RandomState(0), correlation_matrix(kernels, correlation), **options)
+
+
+def falls(history, slack=1e-10):
+    return all(b <= a + slack * abs(a) for a, b in pairwise(history))
+
+
+# -- the simplex ------------------------------------------------------------------------------------------------------
+
+
+def best_by_supports(Q):
+    """Least x'Qx over the simplex, by solving the equations of every support."""
+    m = len(Q)
+    best = np.inf
+    for size in range(1, m + 1):
+        for support in combinations(range(m), size):
+            inner = np.linalg.lstsq(Q[np.ix_(support, support)], np.ones(size), rcond=None)[0]
+            if inner.sum() <= 0 or (inner < -1e-12).any():
+                continue
+            x = np.zeros(m)
+            x[list(support)] = np.maximum(inner, 0) / np.maximum(inner, 0).sum()
+            best = min(best, float(x @ Q @ x))
+    return best
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_simplex_program_equals_enumeration_of_supports(seed):
+    rng = np.random.default_rng(seed)
+    m = 1 + seed % 6
+    R = rng.standard_normal((max(1, m - seed % 2), m)) * 10.0 ** rng.uniform(-3, 3, m)
+    Q = R.T @ R + np.diag(rng.uniform(0, 1, m)) * (seed % 3 > 0)
+    x = minimize_on_simplex(Q)
+    assert (x >= 0).all()
+    assert x.sum() == pytest.approx(1, abs=1e-14)
+    assert optimality_gap(Q, x) < 1e-8
+    assert x @ Q @ x == pytest.approx(best_by_supports(Q), rel=1e-8, abs=1e-12 * np.abs(Q).max())
+
+
+def test_simplex_program_by_hand():
+    assert_allclose(minimize_on_simplex(np.diag([1.0, 2.0, 4.0])), np.array([4, 2, 1]) / 7)  # mu ~ 1 / Z
+    assert_allclose(minimize_on_simplex(np.diag([1.0, 0.0, 4.0])), [0, 1, 0], atol=1e-12)  # no residual takes all
+    assert_allclose(minimize_on_simplex(np.array([[1.0, 1.5], [1.5, 4.0]])), [1, 0])  # without a bound: a negative one
+    assert_allclose(minimize_on_simplex(np.array([[3.0]])), [1])
+    assert_allclose(minimize_on_simplex(np.zeros((2, 2))), [0.5, 0.5])
+    assert optimality_gap(np.diag([1.0, 2.0]), np.array([0.5, 0.5])) > 0.1
+    with pytest.raises(ValueError, match="semidefinite"):
+        minimize_on_simplex(np.array([[0.0, -1.0], [-1.0, 0.0]]))
+
+
+def test_projection_on_the_simplex_is_the_nearest_point():
+    rng = np.random.default_rng(0)
+    V = 2 * rng.standard_normal((50, 4))
+    P = project_on_simplex(V)
+    assert (P >= 0).all()
+    assert_allclose(P.sum(axis=1), 1)
+    for _ in range(50):  # no point of the simplex lies on the far side
+        other = rng.dirichlet(np.ones(4), 50)
+        assert (((V - P) * (other - P)).sum(axis=1) <= 1e-12).all()
+    assert_allclose(project_on_simplex(P), P, atol=1e-12)
+
+
+# -- kernels ----------------------------------------------------------------------------------------------------------
+
+
+def test_prepared_kernels_are_centred_then_scaled():
+    (K, *_), labels = make_matrices()
+    before = K.copy()
+    kernel, truth = prepare(DenseKernel(K)), prepared_matrix(K)
+    V = np.random.default_rng(0).standard_normal((45, 4))
+    assert_allclose(kernel @ V, truth @ V)
+    assert_allclose(kernel.diagonal, 1)
+    assert kernel.trace == pytest.approx(45)
+    assert_allclose(kernel.affinity(V), K @ V)
+    Pi = np.eye(3)[labels]
+    assert_allclose(kernel.cluster_sums(labels, 3), Pi.T @ truth @ Pi)
+    assert_array_equal(K, before)
+    bare = prepare(DenseKernel(K), center=False, unit=False)
+    assert_allclose(bare @ V, K @ V)
+    only_scaled = prepare(DenseKernel(4 * K), center=False)
+    assert_allclose(only_scaled @ V, K @ V)  # the Gaussian kernel has a unit diagonal already
+
+
+def test_low_rank_kernels_are_prepared_alike():
+    rng = np.random.default_rng(0)
+    B = rng.standard_normal((30, 4)) + 1
+    V, labels = rng.standard_normal((30, 3)), np.arange(30) % 3
+    for options in ({}, {"center": False}, {"unit": False}, {"center": False, "unit": False}):
+        low, dense = prepare(LowRankKernel(B), **options), prepare(DenseKernel(B @ B.T), **options)
+        assert_allclose(low @ V, dense @ V, atol=1e-12)
+        assert_allclose(low.diagonal, dense.diagonal)
+        assert_allclose(low.affinity(V), dense.affinity(V), atol=1e-12)
+        assert_allclose(low.cluster_sums(labels, 3), dense.cluster_sums(labels, 3), atol=1e-12)
+    single = prepare(LowRankKernel(B.astype(np.float32)))
+    assert_allclose(single @ V, prepare(LowRankKernel(B)) @ V, atol=1e-5)
+
+
+def test_missing_samples_have_zero_rows():
+    (K, *_), labels = make_matrices()
+    held = np.array([0, 2, 3, 7, 8, 20, 21, 30, 31, 32, 44])
+    truth = np.zeros((45, 45))
+    truth[np.ix_(held, held)] = 45 / 11 * prepared_matrix(K[np.ix_(held, held)])
+    B = np.linalg.cholesky(K + 1e-12 * np.eye(45))[held]
+    V = np.random.default_rng(0).standard_normal((45, 4))
+    for operator in (DenseKernel(K[np.ix_(held, held)]), LowRankKernel(B)):
+        kernel = prepare(operator, 45, held)
+        assert_allclose(kernel @ V, truth @ V, atol=1e-9)
+        assert kernel.trace == pytest.approx(45)
+        combined = combine([kernel], np.ones(1))
+        assert_allclose(combined @ V, truth @ V, atol=1e-9)
+        assert_allclose(kernel.cluster_sums(labels, 3), np.eye(3)[labels].T @ truth @ np.eye(3)[labels], atol=1e-9)
+
+
+def test_a_constant_sample_is_at_the_mean_not_at_infinity():
+    kernel = prepare(LowRankKernel(np.array([[-1.0], [0.0], [1.0]])))
+    assert_allclose(kernel.diagonal, [1, 0, 1])
+    dense = prepare(DenseKernel(np.outer([-1.0, 0, 1], [-1.0, 0, 1])))
+    assert_allclose(dense @ np.eye(3), [[1, 0, -1], [0, 0, 0], [-1, 0, 1]])
+
+
+def test_combination():
+    matrices, _ = make_matrices()
+    rng = np.random.default_rng(0)
+    t, mu, V = rng.uniform(size=(45, 3)), np.array([0.2, 0.0, 0.8]), rng.standard_normal((45, 2))
+    truth = sum(c * np.diag(s) @ prepared_matrix(K) @ np.diag(s) for c, s, K in zip(mu, t.T, matrices, strict=True))
+    dense = [prepare(DenseKernel(K)) for K in matrices]
+    factors = [prepare(LowRankKernel(np.linalg.cholesky(K + 1e-13 * np.eye(45)))) for K in matrices]
+    for kernels in (dense, factors, [dense[0], factors[1], factors[2]]):
+        assert_allclose(combine(kernels, mu, t) @ V, truth @ V, atol=1e-9)
+    plain = sum(c * prepared_matrix(K) for c, K in zip(mu, matrices, strict=True))
+    assert_allclose(combine(dense, mu).diagonal(), np.diag(plain))
+
+
+def test_block_eigenvectors_equal_a_full_decomposition():
+    rng = np.random.default_rng(0)
+    for n in (60, 400):
+        R = np.linalg.qr(rng.standard_normal((n, n)))[0]
+        values = np.r_[10, 9, 8.5, 8, np.linspace(7.5, 0, n - 4)]
+        K = (R * values) @ R.T
+        found, V = leading_eigenvectors(lambda X, K=K: K @ X, rng.standard_normal((n, 8)), 4)
+        assert_allclose(found[:4], values[:4], rtol=1e-9)
+        assert_allclose(V[:, :4] @ V[:, :4].T, R[:, :4] @ R[:, :4].T, atol=1e-5)
+        image = K @ V
+        again = leading_eigenvectors(lambda X, K=K: K @ X, V, 4, image)[0]
+        assert again[:4].sum() >= found[:4].sum() - 1e-10
+
+
+# -- correlation between kernels --------------------------------------------------------------------------------------
+
+
+def test_correlations():
+    matrices, _ = make_matrices()
+    kernels, K = [prepare(DenseKernel(one)) for one in matrices], [prepared_matrix(one) for one in matrices]
+    H = np.eye(45) - 1 / 45
+    assert_allclose(correlation_matrix(kernels), [[np.trace(a @ b) for b in K] for a in K])
+    assert_allclose(
+        correlation_matrix(kernels, "hsic"), [[np.trace(a @ H @ b @ H) / 44**2 for b in K] for a in K], rtol=1e-10
+    )
+    unit = [a / np.linalg.norm(a) for a in K]
+    assert_allclose(
+        correlation_matrix(kernels, "mmd"), [[np.exp(-(np.linalg.norm(a - b) ** 2)) for b in unit] for a in unit]
+    )
+    shares = [(1 + a) / (1 + a).sum() for a in K]
+
+    def divergence(a, b):
+        middle = (a + b) / 2
+        return 0.5 * (a * np.log(a / middle)).sum() + 0.5 * (b * np.log(b / middle)).sum()
+
+    assert_allclose(correlation_matrix(kernels, "kl"), [[np.exp(-divergence(a, b)) for b in shares] for a in shares])
+    assert_allclose(correlation_matrix(kernels, lambda a, b: (a * b).sum()), correlation_matrix(kernels))
+    for name in ("trace", "hsic", "mmd", "kl"):
+        assert np.linalg.eigvalsh(correlation_matrix(kernels, name))[0] > 0
+        low = [prepare(LowRankKernel(np.linalg.cholesky(one + 1e-13 * np.eye(45)))) for one in matrices]
+        assert_allclose(correlation_matrix(low, name), correlation_matrix(kernels, name), rtol=1e-6)
+
+
+def test_bad_correlations():
+    kernels = [prepare(DenseKernel(K)) for K in make_matrices()[0]]
+    with pytest.raises(ValueError, match="negative eigenvalue"):
+        correlation_matrix(kernels, lambda a, b: np.linalg.norm(a - b))
+    with pytest.raises(ValueError, match="not symmetric"):
+        correlation_matrix(kernels, lambda a, b: a[0, 1])
+    with pytest.raises(ValueError, match="Did you mean 'trace'"):
+        correlation_matrix(kernels, "tracee")
+
+
+# -- weights and eigenvectors (mkkm, mkkm-mr, average) ----------------------------------------------------------------
+
+
+def objective_8(matrices, H, mu, lam):
+    K = [prepared_matrix(one) for one in matrices]
+    M = np.array([[np.trace(a @ b) for b in K] for a in K])
+    rest = np.eye(len(H)) - H @ H.T
+    return sum(w**2 * np.trace(one @ rest) for w, one in zip(mu, K, strict=True)) + lam / 2 * mu @ M @ mu
+
+
+@pytest.mark.parametrize("lam", [0.0, 0.01, 1.0, "auto"])
+@pytest.mark.parametrize("seed", range(3))
+def test_objective_is_equation_8_and_falls(lam, seed):
+    matrices, _ = make_matrices(seed)
+    found = mkkm_mr.solve(make_task(matrices, lam=lam, tol=1e-12))
+    assert found.converged
+    assert falls(found.history)
+    assert len(found.history) > 2
+    assert_allclose(found.embedding.T @ found.embedding, np.eye(3), atol=1e-10)
+    value = objective_8(matrices, found.embedding, found.weights, found.lam)
+    assert found.objective == pytest.approx(value, rel=1e-10)
+    assert found.gap < 1e-8
+    K = sum(w**2 * prepared_matrix(one) for w, one in zip(found.weights, matrices, strict=True))
+    best = np.linalg.eigvalsh(K)[::-1][:3].sum()  # H is the best for the weights, too
+    assert np.trace(found.embedding.T @ K @ found.embedding) == pytest.approx(best, rel=1e-5)
+
+
+def test_without_lam_it_is_mkkm():
+    matrices, _ = make_matrices()
+    task = make_task(matrices, lam=0.0, tol=1e-12)
+    found, plain = mkkm_mr.solve(task), mkkm.solve(make_task(matrices, lam=5.0, tol=1e-12))
+    assert_allclose(found.weights, plain.weights)
+    rest = np.eye(45) - found.embedding @ found.embedding.T
+    Z = np.array([np.trace(prepared_matrix(K) @ rest) for K in matrices])
+    assert_allclose(found.weights, (1 / Z) / (1 / Z).sum())
+
+
+def test_large_lam_leaves_the_regularisation_alone():
+    matrices, _ = make_matrices()
+    task = make_task(matrices, lam=1e9)
+    assert_allclose(mkkm_mr.solve(task).weights, minimize_on_simplex(task.M), atol=1e-6)
+
+
+def test_the_authors_program_may_rise():
+    matrices, _ = make_matrices(6)
+    rising = mkkm_mr.solve(make_task(matrices, lam=0.0, tol=-1.0, power=1, max_iter=15)).history
+    assert not falls(rising, 1e-5)
+    assert falls(mkkm_mr.solve(make_task(matrices, lam=0.0, tol=-1.0, max_iter=15)).history)
+
+
+def test_order_of_kernels_and_of_samples_does_not_matter():
+    matrices, _ = make_matrices()
+    found = mkkm_mr.solve(make_task(matrices))
+    turned = mkkm_mr.solve(make_task([matrices[p] for p in (2, 0, 1)]))
+    assert_allclose(turned.weights, found.weights[[2, 0, 1]], rtol=1e-5)
+    order = np.random.default_rng(0).permutation(45)
+    shuffled = mkkm_mr.solve(make_task([K[np.ix_(order, order)] for K in matrices]))
+    assert_allclose(shuffled.weights, found.weights, rtol=1e-5)
+
+
+def test_copies_of_a_kernel_share_its_weight():
+    matrices, _ = make_matrices()
+    two, three = matrices[:2], [matrices[0], matrices[0], matrices[1]]
+    for lam in (1e-3, 0.1, 1e9):
+        weights = mkkm_mr.solve(make_task(three, lam=lam)).weights
+        assert weights[0] == pytest.approx(weights[1], abs=1e-6)
+    assert_allclose([2 * weights[0], weights[2]], mkkm_mr.solve(make_task(two, lam=1e9)).weights, atol=1e-4)
+    copied = mkkm.solve(make_task(three)).weights  # plain weights give the copy a second vote
+    single = mkkm.solve(make_task(two)).weights
+    assert copied[:2].sum() > single[0] + 0.05
+
+
+def test_auto_lam_does_not_depend_on_scale_or_number_of_samples():
+    matrices, _ = make_matrices()
+
+    def solve(matrices):
+        kernels = [prepare(DenseKernel(K), unit=False) for K in matrices]
+        return mkkm_mr.solve(Task(kernels, 3, np.random.RandomState(0), correlation_matrix(kernels)))
+
+    found, scaled = solve(matrices), solve([7 * K for K in matrices])
+    assert scaled.lam == pytest.approx(found.lam / 7)
+    assert_allclose(scaled.weights, found.weights, rtol=1e-5)
+    twice = solve([np.kron(np.ones((2, 2)), K) for K in matrices])
+    assert_allclose(twice.weights, found.weights, rtol=1e-5)
+    M = correlation_matrix([prepare(DenseKernel(K)) for K in matrices])
+    auto = mkkm_mr.solve(make_task(matrices))
+    H = average.solve(make_task(matrices)).embedding
+    Z = [45 - np.trace(H.T @ prepared_matrix(K) @ H) for K in matrices]
+    assert auto.lam == pytest.approx(2 * np.mean(Z) / np.mean(np.diag(M)))
+
+
+def test_average_is_the_mean_kernel():
+    matrices, _ = make_matrices()
+    found = average.solve(make_task(matrices))
+    values = np.linalg.eigvalsh(sum(prepared_matrix(K) for K in matrices) / 3)
+    assert found.objective == pytest.approx(values[:-3].sum())
+    assert_allclose(found.weights, 1 / 3)
+
+
+def test_a_degenerate_kernel_takes_all_unless_prevented():
+    matrices, _ = make_matrices()
+    matrices[2] = np.outer(np.sin(np.arange(45)), np.sin(np.arange(45)))  # of rank one
+    assert mkkm.solve(make_task(matrices)).weights[2] > 0.999
+    ridge = mkkm.solve(make_task(matrices, ridge=0.1))
+    assert ridge.weights[2] < 0.8
+    assert falls(ridge.history)
+    assert mkkm_mr.solve(make_task(matrices)).weights[2] < 0.5
+
+
+def test_a_single_kernel_is_kernel_k_means():
+    (K, *_), _ = make_matrices()
+    for method in (mkkm_mr, mkkm, average):
+        found = method.solve(make_task([K], lam=0.0))
+        assert_array_equal(found.weights, [1])
+        assert found.objective == pytest.approx(np.linalg.eigvalsh(prepared_matrix(K))[:-3].sum())
+
+
+# -- refinement -------------------------------------------------------------------------------------------------------
+
+
+def unrelaxed_8(matrices, labels, mu, lam):
+    """Eq. (8) with true labels: distances to means in the feature space of every kernel."""
+    K = [prepared_matrix(one) for one in matrices]
+    M = np.array([[np.trace(a @ b) for b in K] for a in K])
+    total = lam / 2 * mu @ M @ mu
+    for w, one in zip(mu, K, strict=True):
+        for c in np.unique(labels):
+            inside = one[np.ix_(labels == c, labels == c)]
+            total += w**2 * (np.trace(inside) - inside.mean() * len(inside))
+    return total
+
+
+@pytest.mark.parametrize("lam", [0.0, 0.02, "auto"])
+@pytest.mark.parametrize("seed", range(3))
+def test_flat_refinement_is_the_unrelaxed_equation_8(lam, seed):
+    matrices, _ = make_matrices(seed, noise=(1.0, 1.5, 3.0))
+    task = make_task(matrices, lam=lam)
+    relaxed = mkkm_mr.solve(task)
+    start = np.random.default_rng(seed).permutation(np.arange(45) % 3)
+    found = refine(task, relaxed, start, make_dependence(as_structure("flat", 3)))
+    assert found.converged
+    assert falls(found.history)
+    assert found.gap < 1e-8
+    value = unrelaxed_8(matrices, found.labels, found.weights, relaxed.lam)
+    assert found.objective == pytest.approx(value, rel=1e-9)
+    assert found.objective >= relaxed.objective  # the relaxation is a bound
+    for i, c in product(range(45), range(3)):  # no move of a sample helps
+        moved = found.labels.copy()
+        moved[i] = c
+        assert unrelaxed_8(matrices, moved, found.weights, relaxed.lam) >= value - 1e-8
+
+
+def test_refinement_finds_the_best_of_all_labelings_of_a_tiny_problem():
+    matrices, _ = make_matrices(1, n=9, noise=(0.5, 0.8))
+    task = make_task(matrices, lam=0.05)
+    objective = make_dependence(as_structure("flat", 3))
+    J = Unrelaxed(task, objective, 0.05)
+    best = np.inf
+    for rest in product(range(3), repeat=8):
+        labels = np.array([0, *rest])
+        if len(set(labels)) == 3:
+            Q = np.diag(J.residuals(labels)) + 0.025 * task.M
+            mu = minimize_on_simplex(Q)
+            best = min(best, float(mu @ Q @ mu))
+    found = refine(task, mkkm_mr.solve(task), np.arange(9) // 3, objective)
+    assert found.objective == pytest.approx(best)
+
+
+@pytest.mark.parametrize("normalize", ["l2", "l1", None])
+@pytest.mark.parametrize(("text", "loss"), [("ring:5", None), ("tree:2x2", "structure"), ("chain:4", "zero-one")])
+def test_residuals_are_never_negative_and_refinement_falls(text, loss, normalize):
+    structure = as_structure(text)
+    objective = make_dependence(structure, loss=loss, normalize=normalize, rho=1.0)
+    c = structure.n_clusters
+    rng = np.random.default_rng(0)
+    K = rng.standard_normal((20, 2))
+    task = make_task([K @ K.T, gaussian(K)], c, lam=0.1)
+    try:
+        J = Unrelaxed(task, objective, 0.1)
+    except ValueError as error:
+        assert "no finite bound" in str(error) and normalize == "l1"
+        return
+    for _ in range(50):
+        labels = rng.integers(c, size=20)
+        n = np.bincount(labels, minlength=c).astype(float)
+        E = objective.weights(n)[np.ix_(labels, labels)]
+        assert np.linalg.eigvalsh(E)[-1] <= J.t * (1 + 1e-12)
+    start = np.arange(20) % c
+    found = refine(task, mkkm_mr.solve(task), start, objective)
+    assert falls(found.history)
+    Q = np.diag(J.residuals(found.labels)) + 0.05 * task.M
+    value = found.weights @ Q @ found.weights + J.penalty(found.labels)
+    assert found.objective == pytest.approx(value)
+
+
+def test_label_scale_is_reached():
+    assert label_scale(make_dependence(as_structure("flat", 4)), 30) == 1
+    objective = make_dependence(as_structure("ring:5"), rho=1.0)
+    n = np.full(5, 6.0)
+    E = objective.weights(n)[np.ix_(np.arange(30) % 5, np.arange(30) % 5)]
+    assert np.linalg.eigvalsh(E)[-1] == pytest.approx(label_scale(objective, 30))
+
+
+def test_refinement_with_fixed_weights_is_kernel_k_means_of_the_combination():
+    matrices, _ = make_matrices(2, noise=(1.0, 2.0))
+    task = make_task(matrices)
+    found = refine(task, average.solve(task), np.arange(45) // 15, make_dependence(as_structure("flat", 3)))
+    mean = sum(prepared_matrix(K) for K in matrices) / 2
+    value = np.trace(mean) - sum(
+        mean[np.ix_(found.labels == c, found.labels == c)].sum() / (found.labels == c).sum() for c in range(3)
+    )
+    assert found.objective == pytest.approx(value)
+    assert falls(found.history)
+
+
+# -- localised, robust and spectral methods ---------------------------------------------------------------------------
+
+
+def test_lmkkm_states_its_objective_and_falls():
+    matrices, _ = make_matrices(0, n=30)
+    found = lmkkm.solve(make_task(matrices, tol=1e-9), n_steps=300)
+    assert falls(found.history)
+    t, H = found.by_sample, found.embedding
+    assert (t >= 0).all()
+    assert_allclose(t.sum(axis=1), 1)
+    rest = np.eye(30) - H @ H.T
+    local = [np.diag(t[:, p]) @ prepared_matrix(K) @ np.diag(t[:, p]) for p, K in enumerate(matrices)]
+    assert found.objective == pytest.approx(np.trace(sum(local) @ rest), rel=1e-9)
+    slope = np.column_stack([(prepared_matrix(K) * rest) @ t[:, p] for p, K in enumerate(matrices)])
+    gap = ((t * slope).sum(axis=1) - slope.min(axis=1)).sum()  # optimal for every sample
+    assert 0 <= gap < 1e-3 * found.objective
+    plain = mkkm.solve(make_task(matrices, tol=1e-12))
+    assert found.objective <= plain.objective * (1 + 1e-6)  # equal weights for all samples are among its choices
+
+
+def test_lmkkm_prefers_the_view_that_is_good_for_a_sample():
+    rng = np.random.default_rng(0)
+    labels = np.arange(60) % 3
+    good, half = 4 * np.eye(3)[labels] + 0.3 * rng.standard_normal((60, 3)), np.arange(60) < 30
+    first = np.where(half[:, None], good, 3 * rng.standard_normal((60, 3)))
+    second = np.where(half[:, None], 3 * rng.standard_normal((60, 3)), good)
+    t = lmkkm.solve(make_task([gaussian(first), gaussian(second)])).by_sample
+    assert t[half, 0].mean() > 0.5 > t[~half, 0].mean()
+
+
+@pytest.mark.parametrize("gamma", [0.2, 0.5, 0.8])
+def test_rmkkm_states_its_objective_and_falls(gamma):
+    matrices, labels = make_matrices(1)
+    found = rmkkm.solve(make_task(matrices, tol=1e-10, max_iter=300), gamma=gamma)
+    assert found.converged
+    assert falls(found.history)
+    w = found.weights / (found.weights**gamma).sum() ** (1 / gamma)
+    K = sum(v * prepared_matrix(one) for v, one in zip(w, matrices, strict=True))
+    total = 0.0
+    for c in range(3):  # geometric medians: the sum of distances to the best centre of each cluster
+        inside = K[np.ix_(found.labels == c, found.labels == c)]
+        share = np.full(len(inside), 1 / len(inside))
+        for _ in range(500):
+            r = np.sqrt(np.maximum(np.diag(inside) - 2 * inside @ share + share @ inside @ share, 1e-14))
+            share = (1 / r) / (1 / r).sum()
+        total += r.sum()
+    assert found.objective == pytest.approx(total, rel=1e-4)
+    assert len(set(zip(found.labels, labels, strict=True))) == 3
+
+
+def test_rmkkm_weights_are_the_best_for_its_constraint():
+    matrices, _ = make_matrices(1)
+    gamma = 0.5
+    found = rmkkm.solve(make_task(matrices, tol=1e-12, max_iter=300), gamma=gamma)
+    cost = np.empty(3)
+    K = sum(v * prepared_matrix(one) for v, one in zip(found.weights, matrices, strict=True))
+    pull = np.zeros(45)
+    centre = np.zeros((45, 45))
+    for c in range(3):
+        at = np.flatnonzero(found.labels == c)
+        inside = K[np.ix_(at, at)]
+        share = np.full(len(at), 1 / len(at))
+        for _ in range(500):
+            r = np.sqrt(np.diag(inside) - 2 * inside @ share + share @ inside @ share)
+            share = (1 / r) / (1 / r).sum()
+        pull[at] = 1 / r
+        centre[np.ix_(at, at)] = np.tile(share, (len(at), 1))
+    for p, one in enumerate(matrices):
+        one = prepared_matrix(one)
+        C = np.eye(45) - centre
+        cost[p] = pull @ np.einsum("ij,jk,ik->i", C, one, C)
+    best = cost ** (1 / (gamma - 1))
+    assert_allclose(found.weights, best / best.sum(), rtol=1e-2)
+
+
+def test_crsc_states_its_objective_and_falls():
+    matrices, _ = make_matrices(1)
+    found = crsc.solve(make_task(matrices, tol=1e-10), strength=0.1)
+    assert falls(found.history)
+    assert len(found.history) > 2
+    U = np.split(found.embedding, 3, axis=1)
+    value = 0.0
+    for V, K in zip(U, matrices, strict=True):
+        assert_allclose(V.T @ V, np.eye(3), atol=1e-10)
+        L = K / np.sqrt(np.outer(K.sum(axis=1), K.sum(axis=1)))
+        value += np.trace(V.T @ L @ V)
+    value += 0.1 * sum(np.trace(V @ V.T @ W @ W.T) for V, W in combinations(U, 2))
+    assert found.objective == pytest.approx(-value)
+    alone = crsc.solve(make_task(matrices), strength=0.0)
+    for V, K in zip(np.split(alone.embedding, 3, axis=1), matrices, strict=True):
+        L = K / np.sqrt(np.outer(K.sum(axis=1), K.sum(axis=1)))
+        assert np.trace(V.T @ L @ V) == pytest.approx(np.linalg.eigvalsh(L)[-3:].sum())
+
+
+def test_rmsc_recovers_a_walk_from_views_with_gross_errors():
+    rng = np.random.default_rng(0)
+    labels = np.repeat(np.arange(3), 10)
+    clean = (labels[:, None] == labels).astype(float)
+    views = []
+    for _ in range(3):
+        error = np.triu(rng.uniform(size=(30, 30)) < 0.08, 1) * rng.uniform(0.5, 2, (30, 30))
+        views.append(clean + error + error.T)
+    task = make_task(views, 3)
+    found = rmsc.solve(task, sparsity=0.05)
+    assert found.converged
+    truth = np.linalg.qr(np.eye(3)[labels])[0]
+    overlap = np.linalg.svd(truth.T @ found.embedding)[1]
+    noisy = np.linalg.eigh(sum(views))[1][:, -3:]
+    assert overlap.min() > max(0.99, np.linalg.svd(truth.T @ noisy)[1].min())
+
+
+def test_singular_values_are_shrunk():
+    X = np.random.default_rng(0).standard_normal((12, 12))
+    left, values, right = np.linalg.svd(X)
+    found, size = rmsc._shrink_singular_values(X, values[4])
+    assert_allclose(found, (left * np.maximum(values - values[4], 0)) @ right, atol=1e-10)
+    assert size == pytest.approx(np.maximum(values - values[4], 0).sum())
+
+
+def test_rmkc_states_its_objective_falls_and_cleans():
+    matrices, labels = make_matrices(3, noise=(0.5, 0.5))
+    matrices[0][:, :4] = matrices[0][:4] = 0.0  # four broken samples
+    matrices[0][:4, :4] = np.eye(4)
+    found = rmkc.solve(make_task(matrices, tol=1e-8))
+    assert falls(found.history)
+    assert_allclose(found.embedding.T @ found.embedding, np.eye(3), atol=1e-8)
+    truth = np.linalg.qr(np.eye(3)[labels] - np.eye(3)[labels].mean(axis=0))[0][:, :2]
+    assert np.linalg.svd(truth.T @ found.embedding[:, :2])[1].min() > 0.95
+
+
+def test_rows_are_shrunk_by_the_proximal_map():
+    rng = np.random.default_rng(0)
+    E = rng.standard_normal((6, 5))
+    P = rmkc._shrink_rows(E, 0.7)
+
+    def value(F):
+        return 0.5 * ((F - E) ** 2).sum() + 0.7 * np.sqrt((F**2).sum(axis=1)).sum()
+
+    for _ in range(200):
+        assert value(P + 0.05 * rng.standard_normal(P.shape)) >= value(P) - 1e-12
+
+
+def test_affinities_must_add_up():
+    B = np.random.default_rng(0).standard_normal((20, 2))
+    for method in (crsc, rmsc):
+        with pytest.raises(ValueError, match="affinities"):
+            method.solve(make_task([B @ B.T], 2))
+
+
+def test_embedding_goes_on_from_the_last_one():
+    matrices, _ = make_matrices(n=400)
+    kernels = [prepare(DenseKernel(K)) for K in matrices]
+    embedding = Embedding(kernels, 3, np.random.RandomState(0))
+    for mu in ([1.0, 0.0, 0.0], [0.3, 0.3, 0.4], [0.0, 0.0, 1.0]):
+        residuals = embedding.update(np.array(mu))
+        K = sum(w * prepared_matrix(one) for w, one in zip(mu, matrices, strict=True))
+        H = np.linalg.eigh(K)[1][:, -3:]
+        truth = [400 - np.trace(H.T @ prepared_matrix(one) @ H) for one in matrices]
+        assert_allclose(residuals, truth, rtol=1e-5)
