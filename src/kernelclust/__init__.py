@@ -11,6 +11,7 @@ from kernelclust.estimators import (
     StructuredClustering,
 )
 from kernelclust.objectives import dependence_score
+from kernelclust.selection import select_kernel, select_n_clusters, select_structure, stability_bound
 
 __version__ = "0.1.0.dev0"
 
@@ -24,5 +25,9 @@ __all__ = [
     "StructuredClustering",
     "dependence_score",
     "metrics",
+    "select_kernel",
+    "select_n_clusters",
+    "select_structure",
+    "stability_bound",
     "structures",
 ]

@@ -205,6 +205,47 @@ def neighbours(structure: Any) -> NDArray[np.bool_]:
     return off & (loss == loss[off].min())
 
 
+def plot_selection(selection: Any, *, ax: Axes | None = None) -> Axes:
+    """Draw a selection: the dependence that every candidate reaches, and the range that data without clusters reach.
+
+    A dot above its bar says that there is more to see than in the reference data; the filled dot is the choice. Without
+    references (`n_null=0`) the scores are drawn.
+
+    Parameters
+    ----------
+    selection : Selection
+        From `select_kernel`, `select_n_clusters` or `select_structure`.
+    ax : matplotlib Axes, optional
+        Where to draw.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelclust import select_n_clusters
+    >>> x = np.repeat([0.0, 1.0, 5.0], 8)[:, None] + 0.01 * np.arange(24)[:, None]
+    >>> plot_selection(select_n_clusters(x, [2, 3], n_null=4, n_perturbations=0, random_state=0)).get_xlabel()
+    'n_clusters'
+    """
+    ax = _axes(ax)
+    rows = selection.rows
+    where = np.arange(len(rows))
+    low, high = (
+        np.array([f(selection.null[row.name], initial=np.nan) for row in rows])
+        for f in (np.fmin.reduce, np.fmax.reduce)
+    )
+    known = np.isfinite(low)
+    value = np.array([row.dependence if known.any() else row.score for row in rows])
+    ax.vlines(where[known], low[known], high[known], colors=FAINT, linewidth=9, label="without clusters")
+    chosen = where == selection.best_index
+    ax.plot(where, value, "o", color=INK, markerfacecolor="white", markersize=8, zorder=3)
+    ax.plot(where[chosen], value[chosen], "o", color=INK, markersize=8, zorder=4, label="chosen")
+    ax.set_xticks(where, [row.name for row in rows], rotation=0 if len(rows) > 5 else 15)
+    ax.set(xlabel=selection.parameter, ylabel="dependence" if known.any() else "score")
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.legend(frameon=False)
+    return ax
+
+
 def structure_colors(structure: Any) -> NDArray[np.float64]:
     """Return a colour for each cluster (c, 4) that says where it sits.
 

@@ -30,7 +30,7 @@ from kernelclust.kernels._extension import (
     RandomFeatures,
     SimilarityFunction,
 )
-from kernelclust.kernels._low_rank import cholesky_map, in_blocks, incomplete_cholesky, nystroem_map
+from kernelclust.kernels._low_rank import cholesky_map, guided_cholesky, in_blocks, nystroem_map
 from kernelclust.kernels._operators import DenseKernel, LowRankKernel, one_hot, row_blocks
 from kernelclust.kernels._spectrum import check_definite, leading_spectrum
 
@@ -87,7 +87,7 @@ def fit_kernel(
     method = _choose(kernel, X, approximation, n_components)
     if kernel == "precomputed":
         _given_params(SimpleNamespace(PARAMETERS=()), kernel, kernel_params)
-        return _fit_precomputed(X, weight, method, n_components, rng)
+        return _fit_precomputed(X, weight, method, n_components, rng, n_clusters)
     function = SimilarityFunction(kernel)
     given = _given_params(function.part, kernel, kernel_params)
     if not callable(kernel) and hasattr(function.part, "gram"):
@@ -122,7 +122,7 @@ def fit_kernel(
         elif method is None:
             fitted = FittedKernel(DenseKernel(_gram(function, Z), weight), function, Z, gamma=resolved)
         else:
-            fitted = _fit_low_rank(function, X, Z, weight, method, n_components, rng, resolved)
+            fitted = _fit_low_rank(function, X, Z, weight, method, n_components, rng, resolved, n_clusters)
     _check_finite(fitted.operator, X, kernel)
     return fitted
 
@@ -190,7 +190,7 @@ def _gram(function: SimilarityFunction, Z) -> np.ndarray:
     return K
 
 
-def _fit_low_rank(function, X, Z, weight, method: str, n_components, rng, resolved) -> FittedKernel:
+def _fit_low_rank(function, X, Z, weight, method: str, n_components, rng, resolved, n_clusters) -> FittedKernel:
     m = X.shape[0]
     rank = min(m, n_components or DEFAULT_COMPONENTS)
     features: Callable
@@ -206,7 +206,7 @@ def _fit_low_rank(function, X, Z, weight, method: str, n_components, rng, resolv
         B = in_blocks(lambda rows: function(Z[rows], landmarks) @ M, m, M.shape[1], Z.dtype, rank)
     else:
         diagonal = np.concatenate([np.diagonal(function(Z[rows], Z[rows])) for rows in row_blocks(m, m, 2**16)])
-        B, pivots = incomplete_cholesky(diagonal, lambda index: function(Z, Z[index]), rank)
+        B, pivots = guided_cholesky(diagonal, lambda index: function(Z, Z[index]), n_components, n_clusters, weight)
         _check_own(function, function(Z[pivots], Z[pivots]))
         features = LandmarkFeatures(function, Z[pivots], cholesky_map(B[pivots]))
     return FittedKernel(LowRankKernel(B, weight, overwrite=True), features=features, gamma=resolved)
@@ -226,7 +226,7 @@ def _check_own(function: SimilarityFunction, K: np.ndarray) -> np.ndarray:
     return K
 
 
-def _fit_precomputed(K, weight, method: str | None, n_components, rng) -> FittedKernel:
+def _fit_precomputed(K, weight, method: str | None, n_components, rng, n_clusters) -> FittedKernel:
     dense = DenseKernel(K, weight)
     if method is None:
         return FittedKernel(dense)
@@ -237,7 +237,7 @@ def _fit_precomputed(K, weight, method: str | None, n_components, rng) -> Fitted
         M = nystroem_map(K[np.ix_(landmarks, landmarks)])
         B = K[:, landmarks] @ M
     else:
-        B, landmarks = incomplete_cholesky(np.diagonal(K), lambda index: K[:, index], rank)
+        B, landmarks = guided_cholesky(np.diagonal(K), lambda index: K[:, index], n_components, n_clusters, weight)
         M = cholesky_map(B[landmarks])
     return FittedKernel(LowRankKernel(B, weight, overwrite=True), features=LandmarkFeatures(None, landmarks, M))
 

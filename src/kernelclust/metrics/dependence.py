@@ -11,7 +11,8 @@ from sklearn.utils import check_array, check_random_state
 
 Floats = npt.NDArray[np.float64]
 ESTIMATORS = ("biased", "unbiased")
-BLOCK = 1 << 22  # entries centred at a time
+BLOCK = 1 << 22  # entries of a matrix made at a time
+GATHER = 1 << 16  # entries gathered at a time, few enough for the cache
 
 
 class HSICTest(NamedTuple):
@@ -74,7 +75,8 @@ def hsic_test(
     Compares HSIC with its values after shuffling the samples of L. The p-value (1 + #{null >= statistic}) / (1 + n)
     counts ties against dependence, so that P(p <= a) <= a under independence for every a and every m.
 
-    The labels must not have been fitted to K: a clustering of the same data always depends on it.
+    The labels must not have been fitted to K: a clustering of the same data always depends on it, and the p-value is
+    small even without clusters. `kernelclust.selection` judges clusterings by clustering reference data anew.
 
     Parameters
     ----------
@@ -106,17 +108,21 @@ def hsic_test(
     K, L = _check(K, L, estimator)
     rng = check_random_state(random_state)
     m = len(K)
-    k = np.concatenate(list(_centred_blocks(K, estimator)))
-    l = np.concatenate(list(_centred_blocks(L, estimator)))
-    statistic = float(np.vdot(k, l)) / _divisor(m, estimator)
-    null = np.empty(n_permutations)
-    for t in range(n_permutations):
-        p = rng.permutation(m)
-        null[t] = np.vdot(k, l[np.ix_(p, p)])
-    null /= _divisor(m, estimator)
-    rounding = 1e-10 * np.sqrt(np.vdot(k, k) * np.vdot(l, l)) / _divisor(m, estimator)
+    l = np.empty((m, m))  # L centred; K is used as it is, because the products with l do not see its means
+    for rows, block in zip(_row_blocks(m), _centred_blocks(L, estimator), strict=True):
+        l[rows] = block
+    statistic = _product(K, l, np.arange(m))
+    null = np.array([_product(K, l, rng.permutation(m)) for _ in range(n_permutations)])
+    spread = np.sqrt(sum(float(np.vdot(block, block)) for block in _centred_blocks(K, estimator)))
+    rounding = (1e-10 * spread + 1e-14 * np.sqrt(float(np.vdot(K, K)))) * np.sqrt(np.vdot(l, l))
     at_least = int((null >= statistic - rounding).sum())
-    return HSICTest(statistic, (1 + at_least) / (1 + n_permutations), null)
+    divisor = _divisor(m, estimator)
+    return HSICTest(statistic / divisor, (1 + at_least) / (1 + n_permutations), null / divisor)
+
+
+def _product(K: Floats, l: Floats, order: npt.NDArray[np.intp]) -> float:
+    """<K, l> with the samples of l in another order, some rows at a time."""
+    return sum(float(np.vdot(K[rows], l[np.ix_(order[rows], order)])) for rows in _row_blocks(len(K), GATHER))
 
 
 def _check(K: Any, L: Any, estimator: str) -> tuple[Floats, Floats]:
@@ -128,7 +134,8 @@ def _check(K: Any, L: Any, estimator: str) -> tuple[Floats, Floats]:
             raise ValueError(
                 f"{name} must be a square kernel matrix, got shape {M.shape}; hsic takes kernels, not data."
             )
-        if not np.allclose(M, M.T, rtol=1e-5, atol=1e-6 * np.abs(M).max()):
+        scale = max(float(np.abs(M[rows]).max()) for rows in _row_blocks(len(M)))
+        if not all(np.allclose(M[rows], M[:, rows].T, rtol=1e-5, atol=1e-6 * scale) for rows in _row_blocks(len(M))):
             raise ValueError(
                 f"{name} is not symmetric; a kernel matrix is. Use ({name} + {name}.T) / 2 if it should be."
             )
@@ -138,6 +145,11 @@ def _check(K: Any, L: Any, estimator: str) -> tuple[Floats, Floats]:
     if len(K) < needed:
         raise ValueError(f"the {estimator} estimator needs at least {needed} samples, got {len(K)}.")
     return K, L
+
+
+def _row_blocks(m: int, entries: int | None = None) -> Iterator[slice]:
+    step = max(1, (entries or BLOCK) // m)
+    return (slice(start, min(start + step, m)) for start in range(0, m, step))
 
 
 def _divisor(m: int, estimator: str) -> float:
@@ -153,11 +165,9 @@ def _centred_blocks(M: Floats, estimator: str) -> Iterator[Floats]:
     else:
         sums -= np.diag(M)
         mean, middle = sums / (m - 2), sums.sum() / ((m - 1) * (m - 2))
-    step = max(1, BLOCK // m)
-    for start in range(0, m, step):
-        rows = slice(start, start + step)
+    for rows in _row_blocks(m):
         block = M[rows] - mean[rows, None] - mean[None, :] + middle
         if estimator == "unbiased":
             within = np.arange(len(block))
-            block[within, start + within] = 0.0
+            block[within, rows.start + within] = 0.0
         yield block

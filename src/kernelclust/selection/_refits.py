@@ -1,0 +1,232 @@
+"""Fit candidates to the data, to the data with noise, and to data without clusters; keep what is needed to compare."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+import kernelclust.kernels as kernels
+from kernelclust._names import load
+from kernelclust.estimators import StructuredClustering
+from kernelclust.selection._bound import captured, shortfall
+
+Rng = np.random.RandomState
+
+
+@dataclass
+class Fit:
+    """A fitted candidate with its kernel and the part of its spectrum that clusters are read from."""
+
+    model: StructuredClustering
+    labels: np.ndarray  # (m,)
+    sizes: np.ndarray  # (c,)
+    operator: Any
+    values: np.ndarray  # (c,) leading eigenvalues of the centred kernel
+    vectors: np.ndarray  # (m, c - 1)
+    delta: float
+    warnings: list[warnings.WarningMessage]  # what the fit had to say
+
+    @property
+    def structure(self) -> Any:
+        return self.model.structure_
+
+
+@dataclass
+class Measured:
+    """What one candidate showed; an entry per refit in the lists."""
+
+    name: str
+    fit: Fit
+    statistic: float
+    null: list[float] = field(default_factory=list)
+    moved: list[float] = field(default_factory=list)  # 1 - alignment of the labels with those after noise
+    roots: list[float] = field(default_factory=list)  # sqrt of the bound over its largest sensible value
+    gamma: list[float] = field(default_factory=list)  # over c - 1
+    noisy: list[Fit] = field(default_factory=list)
+
+    @property
+    def p_value(self) -> float:
+        if not self.null:
+            return float("nan")
+        slack = 1e-10 * max(abs(self.statistic), 1e-300)
+        return (1 + sum(value >= self.statistic - slack for value in self.null)) / (1 + len(self.null))
+
+
+def study(
+    X: Any,
+    candidates: list[tuple[str, StructuredClustering]],
+    statistic: Callable[[Fit], float],
+    *,
+    noise: float,
+    n_perturbations: int,
+    null: str,
+    n_null: int,
+    seed: int,
+    report: Callable[[str], None],
+) -> list[Measured]:
+    """Measure every candidate on X, on X with noise and on reference data, which all candidates share.
+
+    Candidates with the same kernel are fitted together, so that each data set has its kernel once; at most two
+    kernels are held at a time.
+    """
+    groups: dict[Any, list[int]] = {}
+    for i, (_, model) in enumerate(candidates):
+        groups.setdefault(_kernel_key(model), []).append(i)
+    found: dict[int, Measured] = {}
+    draw = references(X, null)
+    for members in groups.values():
+        for i, fit in zip(members, _fit_all(X, [candidates[i][1] for i in members]), strict=True):
+            found[i] = Measured(candidates[i][0], fit, statistic(fit))
+        models = [found[i].fit.model for i in members]
+        names = ", ".join(found[i].name for i in members)
+        for t in range(n_perturbations):
+            report(f"{names}: noise {t + 1} of {n_perturbations}")
+            Z = disturbed(X, noise if t % 2 else noise / 2, Rng(seed + 1 + t))
+            for i, fit in zip(members, _fit_all(Z, models), strict=True):
+                _compare(found[i], fit)
+        for t in range(n_null):
+            report(f"{names}: reference {t + 1} of {n_null}")
+            for i, fit in zip(members, _fit_all(draw(Rng(seed + 1 + n_perturbations + t)), models), strict=True):
+                found[i].null.append(statistic(fit))
+        for i in members:
+            found[i].fit.operator = None
+    return [found[i] for i in range(len(candidates))]
+
+
+def _compare(base: Measured, after: Fit) -> None:
+    """Terms of the stability bound between a fit and the fit after noise."""
+    before, c = base.fit, len(base.fit.sizes)
+    base.noisy.append(after)
+    base.moved.append(max(1 - label_alignment(before, after), 0.0))
+    if c < 2:
+        base.roots.append(0.0)
+        base.gamma.append(0.0)
+        return
+    V = after.vectors
+    gamma = shortfall(before.values, float(np.vdot(V, before.operator @ V))) if V.shape[1] == c - 1 else np.inf
+    root = np.sqrt(before.delta) + np.sqrt(after.delta) + np.sqrt(gamma)
+    after.operator = None
+    base.gamma.append(gamma / (c - 1))
+    base.roots.append(float(root / np.sqrt(c - 1)))
+
+
+def _fit_all(X: Any, models: list[StructuredClustering]) -> Iterator[Fit]:
+    shared: dict[str, Any] = {}
+    return (_fit(clone(model), X, shared) for model in models)
+
+
+def _fit(model: StructuredClustering, X: Any, shared: dict[str, Any]) -> Fit:
+    """Fit, with the kernel in `shared` where it has been made already, and keep kernel and spectrum."""
+    make, transform, kept = model._fit_kernel, model._transform, {}
+
+    def kernel(*args: Any) -> Any:
+        if "kernel" not in shared:
+            shared["kernel"] = make(*args)
+        return shared["kernel"]
+
+    def keep(*args: Any) -> Any:
+        kept["kernel"], kept["spectrum"] = transform(*args)
+        return kept["kernel"], kept["spectrum"]
+
+    model.__dict__ |= {"_fit_kernel": kernel, "_transform": keep}
+    try:
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            model.fit(X)
+    finally:
+        del model.__dict__["_fit_kernel"], model.__dict__["_transform"]
+    operator, spectrum, c = kept["kernel"].operator, kept["spectrum"], model.structure_.n_clusters
+    values = np.zeros(c)
+    given = spectrum.values[:c]
+    values[: len(given)] = given
+    delta = shortfall(values, captured(operator, model.labels_, c)) if c > 1 else 0.0
+    vectors = spectrum.functions[:, : c - 1]
+    sizes = np.bincount(model.labels_, minlength=c).astype(float)
+    return Fit(model, model.labels_, sizes, operator, values, vectors, delta, said)
+
+
+def _kernel_key(model: StructuredClustering) -> tuple:
+    """Equal for models whose kernels are equal: neighbour graphs and guided factors look at the number of clusters."""
+    params = model.get_params(deep=False)
+    names = ("kernel", "gamma", "degree", "coef0", "kernel_params", "approximation", "n_components")
+    kernel = model.kernel
+    fixed = isinstance(kernel, str) and hasattr(load(kernels, kernel), "block") and model.approximation != "cholesky"
+    size = None if fixed else model._check_structure().n_clusters
+    return (size, *(str(params[name]) for name in names))
+
+
+def disturbed(X: np.ndarray, noise: float, rng: Rng) -> np.ndarray:
+    """X with normal noise, its standard deviation a share of every column's own."""
+    return (X + noise * X.std(axis=0) * rng.standard_normal(X.shape)).astype(X.dtype)
+
+
+NULLS = ("gaussian", "uniform", "columns")
+
+
+def references(X: np.ndarray, null: str) -> Callable[[Rng], np.ndarray]:
+    """Maker of data like X but without clusters: a normal cloud, a box along X's main directions, shuffled columns."""
+    m = len(X)
+    if null == "columns":
+        return lambda rng: np.column_stack([rng.permutation(column) for column in X.T])
+    mean = X.mean(axis=0)
+    _, size, directions = np.linalg.svd(X - mean, full_matrices=False)
+    along = (X - mean) @ directions.T
+    low, high = along.min(axis=0), along.max(axis=0)
+
+    def draw(rng: Rng) -> np.ndarray:
+        if null == "gaussian":
+            coordinates = rng.standard_normal((m, len(size))) * size / np.sqrt(m)
+        else:
+            coordinates = rng.uniform(low, high, (m, len(size)))
+        return (mean + coordinates @ directions).astype(X.dtype)
+
+    return draw
+
+
+# -- statistics --------------------------------------------------------------------------------------------------------
+
+
+def alignment(fit: Fit) -> float:
+    """Normalised HSIC <K, L> / (|K| |L|), K and L = P A P' centred, columns of P scaled to length one."""
+    A, length = fit.structure.kernel, _lengths(fit.sizes)
+    S = fit.operator.cluster_sums(fit.labels, len(fit.sizes)) / np.outer(length, length)
+    G = _overlap(np.diag(fit.sizes), fit.sizes, fit.sizes)
+    size = np.sqrt(fit.operator.squared_norm() * max(float(np.sum((A @ G) * (A @ G).T)), 0.0))
+    return float((A * S).sum() / size) if size > 0 else 0.0
+
+
+def explained(fit: Fit) -> float:
+    """log(tr K / (tr K - D)): minus the log of the share of the kernel's trace that lies within clusters."""
+    total = float(fit.operator.diagonal().sum())
+    within = total - captured(fit.operator, fit.labels, len(fit.sizes))
+    return float(-np.log(max(within / total, 1e-12))) if total > 0 else 0.0
+
+
+def label_alignment(a: Fit, b: Fit, labels_a: np.ndarray | None = None, labels_b: np.ndarray | None = None) -> float:
+    """<L_a, L_b> / (|L_a| |L_b|), centred: 1 for equal arrangements, 0 for unrelated ones.
+
+    For flat clusterings 1 minus it is their distance |L_a - L_b|² over the largest, 2 (c - 1).
+    """
+    counts = np.zeros((len(a.sizes), len(b.sizes)))
+    np.add.at(counts, (a.labels if labels_a is None else labels_a, b.labels if labels_b is None else labels_b), 1.0)
+
+    def product(counts: np.ndarray, first: Fit, second: Fit) -> float:
+        X = _overlap(counts, first.sizes, second.sizes)
+        return float(np.sum((first.structure.kernel @ X) * (X @ second.structure.kernel)))
+
+    size = product(np.diag(a.sizes), a, a) * product(np.diag(b.sizes), b, b)
+    return product(counts, a, b) / np.sqrt(size) if size > 0 else 1.0
+
+
+def _overlap(counts: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """P' H P~ from the contingency table."""
+    return (counts - np.outer(rows, columns) / rows.sum()) / np.outer(_lengths(rows), _lengths(columns))
+
+
+def _lengths(sizes: np.ndarray) -> np.ndarray:
+    return np.sqrt(np.where(sizes > 0, sizes, 1))

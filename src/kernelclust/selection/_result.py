@@ -1,0 +1,107 @@
+"""What a selection returns: a table with a row for every candidate, the choice, and the model that goes with it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from html import escape
+from typing import Any
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Row:
+    """One candidate; what cannot be said is not a number."""
+
+    name: str
+    score: float
+    """What candidates are compared by, see the function that made the table; larger is better."""
+    dependence: float
+    """Dependence between data and labels."""
+    null_mean: float
+    """Mean of the same over reference data without clusters, clustered anew."""
+    null_sd: float
+    p_value: float
+    """Share of reference data, the data itself included, with at least this dependence."""
+    moved: float
+    """How far noise moved the labels (on a structure, their places): 0 not at all, 1 as far as can be."""
+    gamma: float
+    """Term of the stability bound: how far noise turned the kernel's leading eigenvectors (0: not at all)."""
+    bound: float
+    """Stability bound on `moved`; 1 and more says nothing."""
+
+
+COLUMNS = tuple(Row.__dataclass_fields__)
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Outcome of `select_kernel`, `select_n_clusters` or `select_structure`.
+
+    Print it for a table; `kernelclust.plots.plot_selection` draws it.
+    """
+
+    parameter: str
+    """What was chosen: "kernel", "n_clusters" or "structure"."""
+    best: Any
+    """The chosen candidate, as it was given."""
+    best_estimator_: Any
+    """The model fitted with it."""
+    rows: tuple[Row, ...]
+    """A row a candidate, in the order given."""
+    candidates: tuple[Any, ...]
+    """The candidates, in the order given."""
+    reason: str
+    """Why the choice fell as it did, and what speaks against it."""
+    null: dict[str, np.ndarray] = field(repr=False, default_factory=dict)
+    """Dependence on every set of reference data, by candidate."""
+
+    @property
+    def labels_(self) -> np.ndarray:
+        """Labels of the chosen model."""
+        return self.best_estimator_.labels_
+
+    @property
+    def best_index(self) -> int:
+        """Position of the chosen candidate."""
+        return next(i for i, candidate in enumerate(self.candidates) if candidate is self.best)
+
+    def to_frame(self) -> Any:
+        """Return the table as a pandas DataFrame, indexed by candidate."""
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise ImportError("to_frame needs pandas: pip install pandas; `rows` holds the same numbers.") from error
+        return pd.DataFrame([asdict(row) for row in self.rows]).set_index("name")
+
+    def __str__(self) -> str:
+        cells = [self._header(), *self._cells()]
+        widths = [max(len(line[j]) for line in cells) for j in range(len(cells[0]))]
+        lines = [
+            "  ".join(
+                cell.ljust(w) if j <= 1 else cell.rjust(w) for j, (cell, w) in enumerate(zip(line, widths, strict=True))
+            )
+            for line in cells
+        ]
+        return "\n".join(line.rstrip() for line in [*lines, self.reason])
+
+    def _repr_html_(self) -> str:
+        head = "".join(f"<th>{escape(cell)}</th>" for cell in self._header())
+        body = "".join(
+            "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in line) + "</tr>" for line in self._cells()
+        )
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table><p>{escape(self.reason)}</p>"
+
+    def _header(self) -> list[str]:
+        return ["", self.parameter, *(name.replace("_", " ") for name in self._shown())]
+
+    def _shown(self) -> list[str]:
+        """Columns that say something about at least one candidate."""
+        return [name for name in COLUMNS[1:] if not all(np.isnan(getattr(row, name)) for row in self.rows)]
+
+    def _cells(self) -> list[list[str]]:
+        mark = self.best_index
+        return [
+            ["*" if i == mark else " ", row.name, *(f"{getattr(row, name):.3g}" for name in self._shown())]
+            for i, row in enumerate(self.rows)
+        ]

@@ -1,0 +1,408 @@
+"""select_kernel, select_n_clusters, select_structure."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils import check_array, check_random_state
+from sklearn.utils.validation import validate_data
+
+from kernelclust._names import check_name, check_number
+from kernelclust.estimators import StructuredClustering
+from kernelclust.kernels import DenseKernel, check_precomputed
+from kernelclust.selection._refits import (
+    NULLS,
+    Fit,
+    Measured,
+    alignment,
+    explained,
+    label_alignment,
+    study,
+)
+from kernelclust.selection._result import Row, Selection
+from kernelclust.structures import as_structure
+
+SIMPLE_FIRST = ("rbf", "graph", {"kernel": "polynomial", "degree": 2, "coef0": 0})
+SAME, LIKE = 0.02, 0.1  # clusterings are the same up to twice what noise does to them, within these shares
+EVIDENCE = 0.05
+
+_SHARED = """noise : float, default=0.2
+        Standard deviation of the noise, as a share of every column's own; every other copy gets half of it.
+    n_perturbations : int, default=10
+        Number of noisy copies of the data.
+    null : {"gaussian", "uniform", "columns"}, default="gaussian"
+        Reference data without clusters: a normal cloud with the covariance of X, an even box along its main
+        directions, or X with every column shuffled on its own.
+    n_null : int, default=20
+        Number of reference data sets, 0 for none; the smallest possible p-value is 1 / (1 + n_null).
+    random_state : int, RandomState or None
+        Seed of noise, references and fits. The result does not depend on the order of the samples.
+    verbose : int, default=0
+        Print a line a refit.
+    **params
+        Parameters of `StructuredClustering`.
+
+    Returns
+    -------
+    selection : Selection
+        `best`, `best_estimator_`, `labels_`, `rows`, `reason`; prints as a table."""
+
+
+def _document(function: Callable) -> Callable:
+    function.__doc__ = (function.__doc__ or "").replace("{shared}", _SHARED)
+    return function
+
+
+@_document
+def select_kernel(
+    X: Any,
+    n_clusters: int = 8,
+    kernels: Sequence[Any] = SIMPLE_FIRST,
+    *,
+    noise: float = 0.2,
+    n_perturbations: int = 10,
+    null: str = "gaussian",
+    n_null: int = 20,
+    random_state: Any = None,
+    verbose: int = 0,
+    **params: Any,
+) -> Selection:
+    """Choose a kernel without labels: the one whose clusters noise can move least.
+
+    Every kernel is fitted to the data and to noisy copies of it, which gives the terms of the stability bound
+    (`stability_bound`, Song, Smola, Gretton and Borgwardt, 2007). The score is 1 / (1 + sqrt(gamma x bound)), means
+    over the copies: a kernel that sees the clusters has leading eigenvectors that noise can hardly turn (gamma) and
+    that the labels nearly fill (the rest of the bound). Among kernels that find the same clusters as the winner, with
+    and without noise, the first in your list is taken, so list simple kernels first.
+
+    Use it when shapes are unknown: blobs, curved groups, products of features. It cannot tell which *question* is
+    right: another kernel may show other, equally real groups. On real data with blob-like groups it is no better than
+    always taking "rbf".
+
+    Parameters
+    ----------
+    X : array or frame of shape (m, d), or None if every kernel is a matrix
+    n_clusters : int, default=8
+        Number of clusters (give `structure` for a structure with its own).
+    kernels : sequence of str, dict, callable or (m, m) array, default=("rbf", "graph", polynomial of degree 2)
+        A name, a dict of parameters of `StructuredClustering` such as {{"kernel": "rbf", "gamma": 0.1}}, a function
+        k(X, Y), or a kernel matrix; simple ones first.
+    {shared}
+
+    Notes
+    -----
+    The p-value compares the normalised HSIC of kernel and labels with that of reference data, *clustered anew*: a
+    fitted clustering depends on its data even if there are no clusters, so shuffling its labels proves nothing. The
+    references say what "no clusters" means: light-tailed or bounded data without clusters can beat a normal cloud
+    (try null="uniform"). A matrix is disturbed and imitated in its own feature space.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_circles
+    >>> from kernelclust import select_kernel
+    >>> X, ring = make_circles(120, factor=0.3, noise=0.05, random_state=0)
+    >>> select_kernel(X, 2, ["rbf", "graph"], n_perturbations=3, n_null=0, random_state=0).best
+    'graph'
+    """
+    check = _Check(noise, n_perturbations, null, n_null, random_state, verbose)
+    check.reserved(params, "kernel")
+    check_number("n_perturbations", n_perturbations, whole=True, least=1)
+    if isinstance(kernels, (str, Mapping)) or not isinstance(kernels, Iterable):
+        raise TypeError(f"kernels={kernels!r}: give a list of kernels, e.g. ['rbf', 'graph'].")
+    kernels = list(kernels)
+    check.enough("kernels", kernels)
+    models, orders = [], []
+    for candidate in kernels:
+        settings = _kernel_settings(candidate)
+        matrix = settings.pop("matrix", None)
+        models.append(check.model(n_clusters, **params, **settings))
+        orders.append(_Samples(X if matrix is None else matrix, precomputed=matrix is not None))
+    if len({len(data.order) for data in orders}) > 1:
+        raise ValueError(f"kernels are of different numbers of samples: {[len(data.order) for data in orders]}.")
+    named = zip(map(_kernel_name, kernels), models, strict=True)
+    found = [check.study(data, [pair], alignment)[0] for data, pair in zip(orders, named, strict=True)]
+    turned = np.array([np.mean(one.gamma) for one in found])
+    allowed = np.array([np.mean(np.square(one.roots)) for one in found])
+    scores = 1 / (1 + np.sqrt(turned * allowed))
+    steadiest = int(np.argmax(scores))
+    same = [_agree(one, found[steadiest], a, orders[steadiest]) for one, a in zip(found, orders, strict=True)]
+    best = same.index(True)
+    reason = f"{found[steadiest].name}: noise moves what it sees least (gamma {turned[steadiest]:.2g})."
+    if best != steadiest:
+        reason = f"{found[best].name} finds the same clusters as the steadier {found[steadiest].name} and comes first."
+    return _finish("kernel", kernels, found, scores, best, reason, models[best], orders[best])
+
+
+@_document
+def select_n_clusters(
+    X: Any,
+    n_clusters: Iterable[int] = range(2, 11),
+    *,
+    noise: float = 0.2,
+    n_perturbations: int = 5,
+    null: str = "gaussian",
+    n_null: int = 20,
+    random_state: Any = None,
+    verbose: int = 0,
+    **params: Any,
+) -> Selection:
+    """Choose the number of clusters: the first after which more explain no more than they would without clusters.
+
+    With D = tr(K P P') the dependence that c clusters reach, dependence is log(tr K / (tr K - D)), and the score is its
+    surplus over the mean of reference data, clustered anew: the gap statistic (Tibshirani, Walther and Hastie, 2001)
+    in feature space. Chosen is the smallest number whose score is at least the next one's less its standard error.
+    Stability (`moved`, `gamma`) is shown but not used: few clusters are nearly always the most stable.
+
+    Meant for compact groups under "rbf", "linear" and the like. Graph kernels go on explaining more with every cut
+    through a long group, so that the score may rise to the end.
+
+    Parameters
+    ----------
+    X : array or frame of shape (m, d), or (m, m) for kernel="precomputed"
+    n_clusters : iterable of int, default=range(2, 11)
+        Numbers to try.
+    {shared}
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_blobs
+    >>> from kernelclust import select_n_clusters
+    >>> X, _ = make_blobs(120, 4, centers=4, random_state=1)
+    >>> select_n_clusters(X, range(2, 7), n_perturbations=0, n_null=8, random_state=0).best
+    4
+    """
+    check = _Check(noise, n_perturbations, null, n_null, random_state, verbose)
+    check.reserved(params, "n_clusters")
+    check_number("n_null", n_null, whole=True, least=2)
+    try:
+        numbers = list(n_clusters)
+    except TypeError:
+        raise TypeError(f"n_clusters={n_clusters!r}: give several numbers, e.g. range(2, 11).") from None
+    for number in numbers:
+        check_number("n_clusters", number, whole=True, least=1)
+    numbers = sorted({int(number) for number in numbers})
+    check.enough("n_clusters", numbers)
+    data = _Samples(X, precomputed=_is_precomputed(params))
+    if numbers[-1] > len(data.order):
+        raise ValueError(f"n_clusters has {numbers[-1]}, but X has only {len(data.order)} samples.")
+    models = [check.model(c, **params) for c in numbers]
+    found = check.study(data, [(str(c), model) for c, model in zip(numbers, models, strict=True)], explained)
+    scores = np.array([one.statistic - np.mean(one.null) for one in found])
+    errors = np.array([np.std(one.null) * np.sqrt(1 + 1 / len(one.null)) for one in found])
+    enough = np.append(scores[:-1] >= scores[1:] - errors[1:], True)
+    best = int(np.argmax(enough))
+    reason = f"{numbers[best]} clusters: more explain no more than they would in data without clusters."
+    if best == len(numbers) - 1:
+        reason = f"{numbers[best]} clusters, the most tried: the score rises to the end, so try more."
+    return _finish("n_clusters", numbers, found, scores, best, reason, models[best], data)
+
+
+@_document
+def select_structure(
+    X: Any,
+    structures: Sequence[Any],
+    *,
+    noise: float = 0.2,
+    n_perturbations: int = 10,
+    null: str = "gaussian",
+    n_null: int = 20,
+    random_state: Any = None,
+    verbose: int = 0,
+    **params: Any,
+) -> Selection:
+    """Compare structures on the same data: how well does each arrangement fit the similarities?
+
+    Dependence and score are the normalised HSIC <K, L> / (|K| |L|) with L = P A P', so that structures compete by the
+    pattern of similarities that they predict. `moved` says how far noise moves samples on the structure.
+
+    Parameters
+    ----------
+    X : array or frame of shape (m, d), or (m, m) for kernel="precomputed"
+    structures : sequence of str, Structure or (c, c) array
+        Such as ["flat:5", "chain:5", "ring:5"], the plain ones first.
+    {shared}
+
+    Notes
+    -----
+    A hint, no proof: on real data no statistic that we know chooses the structure reliably (true rings of photographs
+    were called rings in a third of cases, and a chain often beats "flat" on data without an order). Choose the
+    structure by what is known about the data, and use the table to see what speaks against it.
+
+    Examples
+    --------
+    >>> from kernelclust import select_structure
+    >>> from kernelclust.datasets import structured_blobs
+    >>> X = structured_blobs("ring:6", n_samples=120, noise=0.2, random_state=0).data
+    >>> select_structure(X, ["flat:6", "chain:6", "ring:6"], n_perturbations=2, n_null=4, random_state=0).best
+    'ring:6'
+    """
+    check = _Check(noise, n_perturbations, null, n_null, random_state, verbose)
+    check.reserved(params, "structure", "n_clusters")
+    if isinstance(structures, str) or not isinstance(structures, Iterable):
+        raise TypeError(f"structures={structures!r}: give a list, e.g. ['flat:5', 'chain:5', 'ring:5'].")
+    structures = list(structures)
+    check.enough("structures", structures)
+    shapes = [as_structure(structure) for structure in structures]
+    data = _Samples(X, precomputed=_is_precomputed(params))
+    models = [check.model(structure=shape, **params) for shape in shapes]
+    found = check.study(data, [(str(shape), model) for shape, model in zip(shapes, models, strict=True)], alignment)
+    scores = np.array([one.statistic for one in found])
+    best = int(np.argmax(scores))
+    reason = f"{found[best].name} fits the similarities best. A hint, no proof: prefer what you know about the data."
+    return _finish("structure", structures, found, scores, best, reason, models[best], data)
+
+
+# -- parts -------------------------------------------------------------------------------------------------------------
+
+
+class _Check:
+    """Checked settings of a study."""
+
+    def __init__(self, noise, n_perturbations, null, n_null, random_state, verbose):
+        check_number("noise", noise, above=True)
+        check_number("n_perturbations", n_perturbations, whole=True)
+        check_name("null", null, NULLS)
+        check_number("n_null", n_null, whole=True)
+        self.seed = int(check_random_state(random_state).randint(2**30))
+        self.verbose = verbose
+        self.settings = {"noise": noise, "n_perturbations": n_perturbations, "null": null, "n_null": n_null}
+
+    def model(self, *args: Any, **params: Any) -> StructuredClustering:
+        """A candidate whose parameters are known to be good before any work starts."""
+        model = StructuredClustering(*args, **{"random_state": self.seed, **params})
+        model._check_parameters()
+        model._check_structure()
+        return model
+
+    def study(self, data: _Samples, candidates: list, statistic: Callable[[Fit], float]) -> list[Measured]:
+        if data.linear:
+            candidates = [(name, clone(model).set_params(kernel="linear")) for name, model in candidates]
+        return study(data.X, candidates, statistic, seed=self.seed, report=self._report, **self.settings)
+
+    def _report(self, line: str) -> None:
+        if self.verbose:
+            print(f"[selection] {line}", flush=True)
+
+    @staticmethod
+    def reserved(params: dict, *names: str) -> None:
+        known = StructuredClustering().get_params()
+        for name in params:
+            if name in names:
+                raise TypeError(f"{name} is what is being chosen; it cannot be given as well.")
+            check_name("parameter", name, known)
+
+    @staticmethod
+    def enough(name: str, candidates: list) -> None:
+        if len(candidates) < 2:
+            raise ValueError(f"{name} has {len(candidates)} candidate(s); give two or more to choose from.")
+
+
+class _Samples:
+    """Samples in an order that depends on their values only; a kernel matrix as points in its feature space."""
+
+    def __init__(self, X: Any, *, precomputed: bool):
+        self.given, self.linear = X, precomputed
+        if precomputed:
+            K = check_precomputed(X)
+            self.order = np.lexsort((np.diagonal(K), np.sort(K, axis=1).sum(axis=1)))
+            self.X = _feature_space(K[np.ix_(self.order, self.order)])
+            return
+        if X is None:
+            raise TypeError("X is None, which is for kernels that are matrices only; give the samples.")
+        values = check_array(X, dtype=[np.float64, np.float32], ensure_min_samples=2, input_name="X")
+        self.order = np.lexsort(values.T[::-1])
+        self.X = values[self.order]
+
+    def back(self, labels: np.ndarray) -> np.ndarray:
+        """Labels in the order in which the samples were given."""
+        out = np.empty_like(labels)
+        out[self.order] = labels
+        return out
+
+
+def _feature_space(K: np.ndarray) -> np.ndarray:
+    """Points E (m x r) with E E' the centred kernel."""
+    centred = DenseKernel(K) @ np.eye(len(K))
+    values, vectors = np.linalg.eigh((centred + centred.T) / 2)
+    keep = values > 1e-10 * values[-1]
+    if values[-1] <= 1e-12 * len(K) * np.abs(K).max():
+        raise ValueError("the kernel matrix is constant: all samples are alike, so there is nothing to choose.")
+    return (vectors[:, keep] * np.sqrt(values[keep]))[:, ::-1]
+
+
+def _is_precomputed(params: dict) -> bool:
+    return isinstance(params.get("kernel"), str) and params["kernel"] == "precomputed"
+
+
+def _kernel_settings(candidate: Any) -> dict[str, Any]:
+    if isinstance(candidate, Mapping):
+        if "kernel" not in candidate:
+            raise ValueError(f"kernels has {dict(candidate)!r}, which names no kernel: add 'kernel': 'rbf', say.")
+        for name in candidate:
+            check_name("parameter of a kernel", name, ("kernel", "gamma", "degree", "coef0", "kernel_params"))
+        return dict(candidate)
+    if isinstance(candidate, str) and candidate == "precomputed":
+        raise ValueError("kernels has 'precomputed'; give the kernel matrix itself in its place.")
+    if isinstance(candidate, str) or callable(candidate):
+        return {"kernel": candidate}
+    return {"kernel": "precomputed", "matrix": candidate}
+
+
+def _kernel_name(candidate: Any) -> str:
+    if isinstance(candidate, str):
+        return candidate
+    if isinstance(candidate, Mapping):
+        rest = ", ".join(f"{name}={value}" for name, value in candidate.items() if name != "kernel")
+        kernel = candidate["kernel"] if isinstance(candidate["kernel"], str) else candidate["kernel"].__name__
+        return f"{kernel}({rest})" if rest else kernel
+    return getattr(candidate, "__name__", f"matrix of {len(candidate)}" if hasattr(candidate, "__len__") else "?")
+
+
+def _agree(one: Measured, other: Measured, data: _Samples, other_data: _Samples) -> bool:
+    """Whether two candidates find the same clusters, up to what noise does to the second anyway."""
+    pairs = [(one.fit, other.fit), *zip(one.noisy, other.noisy, strict=True)]
+    if data.linear or other_data.linear:  # noise in different spaces, samples in different orders
+        pairs = pairs[:1]
+    apart = [1 - label_alignment(a, b, data.back(a.labels), other_data.back(b.labels)) for a, b in pairs]
+    return float(np.mean(apart)) <= np.clip(2 * np.mean(other.moved), SAME, LIKE)
+
+
+def _finish(parameter, candidates, found, scores, best, reason, model, data) -> Selection:
+    """The result, with the chosen model as if it had been fitted to the samples in the order given."""
+    winner = found[best]
+    if winner.p_value > EVIDENCE and winner.p_value * (1 + len(winner.null)) > 1:
+        reason += f" But data without clusters look alike (p = {winner.p_value:.2g})."
+    for warning in winner.fit.warnings:
+        warnings.warn(warning.message, warning.category, stacklevel=3)
+    if data.linear:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # said above
+            fitted = clone(model).fit(data.given)
+    else:
+        fitted = winner.fit.model
+        fitted.labels_ = data.back(fitted.labels_)
+        validate_data(fitted, data.given, skip_check_array=True)
+    rows = tuple(_row(one, score) for one, score in zip(found, scores, strict=True))
+    null = {one.name: np.array(one.null) for one in found}
+    return Selection(parameter, candidates[best], fitted, rows, tuple(candidates), reason, null)
+
+
+def _row(one: Measured, score: float) -> Row:
+    def mean(values: list[float]) -> float:
+        return float(np.mean(values)) if values else float("nan")
+
+    return Row(
+        one.name,
+        float(score),
+        one.statistic,
+        mean(one.null),
+        float(np.std(one.null)) if one.null else float("nan"),
+        one.p_value,
+        mean(one.moved),
+        mean(one.gamma),
+        mean([root**2 for root in one.roots]),
+    )
