@@ -31,7 +31,7 @@ class KernelKMeans(StructuredClustering):
         degree=3,
         coef0=1,
         kernel_params=None,
-        size_prior=0.0,
+        size_prior="auto",
         init="auto",
         n_init="auto",
         approximation="auto",

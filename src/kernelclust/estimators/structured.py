@@ -8,6 +8,7 @@ from contextlib import nullcontext
 from numbers import Integral
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
@@ -16,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 import kernelclust.solvers as solvers
 from kernelclust._names import check_name, check_number, load, names
 from kernelclust._threads import ONE_THREAD, one_thread
+from kernelclust.estimators._evidence import DISAGREE, LOW_SUPPORT, SIZE_PRIOR, Evidence
 from kernelclust.kernels import (
     APPROXIMATIONS,
     FittedKernel,
@@ -36,6 +38,8 @@ from kernelclust.structures import Structure, as_structure
 EXTRA_DIMENSIONS = 8  # eigenvectors beyond the c - 1 that a flat clustering needs
 LOW_MARGIN = 0.3  # placement margins below deserve a warning
 DEFAULT_CLUSTERS = 8
+UNLIKE = 100  # ratio of column variances that deserves a warning
+FEW_COLUMNS = 20
 
 
 class StructuredClustering(ClusterMixin, BaseEstimator):
@@ -59,7 +63,9 @@ class StructuredClustering(ClusterMixin, BaseEstimator):
         "flat:4*chain:3", an object of `kernelclust.structures`, a psd matrix or a networkx graph.
     kernel : str or callable, default="rbf"
         "linear", "polynomial", "rbf", "laplacian", "cosine" (text), "graph" (commute times in a nearest-neighbour
-        graph: curved clusters, images, cells), "diffusion", "precomputed", or a function k(X, Y) -> (n, m) matrix.
+        graph: curved clusters, images, cells), "auto" (the mean of such graphs over three views of X and three
+        sizes), "diffusion", "precomputed", or a function k(X, Y) -> (n, m) matrix. Beyond 3000 samples the graph
+        kernels keep the smoothest functions on the graph alone (2c + 10 of them, or `n_components`).
     gamma : float or "scale", default="scale"
         Inverse width of "rbf" and "laplacian", factor of "polynomial". "scale" is 1 / mean squared distance between
         samples (1 / mean distance for "laplacian").
@@ -75,12 +81,14 @@ class StructuredClustering(ClusterMixin, BaseEstimator):
         Norm that columns of P are divided by. "l1" needs a loss to be useful.
     rho : float, default=2.0
         Added to the diagonal of A, so that a cluster prefers itself to its neighbours; no effect for "flat".
-    size_prior : float, default=0.0
+    size_prior : float or "auto", default="auto"
         a >= 0: sizes are normalised as n_j + a m / c, so that clusters of like size are preferred. A belief about the
         groups, for l1 and l2 without a loss: 0.2 helps where groups are known to be even (topics of equal share),
-        and breaks up true groups where they are not.
-    search : {"refine", "global"}, default="refine"
-        "refine": fit without structure, place the clusters on the structure, improve with F. "global": maximise F from
+        and breaks up true groups where they are not. "auto" is 0, but for kernel="auto" on data whose views
+        (as given, standardised, scaled rows) disagree about the clusters: there it is 0.2, with a warning.
+    search : {"refine", "place", "global"}, default="refine"
+        "refine": fit without structure, place the clusters on the structure, improve with F. "place": stop before the
+        improvement; keeps the flat clusters, which was measured to be better for trees. "global": maximise F from
         every start, point moves alternated with placement, as the papers mean it.
     placement : {"distance", "F"}, default="distance"
         How clusters find their places: neighbours should have close means, or F should be large.
@@ -135,6 +143,13 @@ class StructuredClustering(ClusterMixin, BaseEstimator):
         arrangements. Below 0.3 several arrangements fit almost equally well; a large one is no proof.
     sizes_ : (c,) array
         Weight of every cluster.
+    support_ : float or None
+        With kernel="auto" on a chain or ring: how far other graphs of the same samples, and rbf kernels, give the same
+        arrangement; 1 when all do. Below 0.8 a warning says that the order is uncertain. Not a probability.
+    view_agreement_ : float or None
+        With kernel="auto": how alike the clusterings are that X as given, standardised, and with scaled rows give.
+    size_prior_ : float
+        Size prior in use.
     relaxed_objective_ : float or None
         F at the labels of a relaxation before rounding.
     structure_ : Structure
@@ -170,7 +185,7 @@ class StructuredClustering(ClusterMixin, BaseEstimator):
         loss=None,
         normalize="l2",
         rho=2.0,
-        size_prior=0.0,
+        size_prior="auto",
         search="refine",
         placement="distance",
         solver="greedy",
@@ -247,12 +262,16 @@ class StructuredClustering(ClusterMixin, BaseEstimator):
         check_enough_samples(len(used), structure)
         rng = check_random_state(self.random_state)
 
+        self._warn_about_units(X, weight)
         everything = len(used) == len(weight)
-        objective = make_dependence(
-            structure, loss=self.loss, normalize=self.normalize, rho=self.rho, size_prior=self.size_prior
-        )
         c = structure.n_clusters
-        fitted = self._fit_kernel(X if everything else self._subset(X, used), weight[used], c, rng)
+        samples = X if everything else self._subset(X, used)
+        fitted = self._fit_kernel(samples, weight[used], c, rng)
+        evidence = self._gather(fitted, samples, weight[used], c)
+        size_prior = self._choose_size_prior(evidence)
+        objective = make_dependence(
+            structure, loss=self.loss, normalize=self.normalize, rho=self.rho, size_prior=size_prior
+        )
         spectrum = leading_spectrum(fitted.operator, c - 1 + EXTRA_DIMENSIONS, c - 1, rng)
         check_definite(spectrum, fitted.operator)
         fitted, spectrum = self._transform(fitted, spectrum, c, rng)
@@ -287,12 +306,22 @@ class StructuredClustering(ClusterMixin, BaseEstimator):
         self.size_bound_ = max(objective.size_bound(spectrum.bounds, n), solution.value)
         self.gap_ = _gap(self.upper_bound_, solution.value)
         self.placement_margin_ = placement_margin(placement_problem(self.placement, objective, S, n))
+        self.size_prior_ = size_prior
+        self.view_agreement_ = evidence.agreement() if evidence else None
+        self.support_ = evidence.support(structure.kernel, labels) if evidence and structure.is_sweep else None
         self.n_iter_ = solution.n_iter
         self.history_ = solution.history
         self._slopes, self._penalties = objective.slopes(S, n), objective.penalties(n)
         self._extension = fitted.extension(labels, c)
         self._used = None if everything else used
         self.labels_ = labels if everything else self._label_rest(X, labels, used)
+        if self.support_ is not None and self.support_ < LOW_SUPPORT:
+            warnings.warn(
+                f"other graphs of the same samples arrange them differently on '{structure}' (support "
+                f"{self.support_:.2g}): the clusters may be right, their order is uncertain.",
+                UserWarning,
+                stacklevel=4,
+            )
         if self.placement_margin_ < LOW_MARGIN:
             warnings.warn(
                 f"several arrangements of these clusters on '{structure}' fit almost equally well (placement margin "
@@ -336,6 +365,26 @@ class StructuredClustering(ClusterMixin, BaseEstimator):
         )
         return check_precomputed(X) if precomputed and reset else X
 
+    def _warn_about_units(self, X, weight) -> None:
+        """Columns in unlike units decide by their units: in a few columns any two, in many (pixels, profiles) when at
+        most half of them are near the widest."""
+        if callable(self.kernel) or self._is_precomputed() or sparse.issparse(X):
+            return
+        share = weight / weight.sum()
+        Z = X / (np.abs(X).max() or 1.0)
+        variance = share @ (Z - share @ Z) ** 2
+        variance = variance[variance > (8 * np.finfo(X.dtype).eps * np.abs(Z).max(axis=0)) ** 2]
+        wide = variance > variance.max(initial=0) / UNLIKE
+        if wide.all() or (len(wide) > FEW_COLUMNS and wide.mean() > 0.5):
+            return
+        warnings.warn(
+            f"variances of the columns differ by a factor of up to {variance.max() / variance.min():.3g}: the widest "
+            "columns decide. If columns have different units, standardise them first "
+            "(sklearn.preprocessing.StandardScaler).",
+            UserWarning,
+            stacklevel=5,
+        )
+
     def _check_structure(self) -> Structure:
         n_clusters = self.n_clusters
         if not isinstance(n_clusters, Integral) or isinstance(n_clusters, bool):
@@ -366,7 +415,10 @@ class StructuredClustering(ClusterMixin, BaseEstimator):
             check_number("gamma", self.gamma, above=True)
         check_number("max_iter", self.max_iter, whole=True, least=1)
         check_number("rho", self.rho)
-        check_number("size_prior", self.size_prior)
+        if isinstance(self.size_prior, str):
+            check_name("size_prior", self.size_prior, ["auto"], also=", or a number")
+        else:
+            check_number("size_prior", self.size_prior)
         check_number("tol", self.tol)
         check_number("degree", self.degree, whole=True, least=1)
         check_number("coef0", self.coef0)
@@ -426,6 +478,28 @@ class StructuredClustering(ClusterMixin, BaseEstimator):
             n_components=self.n_components,
             rng=rng,
         )
+
+    def _gather(self, fitted: FittedKernel, samples, weight, n_clusters: int) -> Evidence | None:
+        """What the kernels that a mean kernel is made of say by themselves."""
+        if not fitted.members or n_clusters == 1:
+            return None
+        pictures = [search.prepare(samples) for search in fitted.searches]
+        return Evidence(fitted.members, pictures, weight, n_clusters, check_random_state(0))
+
+    def _choose_size_prior(self, evidence: Evidence | None) -> float:
+        if not isinstance(self.size_prior, str):
+            return float(self.size_prior)
+        plain = self.loss is None and self.normalize is not None and self.solver == "greedy"
+        if evidence is None or not plain or evidence.agreement() >= DISAGREE:
+            return 0.0
+        warnings.warn(
+            f"the views of X (as given, columns standardised, rows scaled) cluster it differently (alignment "
+            f"{evidence.agreement():.2f}): groups are expected to have similar sizes, size_prior={SIZE_PRIOR}. Set "
+            "size_prior=0 if that is wrong, or choose a kernel by name.",
+            UserWarning,
+            stacklevel=6,
+        )
+        return SIZE_PRIOR
 
     def _transform(self, fitted: FittedKernel, spectrum: Spectrum, n_clusters: int, rng):
         """Kernel and spectrum that the objective sees; presets may change them."""

@@ -26,7 +26,7 @@ class RidgeKernel(FittedKernel):
     root: np.ndarray | None = None  # (G + ridge I)^-1/2, for a factor B with B'DB = G
 
     def extension(self, labels: np.ndarray, n_clusters: int) -> Callable:
-        if self.search is not None:
+        if self.searches:
             return super().extension(labels, n_clusters)
         assert self.base is not None
         old = self.base.extension(labels, n_clusters)
@@ -47,7 +47,7 @@ def discriminative(fitted: FittedKernel, ridge: float) -> RidgeKernel:
     then counts a weight as that many copies.
     """
     operator = fitted.operator
-    common = {"function": fitted.function, "X": fitted.X, "features": fitted.features, "search": fitted.search}
+    common = {"function": fitted.function, "X": fitted.X, "features": fitted.features, "searches": fitted.searches}
     if operator.form == "low_rank":
         values, vectors = np.linalg.eigh(operator.gram())
         root = (vectors / np.sqrt(np.maximum(values, 0) + ridge)) @ vectors.T

@@ -100,24 +100,44 @@ class FeatureExtension:
 
 
 @dataclass
-class NeighbourExtension:
-    """For kernels that exist only between fitted samples: similarities of the nearest ones, averaged by distance."""
+class NeighbourSearch:
+    """The nearest of the fitted samples, as one view of the samples sees them."""
 
-    function: SimilarityFunction
-    search: NearestNeighbors
-    G: np.ndarray
+    prepare: Callable
+    nearest: NearestNeighbors
+    samples: np.ndarray  # which fitted sample a found row is
 
-    def __call__(self, X_new) -> np.ndarray:
-        X_new = self.function.prepare(X_new)
-        if not sparse.issparse(X_new):
-            far = np.sqrt(np.finfo(X_new.dtype).max) / 1e4  # squares of distances beyond would overflow
-            X_new = np.clip(X_new, -far, far)
-        distance, index = self.search.kneighbors(X_new)
+    @classmethod
+    def over(cls, Z, samples: np.ndarray, prepare: Callable) -> NeighbourSearch:
+        return cls(prepare, NearestNeighbors(n_neighbors=min(5, Z.shape[0])).fit(Z), samples)
+
+    def __call__(self, X_new) -> tuple[np.ndarray, np.ndarray]:
+        """Weights (n, k) that fall with distance, and the samples (n, k) they belong to."""
+        Z = self.prepare(X_new)
+        if not sparse.issparse(Z):
+            far = np.sqrt(np.finfo(Z.dtype).max) / 1e4  # squares of distances beyond would overflow
+            Z = np.clip(Z, -far, far)
+        distance, index = self.nearest.kneighbors(Z)
         closest = distance[:, :1]
         weight = np.where(closest > 0, closest, 1.0) / np.where(closest > 0, distance, 1.0)
         weight = np.where(closest > 0, weight, distance == 0)  # on a fitted sample: that sample alone
-        weight = weight / weight.sum(axis=1, keepdims=True)
-        return np.einsum("nk,nkc->nc", weight, self.G[index])
+        return weight / weight.sum(axis=1, keepdims=True), self.samples[index]
+
+
+@dataclass
+class NeighbourExtension:
+    """For kernels that exist only between fitted samples: similarities of the nearest ones, averaged by distance and
+    over views."""
+
+    searches: list[NeighbourSearch]
+    G: np.ndarray
+
+    def __call__(self, X_new) -> np.ndarray:
+        total = np.zeros((X_new.shape[0], self.G.shape[1]))
+        for search in self.searches:
+            weight, index = search(X_new)
+            total += np.einsum("nk,nkc->nc", weight, self.G[index])
+        return total / len(self.searches)
 
 
 @dataclass

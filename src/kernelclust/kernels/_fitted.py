@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from numbers import Real
 from types import SimpleNamespace
 from typing import Any
@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn import get_config
-from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_array
 from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
 from sklearn.utils.sparsefuncs import mean_variance_axis
@@ -21,18 +20,22 @@ from sklearn.utils.sparsefuncs import mean_variance_axis
 import kernelclust.kernels as package
 from kernelclust._names import check_name, load, names
 from kernelclust._threads import one_thread
+from kernelclust.kernels import auto
 from kernelclust.kernels._extension import (
     DenseExtension,
     ExactFeatures,
     FeatureExtension,
     LandmarkFeatures,
     NeighbourExtension,
+    NeighbourSearch,
     RandomFeatures,
     SimilarityFunction,
 )
+from kernelclust.kernels._graphs import distinct_rows
 from kernelclust.kernels._low_rank import cholesky_map, guided_cholesky, in_blocks, nystroem_map
 from kernelclust.kernels._operators import DenseKernel, LowRankKernel, one_hot, row_blocks
 from kernelclust.kernels._spectrum import check_definite, leading_spectrum
+from kernelclust.kernels.auto import Member
 
 APPROXIMATIONS = (None, "auto", "nystroem", "cholesky", "random_features")
 DEFAULT_COMPONENTS = 300
@@ -47,16 +50,15 @@ class FittedKernel:
     function: SimilarityFunction | None = None
     X: Any = None
     features: Callable | None = None
-    search: NearestNeighbors | None = None
+    searches: list[NeighbourSearch] = field(default_factory=list)
     gamma: float | None = None
+    members: list[Member] = field(default_factory=list)
 
     def extension(self, labels: np.ndarray, n_clusters: int) -> Callable:
         """Function from new samples to their centred similarity sums with these clusters (n, c); holds no kernel."""
         operator = self.operator
-        if self.search is not None:
-            assert self.function is not None
-            G = operator @ one_hot(labels, n_clusters, operator.weight)
-            return NeighbourExtension(self.function, self.search, G)
+        if self.searches:
+            return NeighbourExtension(self.searches, operator @ one_hot(labels, n_clusters, operator.weight))
         if operator.form == "low_rank":
             assert self.features is not None
             return FeatureExtension(self.features, operator.offset, operator.feature_sums(labels, n_clusters))
@@ -90,6 +92,8 @@ def fit_kernel(
         return _fit_precomputed(X, weight, method, n_components, rng, n_clusters)
     function = SimilarityFunction(kernel)
     given = _given_params(function.part, kernel, kernel_params)
+    if kernel == "auto":
+        return _fit_auto(X, weight, n_clusters, method, n_components)
     if not callable(kernel) and hasattr(function.part, "gram"):
         function.params = given
         _set_units(function, X, weight)
@@ -140,6 +144,9 @@ def _choose(kernel, X, approximation: str | None, n_components: int | None) -> s
                 "use approximation='nystroem' or 'cholesky'."
             )
         return approximation
+    dense_up_to = getattr(part, "DENSE_UP_TO", None)
+    if dense_up_to is not None:
+        return None if m <= dense_up_to else "functions"
     budget = get_config()["working_memory"]
     needed = m * m * X.dtype.itemsize / 2**20
     if kernel == "precomputed" or needed <= budget:
@@ -244,14 +251,34 @@ def _fit_precomputed(K, weight, method: str | None, n_components, rng, n_cluster
 
 def _fit_transductive(function: SimilarityFunction, X, weight, n_clusters: int, method, n_components) -> FittedKernel:
     Z = function.prepare(X)
-    m = Z.shape[0]
-    search = NearestNeighbors(n_neighbors=min(5, m)).fit(Z)
-    rank = min(n_components or DEFAULT_COMPONENTS, m - 2)
-    if method is None or rank < 1:
-        K = function.part.gram(Z, n_clusters=n_clusters, **function.params)
-        return FittedKernel(DenseKernel(K, weight), function, search=search)
-    B = function.part.factor(Z, rank, n_clusters=n_clusters, **function.params)
-    return FittedKernel(LowRankKernel(B, weight, overwrite=True), function, search=search)
+    first, which = distinct_rows(Z)
+    nodes = Z[first]
+    searches = [NeighbourSearch.over(nodes, first, function.prepare)]
+    if len(first) < 2:
+        return FittedKernel(DenseKernel(np.zeros((len(which), len(which))), weight), function, searches=searches)
+    rank = min(n_components or 2 * n_clusters + auto.FUNCTIONS, len(first) - 1)
+    if method is None:
+        K = function.part.gram(nodes, n_clusters=n_clusters, **function.params)
+        K = K if len(first) == len(which) else K[np.ix_(which, which)]
+        return FittedKernel(DenseKernel(K, weight), function, searches=searches)
+    B = function.part.factor(nodes, rank, n_clusters=n_clusters, **function.params)[which]
+    return FittedKernel(LowRankKernel(B, weight, overwrite=True), function, searches=searches)
+
+
+def _fit_auto(X, weight, n_clusters: int, method, n_components) -> FittedKernel:
+    found = auto.views(X, weight)
+    K, members = auto.fit_members(X, weight, found, n_clusters, n_components, dense=method is None)
+    searches = []
+    for view in found:
+        Z = view(X)
+        first, _ = distinct_rows(Z)
+        searches.append(NeighbourSearch.over(Z[first], first, view))
+    if not members:
+        return FittedKernel(DenseKernel(np.zeros((X.shape[0], X.shape[0])), weight), searches=searches)
+    if K is not None:
+        return FittedKernel(DenseKernel(K, weight), searches=searches, members=members)
+    B = np.hstack([member.B for member in members]) / np.sqrt(len(members))
+    return FittedKernel(LowRankKernel(B, weight, overwrite=True), searches=searches, members=members)
 
 
 def _set_units(function: SimilarityFunction, X, weight: np.ndarray) -> None:

@@ -75,7 +75,7 @@ class _FeatureExtension:
 def extension(fitted: FittedKernel, kernel: PreparedKernel, labels: np.ndarray, n_clusters: int, *, unit, center):
     """Function from new samples to their sums (n, c) of prepared similarities with the clusters."""
     held = labels if kernel.samples is None else labels[kernel.samples]
-    if fitted.search is not None:  # a kernel that exists between fitted samples only: that of the nearest ones
+    if fitted.searches:  # a kernel that exists between fitted samples only: that of the nearest ones
         everyone = one_hot(labels, n_clusters, np.ones(len(labels)))
         G = kernel @ everyone
         neighbours: Any = fitted.extension(held, n_clusters)

@@ -21,7 +21,7 @@ from kernelclust.solvers.placement import RESTARTS, best_placement, placement_pr
 
 PARAMETERS = ()
 INITS = ("auto", "spectral", "projected", "k-means++", "random")
-SEARCHES = ("refine", "global")
+SEARCHES = ("refine", "place", "global")
 STARTS = 10
 AUTO_STARTS = 20
 ROUNDS = 20  # perturbations of the best start of "auto"
@@ -36,8 +36,8 @@ QUICK_RESTARTS = 3  # and restarts of the search for places
 def solve(problem: Problem, options: Options, rng: np.random.RandomState) -> Solution:
     """Find labels with a large F.
 
-    "refine": the best labeling without structure, placed on the nodes, then improved with F. "global": F from every
-    start, point moves alternated with placement by F.
+    "refine": the best labeling without structure, placed on the nodes, then improved with F. "place": the same, not
+    improved. "global": F from every start, point moves alternated with placement by F.
     """
     check_name("search", options.search, SEARCHES)
     if options.search == "global":
@@ -48,7 +48,12 @@ def solve(problem: Problem, options: Options, rng: np.random.RandomState) -> Sol
     options.report(f"flat: F = {flat.value:.6g} after {flat.n_iter} sweeps; placing and refining")
     placing = placement_problem(options.placement, problem.objective, flat.cluster_sums, problem.sizes(flat.labels))
     node = best_placement(placing)
-    running = np.ascontiguousarray(flat.running[np.argsort(node)])
+    order = np.argsort(node)
+    if options.search == "place":
+        S, n = flat.cluster_sums[np.ix_(order, order)], problem.sizes(node[flat.labels])
+        value = problem.objective.value(S, n)
+        return replace(flat, labels=node[flat.labels], value=value, cluster_sums=S, history=[value])
+    running = np.ascontiguousarray(flat.running[order])
     refined = climb(problem.kernel, problem.objective, node[flat.labels], running=running, **options.climbing)
     stopped = "converged" if flat.converged and refined.converged else "max_iter"
     return replace(refined, n_iter=flat.n_iter + refined.n_iter, stopped_because=stopped)

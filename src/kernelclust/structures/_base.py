@@ -43,6 +43,9 @@ class Structure:
     size_is_enough: ClassVar[bool] = False
     """Whether the number of clusters alone defines the structure."""
 
+    is_sweep: ClassVar[bool] = False
+    """Whether clusters follow one another in a single run, open or closed, so that their order is a question."""
+
     n_clusters: int
 
     def __init__(self, n_clusters: int, *arguments: Any) -> None:

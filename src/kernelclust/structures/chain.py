@@ -36,6 +36,7 @@ class Chain(Structure):
 
     text_form = "chain:5"
     size_is_enough = True
+    is_sweep = True
 
     def __init__(self, n_clusters: int) -> None:
         c = check_size(n_clusters, "Chain's n_clusters")

@@ -1,0 +1,186 @@
+"""kernel="auto" on real data with a known arrangement, beside its rivals; and does its warning work?
+
+    python benchmarks/auto.py --data DIR [--only table,warning,speed] [--seeds 3]
+
+DIR holds the .npz files named in papers/README.md (or set KERNELCLUST_DATA). Labels are used for scoring alone.
+table: structured accuracy / accuracy under the best naming in %, mean over tasks and seeds. The rivals get X as given.
+warning: on chains and rings, does a low `support_` or placement margin tell wrong orders from right ones (right:
+structured accuracy at least 0.9 of the accuracy under the best naming)? Area under the ROC curve.
+speed: seconds and memory on made-up data; needs no DIR.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import resource
+import sys
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+from _rivals import kmeans_path, spectral_fiedler
+from sklearn.datasets import make_blobs
+from sklearn.metrics import roc_auc_score
+
+from kernelclust import KernelKMeans, StructuredClustering
+from kernelclust.metrics import clustering_accuracy, structured_accuracy
+from kernelclust.structures import as_structure
+
+sys.path.append(str(Path(__file__).resolve().parents[1] / "papers"))
+import real_data
+from real_data import Task
+
+RIGHT = 0.9
+BARS = {"COIL chain 7": (1, 83.0), "UMIST chain, gaps": (0, 94.0), "news 2x3": (0, 68.0), "UMIST trees": (1, 90.0)}
+
+
+def coil_sweeps(load: Callable, below: int, n_sectors: int, keep: int, structure: str) -> list[Task]:
+    """Each of 15 turning objects, some poses of every sector."""
+    tasks = []
+    for thing in real_data.TURNING:
+        X = real_data.coil_poses(load, thing, below)
+        frames, places = real_data.sectors(len(X), n_sectors, keep)
+        tasks.append(Task(X[frames], places, structure))
+    return tasks
+
+
+def zoo(load: Callable) -> list[Task]:
+    return real_data.flat_set(load, "zoo")
+
+
+SWEEPS: dict[str, Callable] = {
+    "COIL chain 4": lambda load: coil_sweeps(load, 175, 5, 4, "chain:5"),
+    "COIL chain 7": real_data.coil_chains,
+    "COIL ring 7": lambda load: coil_sweeps(load, 360, 8, 7, "ring:8"),
+    "COIL ring 9": lambda load: coil_sweeps(load, 360, 8, 9, "ring:8"),
+    "UMIST chain, gaps": lambda load: real_data.umist_chains(load, True),
+    "UMIST chain": lambda load: real_data.umist_chains(load, False),
+}
+OTHERS: dict[str, Callable] = {
+    "COIL trees": lambda load: real_data.picture_trees(load, "coil", range(6)),
+    "UMIST trees": lambda load: real_data.picture_trees(load, "umist", range(6)),
+    "news 2x3": lambda load: real_data.news(load, (2, 3), range(3)),
+    "news 3x2": lambda load: real_data.news(load, (3, 2), range(3)),
+    "cell cycle (cho)": real_data.cho,
+    "leukaemia (all)": real_data.leukemia,
+    "zoo": zoo,
+}
+
+
+def fit(task: Task, seed: int, **settings) -> StructuredClustering:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # the warnings are what is measured
+        return StructuredClustering(structure=task.structure, random_state=seed, **settings).fit(task.X)
+
+
+def closed(task: Task) -> bool:
+    return str(task.structure).startswith("ring")
+
+
+def n_clusters(task: Task) -> int:
+    return as_structure(task.structure).n_clusters
+
+
+METHODS: dict[str, Callable] = {
+    "auto": lambda task, seed: fit(task, seed, kernel="auto").labels_,
+    "auto, placed": lambda task, seed: fit(task, seed, kernel="auto", search="place").labels_,
+    "graph": lambda task, seed: fit(task, seed, kernel="graph").labels_,
+    "rbf": lambda task, seed: fit(task, seed).labels_,
+    "KMeans + path": lambda task, seed: kmeans_path(task.X, n_clusters(task), seed, closed=closed(task)),
+    "spectral + Fiedler": lambda task, seed: spectral_fiedler(task.X, n_clusters(task), seed, closed=closed(task)),
+}
+
+
+def score(tasks: Sequence[Task], method: Callable, seeds: Sequence[int]) -> tuple[float, float]:
+    rows = []
+    for seed in seeds:
+        for task in tasks:
+            one = real_data.shuffled(task, seed)
+            labels = method(one, seed)
+            rows.append((structured_accuracy(one.y, labels, task.structure), clustering_accuracy(one.y, labels)))
+    sacc, hung = 100 * np.mean(rows, axis=0)
+    return float(sacc), float(hung)
+
+
+def table(load: Callable, seeds: Sequence[int]) -> int:
+    print(f"{'structured / best-naming accuracy':34}" + "".join(f"{name:>20}" for name in METHODS))
+    misses = 0
+    for name, make in (SWEEPS | OTHERS).items():
+        tasks = make(load)
+        found = {method: score(tasks, run, seeds) for method, run in METHODS.items()}
+        judged = ""
+        if name in BARS:
+            which, bar = BARS[name]
+            passed = found["auto"][which] >= bar
+            misses += not passed
+            judged = f"  {'pass' if passed else 'MISS'} (auto {('structured', 'best-naming')[which]} >= {bar:g})"
+        cells = "".join(f"{f'{a:.1f} / {b:.1f}':>20}" for a, b in found.values())
+        print(f"{f'{name} ({len(tasks)})':34}{cells}{judged}", flush=True)
+    return misses
+
+
+def warning(load: Callable) -> None:
+    support, margin, right = [], [], []
+    for make in SWEEPS.values():
+        for task in make(load):
+            one = real_data.shuffled(task, 0)
+            model = fit(one, 0, kernel="auto")
+            sacc = structured_accuracy(one.y, model.labels_, task.structure)
+            support.append(model.support_)
+            margin.append(model.placement_margin_)
+            right.append(sacc >= RIGHT * clustering_accuracy(one.y, model.labels_))
+    right = np.array(right)
+    print(f"{len(right)} chains and rings, {right.sum()} in the right order")
+    for name, values, limit in (("support", np.array(support), 0.8), ("margin", np.array(margin), 0.3)):
+        low = values < limit
+        print(
+            f"  {name:8} AUC {roc_auc_score(right, values):.2f}; below {limit} ({low.sum()}): right "
+            f"{100 * right[low].mean():.0f} %, above ({(~low).sum()}): right {100 * right[~low].mean():.0f} %"
+        )
+
+
+def speed() -> int:
+    misses = 0
+    X, _ = make_blobs(50, centers=3, random_state=0)
+    KernelKMeans(3, kernel="auto", random_state=0).fit(X)  # compiles
+    for m, limit in ((1000, 3.0), (20_000, 60.0)):
+        for structure in ("flat:10", "chain:10"):
+            X, _ = make_blobs(m, n_features=20, centers=10, cluster_std=4.0, random_state=0)
+            start = time.perf_counter()
+            fit(Task(X, np.zeros(m), structure), 0, kernel="auto")
+            seconds = time.perf_counter() - start
+            peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+            passed = seconds < limit and peak < 2.0
+            misses += not passed
+            print(
+                f"m={m}, {structure}: {seconds:.1f} s (limit {limit:g}), peak {peak:.2f} GB (limit 2): "
+                f"{'pass' if passed else 'MISS'}",
+                flush=True,
+            )
+    return misses
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", default=os.environ.get("KERNELCLUST_DATA"))
+    parser.add_argument("--only", default="speed,table,warning")
+    parser.add_argument("--seeds", type=int, default=3)
+    given = parser.parse_args(argv)
+    wanted = given.only.split(",")
+    misses = speed() if "speed" in wanted else 0
+    if given.data is None or not (Path(given.data) / "coil20.npz").exists():
+        print("no tables: give --data DIR with the .npz files, see papers/README.md")
+        return misses
+    load = real_data.loader(Path(given.data))
+    if "table" in wanted:
+        misses += table(load, range(given.seeds))
+    if "warning" in wanted:
+        warning(load)
+    return misses
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,107 @@
+"""What the graphs of kernel="auto" say one by one: do the views agree on the clusters, do the graphs on their order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.metrics.pairwise import euclidean_distances
+
+from kernelclust.kernels import LowRankKernel, leading_spectrum, one_hot
+from kernelclust.kernels.auto import Member
+from kernelclust.objectives import Dependence
+from kernelclust.solvers import greedy
+from kernelclust.solvers._problem import Options, Problem
+from kernelclust.solvers.placement import best_placement, placement_problem
+
+DISAGREE = 0.5  # mean alignment of the views' own clusterings below which sizes are expected to be alike
+SIZE_PRIOR = 0.2
+MIDDLE = 1.5  # size of the graph whose clusterings are compared
+STARTS = 5
+LOW_SUPPORT = 0.8
+RBF_SAMPLES = 2000  # that placements by rbf kernels are judged on
+RBF_WIDTHS = (0.5, 1.0)
+
+
+def alignment(A: np.ndarray, one: np.ndarray, other: np.ndarray, weight: np.ndarray) -> float:
+    """Kernel alignment of two labelings as A compares them: the cosine of H Pi A Pi' H and H Pi~ A Pi~' H."""
+    c = len(A)
+    n, k = (np.bincount(labels, weight, minlength=c) for labels in (one, other))
+
+    def product(first: np.ndarray, second: np.ndarray, sizes: np.ndarray, others: np.ndarray) -> float:
+        table = sparse.coo_array((weight, (first, second)), shape=(c, c)).toarray()
+        table = table - np.outer(sizes, others) / weight.sum()
+        return float(((A @ table) * (table @ A)).sum())
+
+    scale = np.sqrt(product(one, one, n, n) * product(other, other, k, k))
+    return product(one, other, n, k) / scale if scale > 0 else 1.0
+
+
+@dataclass
+class Evidence:
+    """The graphs of kernel="auto" one by one: do views agree on the clusters, do graphs agree on their order."""
+
+    members: list[Member]
+    pictures: list[Any]  # the samples as each view sees them
+    weight: np.ndarray
+    n_clusters: int
+    rng: np.random.RandomState
+
+    @cached_property
+    def _clusterings(self) -> dict[int, np.ndarray]:
+        return {}
+
+    def clustering(self, number: int) -> np.ndarray:
+        """Labels of kernel k-means with one graph alone."""
+        if number not in self._clusterings:
+            kernel = LowRankKernel(self.members[number].B, self.weight)
+            flat = Dependence(np.eye(self.n_clusters), np.eye(self.n_clusters), "l2")
+            spectrum = leading_spectrum(kernel, kernel.B.shape[1], self.n_clusters - 1, self.rng)
+            found = greedy.solve(Problem(kernel, spectrum, flat, flat), Options(n_init=STARTS), self.rng)
+            self._clusterings[number] = found.labels
+        return self._clusterings[number]
+
+    def agreement(self) -> float:
+        """Mean alignment of the clusterings that the views give, over pairs of views; one for a single view."""
+        labels = [self.clustering(i) for i, member in enumerate(self.members) if member.size == MIDDLE]
+        A = np.eye(self.n_clusters)
+        pairs = [alignment(A, one, other, self.weight) for one, other in combinations(labels, 2)]
+        return float(np.mean(pairs)) if pairs else 1.0
+
+    def support(self, A: np.ndarray, labels: np.ndarray) -> float:
+        """How far other kernels arrange the samples in the same way: agree x place, one when all do.
+
+        agree: mean alignment of Pi A Pi' with the arrangement of every graph's own clusters. place: mean alignment
+        with the arrangements of *these* clusters that every graph chooses, and rbf kernels of the views.
+        """
+        c, weight = self.n_clusters, self.weight
+        objective = Dependence(A, np.eye(c), "l2")
+
+        def arranged(S: np.ndarray, n: np.ndarray, which: np.ndarray) -> float:
+            node = best_placement(placement_problem("distance", objective, S, n))
+            return alignment(A, labels, node[which], weight)
+
+        def of_graph(member: Member, which: np.ndarray) -> float:
+            sums = one_hot(which, c, weight).T @ member.B
+            return arranged(sums @ sums.T, np.bincount(which, weight, minlength=c), which)
+
+        agree = [of_graph(member, self.clustering(i)) for i, member in enumerate(self.members)]
+        place = [of_graph(member, labels) for member in self.members]
+        few = np.unique(np.linspace(0, len(labels) - 1, min(len(labels), RBF_SAMPLES)).astype(int))
+        n = np.bincount(labels[few], weight[few], minlength=c)
+        if n.all():
+            for Z in self.pictures:
+                place += [arranged(S, n, labels) for S in _rbf_sums(Z[few], labels[few], weight[few], c)]
+        return float(np.mean(agree) * np.mean(place))
+
+
+def _rbf_sums(Z, labels: np.ndarray, weight: np.ndarray, n_clusters: int) -> list[np.ndarray]:
+    """Cluster sums of rbf kernels of a few widths, tau / mean squared distance each."""
+    Pi = one_hot(labels, n_clusters, weight)
+    D = euclidean_distances(Z, squared=True)
+    mean = weight @ D @ weight / (weight.sum() ** 2 - weight @ weight)
+    return [Pi.T @ np.exp(-tau / mean * D) @ Pi for tau in RBF_WIDTHS] if mean > 0 else []

@@ -1,0 +1,195 @@
+"""Weighted nearest-neighbour graphs that are always connected, the smoothest functions on them, commute kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy import sparse
+from scipy.linalg import lapack
+from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
+from scipy.sparse.linalg import ArpackNoConvergence, eigsh
+from sklearn.neighbors import NearestNeighbors
+
+from kernelclust._names import check_number
+
+LEAST_LINK = 1e-3  # weight of a link of the spanning tree at least
+BISECTIONS = 60
+SMALL = 200  # samples up to which a full decomposition is as fast
+RESTARTS = 50  # of the Lanczos method, before the graph is factorised
+
+
+def n_neighbors_for(n_samples: int, n_clusters: int, size: float = 1.0) -> int:
+    """Neighbours a sample has: size x clip(m / 2c, 3, 10), so that they stay within a small group."""
+    return round(size * float(np.clip(n_samples // (2 * n_clusters), 3, 10)))
+
+
+def neighbour_graphs(X, numbers: Sequence[int]) -> list[sparse.csr_array]:
+    """A connected graph (m x m, symmetric weights in (0, 1]) for each number of neighbours.
+
+    A sample's nearest neighbour has weight 1; others fall off as exp(-(d - d_nearest) / sigma_i), with sigma_i such
+    that the weights add up to log2 of their number (as in UMAP; McInnes, Healy and Melville, 2018). Two one-sided
+    weights a, b make a + b - ab. Links of a minimum spanning tree get a small weight at least.
+    """
+    m = X.shape[0]
+    if m < 2:
+        return [sparse.csr_array((m, m)) for _ in numbers]
+    for number in numbers:
+        check_number("n_neighbors", number, whole=True, least=1)
+    numbers = [min(int(number), m - 1) for number in numbers]
+    distance, index = NearestNeighbors(n_neighbors=max(numbers)).fit(X).kneighbors()
+    distance = distance.astype(np.float64)
+    links = _joining_links(X, distance, index)
+    return [_with_links(fuzzy_union(distance[:, :k], index[:, :k]), links) for k in numbers]
+
+
+def fuzzy_union(distance: np.ndarray, index: np.ndarray) -> sparse.csr_array:
+    """Symmetric weights from the distances (m x k, ascending) to the neighbours `index` (m x k)."""
+    m, k = distance.shape
+    beyond = distance - distance[:, :1]
+    weight = np.exp(-beyond / _widths(beyond, np.log2(k))[:, None])
+    start = np.arange(0, m * k + 1, k)
+    w = sparse.csr_array((weight.ravel(), index.ravel(), start), shape=(m, m))
+    W = (w + w.T - w * w.T).tocsr()
+    W.sort_indices()
+    return W
+
+
+def _widths(beyond: np.ndarray, total: float) -> np.ndarray:
+    """sigma_i with sum_j exp(-beyond_ij / sigma_i) = total, by bisection on its logarithm; exact in the units of X.
+
+    The first neighbour counts 1, so a total of one or less (k <= 2) has no solution: the narrowest width is taken.
+    """
+    scale = beyond.mean(axis=1)
+    scale = np.where(scale > 0, scale, 1.0)
+    relative = beyond / scale[:, None]
+    low, high = np.full(len(beyond), -10.0), np.full(len(beyond), 10.0)
+    for _ in range(BISECTIONS):
+        middle = (low + high) / 2
+        wide = np.exp(-relative / np.exp(middle)[:, None]).sum(axis=1) > total
+        low, high = np.where(wide, low, middle), np.where(wide, middle, high)
+    return scale * np.exp(high)
+
+
+def _joining_links(X, distance: np.ndarray, index: np.ndarray) -> sparse.csr_array:
+    """Relative weights in (0, 1] of links that join the graph of neighbours: one for those of a shortest spanning
+    tree, and from every part on its own a link to the second nearest part too, so that a ring of parts is closed; its
+    weight falls with the square of its length."""
+    m, k = distance.shape
+    unit = distance.max() or 1.0
+    length = np.maximum(distance / unit, np.finfo(float).eps)  # a link of length zero is a link still
+    graph = sparse.csr_array((length.ravel(), index.ravel(), np.arange(0, m * k + 1, k)), shape=(m, m))
+    graph = graph.maximum(graph.T)
+    second = sparse.csr_array((m, m))
+    while True:
+        count, part = connected_components(graph, directed=False)
+        if count == 1:
+            tree = minimum_spanning_tree(graph)
+            tree.data[:] = 1.0
+            return tree.maximum(tree.T).maximum(second).tocsr()
+        shortest, weaker = _links_between(X, part, unit)
+        graph = graph.maximum(shortest)
+        second = second.maximum(weaker)
+
+
+def _links_between(X, part: np.ndarray, unit: float) -> tuple[sparse.csr_array, sparse.csr_array]:
+    """From every part of a graph the shortest link to another part (its length), and to a second one (its weight)."""
+    count = part.max() + 1
+    links: tuple[dict, dict] = {}, {}
+    for number in range(count):
+        inside, outside = np.flatnonzero(part == number), np.flatnonzero(part != number)
+        first = 0.0
+        for found in links if count > 2 else links[:1]:
+            distance, nearest = NearestNeighbors(n_neighbors=1).fit(X[outside]).kneighbors(X[inside])
+            best = int(np.argmin(distance[:, 0]))
+            i, j = int(inside[best]), int(outside[nearest[best, 0]])
+            far = max(float(distance[best, 0]) / unit, np.finfo(float).eps)
+            first = first or far
+            pair, value = (min(i, j), max(i, j)), far if found is links[0] else (first / far) ** 2
+            found[pair] = max(value, found.get(pair, 0.0))
+            outside = outside[part[outside] != part[j]]
+    return _symmetric(links[0], len(part)), _symmetric(links[1], len(part))
+
+
+def _symmetric(links: dict, m: int) -> sparse.csr_array:
+    pairs = sorted(links)
+    rows, columns = np.array(pairs, dtype=int).reshape(-1, 2).T
+    one_way = sparse.coo_array(([links[pair] for pair in pairs], (rows, columns)), shape=(m, m))
+    return (one_way + one_way.T).tocsr()
+
+
+def _with_links(W: sparse.csr_array, links: sparse.csr_array) -> sparse.csr_array:
+    """Give joining links a tenth percentile's weight (times their own) at least, so that the graph is connected."""
+    least = max(LEAST_LINK, float(np.quantile(W.data[W.data > 0], 0.1)))
+    return W.maximum(least * links).tocsr()
+
+
+def commute_kernel(W: sparse.csr_array, regularization: float = 0.0) -> np.ndarray:
+    """(L + regularization D)^+ (m x m) up to a constant, L = D - W the Laplacian and D the degrees."""
+    m = W.shape[0]
+    degree = W.sum(axis=1)
+    K = W.toarray()
+    np.negative(K, out=K)
+    K[np.diag_indices(m)] += (1 + regularization) * degree
+    if not regularization:
+        K += degree.mean() / m  # makes it invertible; adds a constant to the inverse, which centring takes out
+    K, failed = lapack.dpotrf(K, lower=1, clean=0, overwrite_a=1)
+    if failed == 0:
+        K, failed = lapack.dpotri(K, lower=1, overwrite_c=1)
+    if failed:
+        raise ValueError("the neighbour graph is numerically disconnected: distances differ by too many magnitudes.")
+    upper = np.triu_indices(m, 1)
+    K[upper] = K.T[upper]
+    return K
+
+
+def smoothest(W: sparse.csr_array, number: int) -> tuple[np.ndarray, np.ndarray]:
+    """The smallest eigenvalues of the normalised Laplacian I - D^-1/2 W D^-1/2 but for the zero, and their vectors.
+
+    Without a factorisation where a few hundred products with W suffice; graphs that hang together by thin links
+    need more, but are cheap to factorise.
+    """
+    m = W.shape[0]
+    number = min(number, m - 1)
+    degree = W.sum(axis=1)
+    root = sparse.diags_array(1 / np.sqrt(degree))
+    N = (root @ W @ root).tocsr()
+    known = np.sqrt(degree / degree.sum())  # eigenvalue zero
+    if number + 1 > m // 3 or m <= SMALL:
+        values, vectors = np.linalg.eigh(np.eye(m) - N.toarray())
+        return values[1 : number + 1], _signed(vectors[:, 1 : number + 1])
+    start = np.cos(np.arange(m))  # fixed, so that the result is too
+    options = {"k": number + 1, "v0": start, "tol": 1e-10, "ncv": min(m - 1, 3 * number + 3)}
+    try:
+        values, vectors = eigsh(N, which="LA", maxiter=RESTARTS, **options)
+        values = 1 - values
+    except ArpackNoConvergence:
+        values, vectors = eigsh((sparse.eye_array(m) - N).tocsc(), which="LM", sigma=-1e-6, **options)
+    order = np.argsort(values)[1:]
+    vectors = vectors[:, order]
+    vectors -= np.outer(known, known @ vectors)
+    return np.maximum(values[order], np.finfo(float).eps), _signed(vectors)
+
+
+def commute_factor(W: sparse.csr_array, number: int, regularization: float = 0.0) -> np.ndarray:
+    """B (m x number) with B B' the commute kernel of the smoothest functions alone."""
+    values, vectors = smoothest(W, number)
+    return vectors / np.sqrt(np.outer(W.sum(axis=1), values + regularization))
+
+
+def distinct_rows(X) -> tuple[np.ndarray, np.ndarray]:
+    """(first, which): rows first[k] are the distinct rows of X, and row i equals row first[which[i]]."""
+    if sparse.issparse(X):
+        keys = np.asarray(X @ np.cos(1.0 + np.arange(X.shape[1])))  # equal rows are equal here
+    else:
+        keys = np.ascontiguousarray(X + 0.0).view(np.dtype((np.void, X.shape[1] * X.itemsize))).ravel()
+    _, first, which = np.unique(keys, return_index=True, return_inverse=True)
+    if len(first) == X.shape[0] or (sparse.issparse(X) and abs(X - X[first[which]]).max() > 0):
+        return np.arange(X.shape[0]), np.arange(X.shape[0])
+    return first, which.ravel()
+
+
+def _signed(vectors: np.ndarray) -> np.ndarray:
+    """Columns with their largest entry positive, so that the same graph gives the same vectors."""
+    largest = vectors[np.abs(vectors).argmax(axis=0), np.arange(vectors.shape[1])]
+    return vectors * np.where(largest < 0, -1.0, 1.0)
