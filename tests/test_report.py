@@ -7,7 +7,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from kernelclust.report import build_report, describe_fit, gap_in_words, history_svg, margin_in_words, unit_warning
+from kernelclust._units import unit_warning
+from kernelclust.report import build_report, describe_fit, gap_in_words, history_svg, margin_in_words
 from kernelclust.structures import as_structure
 
 
@@ -19,6 +20,7 @@ def fitted(**changes):
         "upper_bound_": 10.0,
         "gap_": 0.05,
         "placement_margin_": 1.25,
+        "support_": None,
         "n_iter_": 3,
         "gamma_": 0.125,
         "history_": [1.0, 8.0, 9.5],

@@ -12,6 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from kernelclust._units import unit_warning
+from kernelclust.estimators._evidence import LOW_SUPPORT
+
 PAGE = Template("""<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <title>$title</title><style>
@@ -89,7 +92,9 @@ def describe_fit(model: Any, X: ArrayLike | None = None, *, neighbours: ArrayLik
         "warnings": [] if X is None else list(filter(None, [unit_warning(X)])),
         "what was run": run,
         "how good is the search": gap_in_words(model.objective_, model.upper_bound_, model.gap_),
-        "how sure is the arrangement": margin_in_words(model.placement_margin_),
+        "how sure is the arrangement": list(
+            filter(None, [margin_in_words(model.placement_margin_), support_in_words(model.support_)])
+        ),
         "clusters": clusters,
         "settings": {name: settings[name] for name in sorted(settings) if name not in (*run, "n_clusters", "verbose")},
     }
@@ -136,30 +141,22 @@ def margin_in_words(margin: float | None) -> str:
     )
 
 
-def unit_warning(X: ArrayLike) -> str:
-    """Warn when the variances of the columns differ more than a hundredfold; constant columns do not count.
+def support_in_words(support: float | None) -> str:
+    """Say whether other graphs of the same samples give the same arrangement.
 
     Examples
     --------
-    >>> unit_warning([[0.0, 0.0], [1.0, 500.0], [2.0, 900.0]])
-    'The variance of column 2 is ... times that of column 1. ...'
-    >>> unit_warning([[0.0, 0.0], [1.0, 2.0]])
+    >>> support_in_words(0.6)
+    'Other graphs of the same samples arrange them differently (support 0.60): the order is uncertain.'
+    >>> support_in_words(None)
     ''
     """
-    with np.errstate(over="ignore", invalid="ignore"):
-        variance = np.var(np.asarray(X, dtype=float), axis=0)
-    varying = np.flatnonzero((variance > 0) & np.isfinite(variance))
-    if len(varying) < 2:
+    if support is None:
         return ""
-    least, most = varying[np.argmin(variance[varying])], varying[np.argmax(variance[varying])]
-    ratio = variance[most] / variance[least]
-    if ratio <= 100:
-        return ""
-    return (
-        f"The variance of column {most + 1} is {ratio:.3g} times that of column {least + 1}. "
-        "If the columns are in different units, the largest decide alone: standardise them first. "
-        "If they share one unit, leave them."
-    )
+    if support < LOW_SUPPORT:
+        differ = "Other graphs of the same samples arrange them differently"
+        return f"{differ} (support {support:.2f}): the order is uncertain."
+    return f"Other graphs of the same samples give much the same arrangement (support {support:.2f} of 1)."
 
 
 def history_svg(history: Sequence[float], *, width: int = 420, height: int = 160) -> str:

@@ -293,7 +293,8 @@ def test_low_rank_kernels_give_nearly_the_same():
         assert adjusted_rand_score(model.labels_, exact.labels_) > 0.9
         assert_allclose(model.weights_, exact.weights_, atol=0.05)
         assert_array_equal(model.predict(LIST), model.labels_)
-    given = MultiKernelClustering(3, kernels="precomputed", approximation="cholesky", random_state=0).fit(STACK)
+    settings = {"approximation": "cholesky", "n_components": len(STACK[0])}
+    given = MultiKernelClustering(3, kernels="precomputed", **settings, random_state=0).fit(STACK)
     assert_allclose(given.weights_, exact.weights_, atol=1e-3)
     assert_array_equal(given.predict(STACK), given.labels_)
 

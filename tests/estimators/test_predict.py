@@ -391,7 +391,7 @@ def test_more_components_than_samples_cost_no_more_than_samples():
 
 @pytest.mark.parametrize("approximation", [None, "nystroem", "cholesky", "random_features"])
 def test_single_precision_is_close_to_double(approximation):
-    options = {"approximation": approximation, "random_state": 0}
+    options = {"approximation": approximation, "n_components": None if approximation is None else 90, "random_state": 0}
     for kernel in ["rbf", "laplacian"] if approximation == "random_features" else KERNELS[:-1]:
         double = KernelKMeans(6, kernel=kernel, **options).fit(blobs)
         single = KernelKMeans(6, kernel=kernel, **options).fit(blobs.astype(np.float32))

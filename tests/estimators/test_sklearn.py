@@ -347,7 +347,8 @@ def test_sparse_is_dense_in_low_rank(approximation):
     """Clusters are so far apart that every landmark choice finds them; only the sums differ, by rounding."""
     dense = SPARSE
     models = [
-        KernelKMeans(5, approximation=approximation, random_state=0).fit(Z) for Z in (dense, sparse.csr_array(dense))
+        KernelKMeans(5, approximation=approximation, n_components=len(dense), random_state=0).fit(Z)
+        for Z in (dense, sparse.csr_array(dense))
     ]
     assert_array_equal(models[0].labels_, models[1].labels_)
     assert_allclose(models[0].objective_, models[1].objective_, rtol=1e-6)

@@ -33,7 +33,8 @@ MODEL_OPTIONS: dict[str, dict[str, Any]] = {
     "--loss": {"type": _name_or_none, "help": "none, zero-one or structure (default: none)"},
     "--normalize": {"type": _name_or_none, "help": "l2, l1 or none (default: l2)"},
     "--rho": {"type": float, "help": "how much a cluster prefers itself to its neighbours (default: 2)"},
-    "--search": {"help": "refine or global (default: refine)"},
+    "--size-prior": {"type": _number_or_name, "help": "above 0 where groups of like size are expected (default: auto)"},
+    "--search": {"help": "refine, place or global (default: refine)"},
     "--random-state": {"type": int, "default": 0, "metavar": "SEED", "help": "default: 0"},
     "--n-jobs": {"type": int, "metavar": "N", "help": "starts to run at the same time"},
 }

@@ -20,10 +20,10 @@ from kernelclust import StructuredClustering
 from kernelclust.cli.table import Table, check_writable, read_table, write_files
 from kernelclust.metrics import clustering_accuracy, structured_accuracy
 from kernelclust.plots import have_matplotlib, neighbours, plot_embedding, plot_similarity, plot_structure
-from kernelclust.report import build_report, describe_fit, history_svg, unit_warning
+from kernelclust.report import build_report, describe_fit, history_svg
 from kernelclust.structures import as_structure
 
-SETTINGS = "structure n_clusters kernel gamma loss normalize rho search n_jobs random_state".split()
+SETTINGS = "structure n_clusters kernel gamma loss normalize rho size_prior search n_jobs random_state".split()
 MOST_SIMILARITIES = 2000  # samples that the picture of similarities is made from
 
 
@@ -53,7 +53,7 @@ def run(arguments: argparse.Namespace) -> None:
         f"objective {model.objective_:.6g}, at most {model.upper_bound_:.6g}; margin {model.placement_margin_:.2f}",
     )
 
-    for doubt in _doubts(table, arguments):
+    for doubt in _doubts(table):
         print(f"kernelclust: warning: {doubt}", file=sys.stderr)
     scores = _scores(table, model)
     for name, score in scores.items():
@@ -115,18 +115,12 @@ def _report(model: Any, X: Any, scores: dict[str, str], file: str) -> str:
     return build_report(facts, figures, f"{file} on {model.structure_}")
 
 
-def _doubts(table: Table, arguments: argparse.Namespace) -> list[str]:
+def _doubts(table: Table) -> list[str]:
     """Return what a user may have overlooked in the data."""
     doubts = []
     first = table.data[:, 0]
     if len(first) > 2 and table.data.shape[1] > 1 and np.array_equal(first - first[0], np.arange(len(first))):
         doubts.append(f"column {table.columns[0]!r} only counts the rows; leave it out with --drop or --id-column.")
-    if (
-        not arguments.standardize
-        and getattr(arguments, "kernel", "") != "precomputed"
-        and (text := unit_warning(table.data))
-    ):
-        doubts.append(f"{text} (--standardize)")
     return doubts
 
 

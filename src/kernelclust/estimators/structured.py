@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 import kernelclust.solvers as solvers
 from kernelclust._names import check_name, check_number, load, names
 from kernelclust._threads import ONE_THREAD, one_thread
+from kernelclust._units import unit_warning
 from kernelclust.estimators._evidence import DISAGREE, LOW_SUPPORT, SIZE_PRIOR, Evidence
 from kernelclust.kernels import (
     APPROXIMATIONS,
@@ -38,8 +39,6 @@ from kernelclust.structures import Structure, as_structure
 EXTRA_DIMENSIONS = 8  # eigenvectors beyond the c - 1 that a flat clustering needs
 LOW_MARGIN = 0.3  # placement margins below deserve a warning
 DEFAULT_CLUSTERS = 8
-UNLIKE = 100  # ratio of column variances that deserves a warning
-FEW_COLUMNS = 20
 
 
 class StructuredClustering(ClusterMixin, BaseEstimator):
@@ -262,7 +261,9 @@ class StructuredClustering(ClusterMixin, BaseEstimator):
         check_enough_samples(len(used), structure)
         rng = check_random_state(self.random_state)
 
-        self._warn_about_units(X, weight)
+        named = isinstance(self.kernel, str) and not self._is_precomputed()
+        if named and not sparse.issparse(X) and (text := unit_warning(X, weight)):
+            warnings.warn(text, UserWarning, stacklevel=4)
         everything = len(used) == len(weight)
         c = structure.n_clusters
         samples = X if everything else self._subset(X, used)
@@ -364,26 +365,6 @@ class StructuredClustering(ClusterMixin, BaseEstimator):
             self, X, reset=reset, dtype=[np.float64, np.float32], accept_sparse=False if precomputed else "csr"
         )
         return check_precomputed(X) if precomputed and reset else X
-
-    def _warn_about_units(self, X, weight) -> None:
-        """Columns in unlike units decide by their units: in a few columns any two, in many (pixels, profiles) when at
-        most half of them are near the widest."""
-        if callable(self.kernel) or self._is_precomputed() or sparse.issparse(X):
-            return
-        share = weight / weight.sum()
-        Z = X / (np.abs(X).max() or 1.0)
-        variance = share @ (Z - share @ Z) ** 2
-        variance = variance[variance > (8 * np.finfo(X.dtype).eps * np.abs(Z).max(axis=0)) ** 2]
-        wide = variance > variance.max(initial=0) / UNLIKE
-        if wide.all() or (len(wide) > FEW_COLUMNS and wide.mean() > 0.5):
-            return
-        warnings.warn(
-            f"variances of the columns differ by a factor of up to {variance.max() / variance.min():.3g}: the widest "
-            "columns decide. If columns have different units, standardise them first "
-            "(sklearn.preprocessing.StandardScaler).",
-            UserWarning,
-            stacklevel=5,
-        )
 
     def _check_structure(self) -> Structure:
         n_clusters = self.n_clusters

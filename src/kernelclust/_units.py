@@ -1,0 +1,41 @@
+"""Columns in unlike units decide by their units."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+UNLIKE = 100  # ratio of column variances that deserves a warning
+FEW_COLUMNS = 20
+
+
+def unit_warning(X: ArrayLike, weight: np.ndarray | None = None) -> str:
+    """Warn when the variances of the columns differ more than a hundredfold; constant columns do not count.
+
+    In more than 20 columns (pixels, spectra, profiles) some are often nearly constant: there the warning is for data
+    in which at most half of the columns come within a hundredth of the widest.
+
+    Examples
+    --------
+    >>> unit_warning([[0.0, 0.0], [1.0, 500.0], [2.0, 900.0]])
+    'The variance of column 2 is ... times that of column 1. ...'
+    >>> unit_warning([[0.0, 0.0], [1.0, 2.0]])
+    ''
+    """
+    X = np.asarray(X, dtype=float)
+    share = np.full(len(X), 1 / len(X)) if weight is None else weight / weight.sum()
+    Z = X / (np.abs(X).max(initial=0.0) or 1.0)
+    variance = share @ (Z - share @ Z) ** 2
+    varying = np.flatnonzero(variance > (8 * np.finfo(float).eps * np.abs(Z).max(axis=0, initial=0.0)) ** 2)
+    if len(varying) < 2:
+        return ""
+    least, most = varying[np.argmin(variance[varying])], varying[np.argmax(variance[varying])]
+    wide = variance[varying] * UNLIKE >= variance[most]
+    if wide.all() or (len(wide) > FEW_COLUMNS and wide.mean() > 0.5):
+        return ""
+    ratio = variance[most] / variance[least]
+    return (
+        f"The variance of column {most + 1} is {ratio:.3g} times that of column {least + 1}. "
+        "If the columns are in different units, the largest decide alone: standardise them first "
+        "(sklearn.preprocessing.StandardScaler). If they share one unit, leave them."
+    )
