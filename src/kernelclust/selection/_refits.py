@@ -64,12 +64,14 @@ def study(
     *,
     noise: float,
     n_perturbations: int,
-    null: str,
+    null: str | Callable[[Any, Fit], Callable[[Rng], np.ndarray]],
     n_null: int,
     seed: int,
     report: Callable[[str], None],
 ) -> list[Measured]:
     """Measure every candidate on X, on X with noise and on reference data, which all candidates share.
+
+    `null` names the reference data, or makes them from X and the fit of the first candidate with the same kernel.
 
     Candidates with the same kernel are fitted together, so that each data set has its kernel once; at most two
     kernels are held at a time.
@@ -78,12 +80,12 @@ def study(
     for i, (_, model) in enumerate(candidates):
         groups.setdefault(_kernel_key(model), []).append(i)
     found: dict[int, Measured] = {}
-    draw = references(X, null)
     for members in groups.values():
         for i, fit in zip(members, _fit_all(X, [candidates[i][1] for i in members]), strict=True):
             found[i] = Measured(candidates[i][0], fit, statistic(fit))
         models = [found[i].fit.model for i in members]
         names = ", ".join(found[i].name for i in members)
+        draw = references(X, null) if isinstance(null, str) else null(X, found[members[0]].fit)
         for t in range(n_perturbations):
             report(f"{names}: noise {t + 1} of {n_perturbations}")
             Z = disturbed(X, noise if t % 2 else noise / 2, Rng(seed + 1 + t))
@@ -184,6 +186,27 @@ def references(X: np.ndarray, null: str) -> Callable[[Rng], np.ndarray]:
         else:
             coordinates = rng.uniform(low, high, (m, len(size)))
         return (mean + coordinates @ directions).astype(X.dtype)
+
+    return draw
+
+
+def random_places(X: np.ndarray, fit: Fit) -> Callable[[Rng], np.ndarray]:
+    """Maker of data with the same clusters in random places: their means are drawn from a round normal cloud.
+
+    The cloud lies in the space of the means and spreads them as far as they are; what is within clusters stays.
+    """
+    n, labels, middle = fit.sizes, fit.labels, X.mean(axis=0)
+    means = np.stack([X[labels == j].mean(axis=0) if n[j] else middle for j in range(len(n))])
+    away = np.sqrt(n)[:, None] * (means - middle)
+    _, size, directions = np.linalg.svd(away, full_matrices=False)
+    directions = directions[: max(len(n) - 1, 1)]
+
+    def draw(rng: Rng) -> np.ndarray:
+        places = rng.standard_normal((len(n), len(directions)))
+        places -= n @ places / n.sum()
+        spread = np.sqrt(n @ np.square(places).sum(axis=1))
+        places *= np.linalg.norm(size) / spread if spread > 0 else 0.0
+        return (X - means[labels] + middle + (places @ directions)[labels]).astype(X.dtype)
 
     return draw
 

@@ -1,0 +1,232 @@
+"""Is the right kernel, number and structure chosen without labels? Does the eigengap guide the Cholesky factor well?
+
+    python benchmarks/selection.py [--seeds 20] [--only kernel,number,structure] [--data DIR]
+
+kernel: the three toy sets of Song, Smola, Gretton and Borgwardt (2007): clusters on a line (rbf), a ring around a disc
+(graph), XOR (polynomial of degree 2); beside our rule, the kernel with the smallest gamma (the paper's), the smallest
+bound, and the largest alignment. number: groups of several kinds. structure: clusters on a chain, a ring, in random
+places. With --data, the paper's table 1: error before and after incomplete Cholesky on nine UCI sets (.npz files with
+X and y), columns kept, and time of the eigenvectors.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+import warnings
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+from sklearn.datasets import make_blobs
+from sklearn.metrics.pairwise import rbf_kernel
+
+from kernelclust import KernelKMeans, select_kernel, select_n_clusters, select_structure
+from kernelclust.datasets import rotated_images, structured_blobs
+from kernelclust.kernels import incomplete_cholesky
+from kernelclust.metrics import clustering_accuracy, clustering_distance
+
+PAPER = {  # name: errors before and after, columns kept, seconds before and after
+    "breastcancer_wisconsin": (3.7, 3.7, 35, 18.9, 0.0),
+    "iris": (16.0, 18.0, 12, 0.2, 0.0),
+    "wine": (4.5, 5.1, 61, 0.4, 0.0),
+    "soybean_small": (0.0, 0.0, 32, 0.0, 0.0),
+    "vehicle": (65.4, 65.4, 137, 38.0, 0.3),
+    "glass": (51.4, 51.4, 93, 0.6, 0.0),
+    "segment": (36.0, 36.0, 228, 647.0, 11.4),
+    "usps_test": (47.0, 46.9, 1518, 537.9, 157.3),
+    "vowel": (68.9, 68.9, 309, 57.1, 2.1),
+}
+
+
+def collinear(rng: np.random.Generator, noise: float = 0.56, n: int = 150) -> tuple[np.ndarray, np.ndarray]:
+    """Three round clusters on a line."""
+    y = np.arange(n) * 3 // n
+    return 2.0 * np.c_[y, y] + noise * rng.standard_normal((n, 2)), y
+
+
+def ring(rng: np.random.Generator, inner: float = 0.0, n: int = 200) -> tuple[np.ndarray, np.ndarray]:
+    """A ring around a disc, or around a smaller ring."""
+    y, angle = np.arange(n) * 2 // n, rng.uniform(0, 2 * np.pi, n)
+    radius, noise = np.where(y == 0, inner, 4.0), np.where(y == 0, 0.2 if inner else 0.6, 0.25)
+    return radius[:, None] * np.c_[np.cos(angle), np.sin(angle)] + noise[:, None] * rng.standard_normal((n, 2)), y
+
+
+def xor(rng: np.random.Generator, noise: float = 0.6, n: int = 200) -> tuple[np.ndarray, np.ndarray]:
+    """Four groups at the corners of a square; opposite corners are one cluster."""
+    sign = rng.choice([-1, 1], (n, 2))
+    return 2.0 * sign + noise * rng.standard_normal((n, 2)), (sign.prod(axis=1) > 0).astype(int)
+
+
+def compare_kernels(seeds: Sequence[int], n_perturbations: int = 10) -> int:
+    """Print how often each rule takes the right kernel; return the number of sets missed more than once in ten."""
+    sets: list[tuple[str, Callable, int, str]] = [
+        ("line, far apart", lambda rng: collinear(rng, 0.32), 3, "rbf"),
+        ("line", collinear, 3, "rbf"),
+        ("line, touching", lambda rng: collinear(rng, 0.8), 3, "rbf"),
+        ("ring and disc", ring, 2, "graph"),
+        ("two rings", lambda rng: ring(rng, 1.5), 2, "graph"),
+        ("XOR, far apart", lambda rng: xor(rng, 0.4), 2, "polynomial"),
+        ("XOR", xor, 2, "polynomial"),
+        ("XOR, touching", lambda rng: xor(rng, 0.8), 2, "polynomial"),
+    ]
+    columns = ("chosen", "min gamma", "min bound", "max alignment")
+    print(f"{'right kernel of rbf, graph, polynomial':40}{'right':>12}" + "".join(f"{name:>15}" for name in columns))
+    misses = 0
+    for name, make, c, right in sets:
+        hits, accuracy = Counter(), []
+        for seed in seeds:
+            X, y = make(np.random.default_rng(seed))
+            found = select_kernel(X, c, n_perturbations=n_perturbations, n_null=0, random_state=seed)
+            rows = found.rows
+            picks = {
+                "chosen": rows[found.best_index],
+                "min gamma": min(rows, key=lambda row: row.gamma),
+                "min bound": min(rows, key=lambda row: row.bound),
+                "max alignment": max(rows, key=lambda row: row.dependence),
+            }
+            hits.update(rule for rule, row in picks.items() if row.name.startswith(right))
+            accuracy.append(clustering_accuracy(y, found.labels_))
+        misses += hits["chosen"] < 0.9 * len(seeds)
+        cells = "".join(f"{f'{hits[rule]}/{len(seeds)}':>15}" for rule in columns)
+        print(f"{name:40}{right:>12}{cells}   accuracy {100 * np.mean(accuracy):.1f}", flush=True)
+    return misses
+
+
+def compare_numbers(seeds: Sequence[int], n_null: int = 20) -> int:
+    """Print how often the right number of clusters is found, for each kind of reference data."""
+
+    def blobs(c: int, d: int, spread: float = 1.0) -> Callable:
+        return lambda seed: make_blobs(40 * c, d, centers=c, cluster_std=spread, random_state=seed)[0]
+
+    def uneven(seed: int) -> np.ndarray:
+        rng = np.random.default_rng(seed)
+        return np.repeat(rng.uniform(-6, 6, (5, 3)), [20, 40, 60, 80, 100], axis=0) + rng.standard_normal((300, 3))
+
+    sets = (("3 in 2-d", blobs(3, 2), 3), ("5 in 10-d", blobs(5, 10, 3.0), 5), ("5 uneven in 3-d", uneven, 5))
+    print(f"\n{'right number of clusters of 2..7':52}{'gaussian':>12}{'uniform':>12}{'columns':>12}")
+    for name, make, right in sets:
+        cells = []
+        for null in ("gaussian", "uniform", "columns"):
+            found = [
+                select_n_clusters(
+                    make(s), range(2, 8), null=null, n_null=n_null, n_perturbations=0, random_state=s
+                ).best
+                for s in seeds
+            ]
+            cells.append(f"{sum(c == right for c in found)}/{len(seeds)}")
+        print(f"{name:52}" + "".join(f"{cell:>12}" for cell in cells), flush=True)
+    return 0
+
+
+def compare_structures(seeds: Sequence[int], n_null: int = 20) -> int:
+    """Print which structure of six clusters is chosen where."""
+
+    def places(make: Callable) -> Callable:
+        def data(seed: int) -> np.ndarray:
+            rng = np.random.default_rng(seed)
+            means = make(rng)
+            return np.repeat(means, 15, axis=0) + 0.5 * rng.standard_normal((90, means.shape[1]))
+
+        return data
+
+    sets = (
+        ("chain in 2-d", lambda s: structured_blobs("chain:6", n_samples=90, noise=0.3, random_state=s).data),
+        ("ring in 2-d", lambda s: structured_blobs("ring:6", n_samples=90, noise=0.3, random_state=s).data),
+        ("photograph turned half", lambda s: _turned(s, closed=False)),
+        ("photograph turned fully", lambda s: _turned(s, closed=True)),
+        ("all equally far", places(lambda rng: 3 * np.eye(6))),
+        ("random places in 8-d", places(lambda rng: 2 * rng.standard_normal((6, 8)))),
+        ("random places in 2-d", places(lambda rng: rng.uniform(-6, 6, (6, 2)))),
+    )
+    print(f"\n{'chosen of flat, chain, ring':40}{'by the rule':>40}{'by alignment alone':>40}")
+    for name, make in sets:
+        rule, alignment = Counter(), Counter()
+        for seed in seeds:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UserWarning)
+                found = select_structure(
+                    make(seed), ["flat:6", "chain:6", "ring:6"], n_null=n_null, n_perturbations=0, random_state=seed
+                )
+            rule[found.best] += 1
+            alignment[max(found.rows, key=lambda row: row.score).name] += 1
+        print(f"{name:40}" + "".join(f"{_counts(counter):>40}" for counter in (rule, alignment)), flush=True)
+    return 0
+
+
+def _turned(seed: int, *, closed: bool) -> np.ndarray:
+    return rotated_images(6, per_cluster=12, skip=3, closed=closed, size=16, random_state=seed).data
+
+
+def _counts(counter: Counter) -> str:
+    return ", ".join(f"{name} {count}" for name, count in counter.most_common())
+
+
+def table_1(folder: Path, seeds: Sequence[int], scale: float = 1.0) -> int:
+    """Print the paper's table beside ours; return the number of sets whose error moves by more than two points."""
+    print(f"\nincomplete Cholesky, rbf with gamma {scale:g}/d on standardised columns (the paper's below)")
+    print(f"{'':26}{'m, d, c':>16}{'error':>8}{'after':>8}{'columns':>9}{'eig s':>8}{'svd s':>8}{'moved':>8}")
+    misses = 0
+    for name, paper in PAPER.items():
+        X, y = _load(folder / f"{name}.npz")
+        c, gamma = len(np.unique(y)), scale / X.shape[1]
+        K = rbf_kernel(X, gamma=gamma)
+        B, _ = incomplete_cholesky(np.diag(K), lambda index, K=K: K[:, index], len(K), n_clusters=c)
+        H = K - K.mean(axis=0) - K.mean(axis=1, keepdims=True) + K.mean()
+        before = _seconds(lambda H=H: np.linalg.eigh(H))
+        after = _seconds(lambda B=B: np.linalg.svd(B - B.mean(axis=0), full_matrices=False))
+        errors, moved = [], []
+        for seed in seeds:
+            exact = KernelKMeans(c, gamma=gamma, approximation=None, random_state=seed).fit_predict(X)
+            low = KernelKMeans(c, kernel="linear", random_state=seed).fit_predict(B)
+            errors.append([100 - 100 * clustering_accuracy(y, labels) for labels in (exact, low)])
+            moved.append(clustering_distance(exact, low) / (2 * (c - 1)))
+        first, second = np.mean(errors, axis=0)
+        misses += abs(second - first) > 2
+        size = f"{len(X)}, {X.shape[1]}, {c}"
+        print(
+            f"{name:26}{size:>16}{first:>8.1f}{second:>8.1f}{B.shape[1]:>9}{before:>8.2f}{after:>8.2f}{np.mean(moved):>8.3f}\n"
+            f"{'':42}{paper[0]:>8.1f}{paper[1]:>8.1f}{paper[2]:>9}{paper[3]:>8.1f}{paper[4]:>8.1f}",
+            flush=True,
+        )
+    return misses
+
+
+def _load(path: Path) -> tuple[np.ndarray, np.ndarray]:
+    """Complete rows, columns that vary, standardised."""
+    with np.load(path, allow_pickle=False) as file:
+        X, y = file["X"].astype(float), file["y"]
+    X, y = X[~np.isnan(X).any(axis=1)], y[~np.isnan(X).any(axis=1)]
+    X = X[:, X.std(axis=0) > 0]
+    return (X - X.mean(axis=0)) / X.std(axis=0), y
+
+
+def _seconds(work: Callable) -> float:
+    began = time.perf_counter()
+    work()
+    return time.perf_counter() - began
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description="Selection without labels.")
+    parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--only", default="kernel,number,structure", help="parts to run")
+    parser.add_argument("--data", type=Path, help="folder with the nine sets of table 1")
+    options = parser.parse_args(argv)
+    parts, seeds, misses = options.only.split(","), range(options.seeds), 0
+    if "kernel" in parts:
+        misses += compare_kernels(seeds)
+    if "number" in parts:
+        misses += compare_numbers(seeds)
+    if "structure" in parts:
+        misses += compare_structures(seeds)
+    if options.data:
+        misses += table_1(options.data, seeds[:3])
+    print(f"{misses} missed" if misses else "all reached")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
