@@ -1,13 +1,16 @@
 """The stability bound holds and is reached, its terms are what they say, and selections find what is there."""
 
+import importlib
 import tracemalloc
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
 from kernelclust import KernelKMeans, StructuredClustering, select_kernel, select_n_clusters, select_structure
+from kernelclust.datasets import rotated_images
 from kernelclust.kernels import incomplete_cholesky
 from kernelclust.metrics import clustering_distance, dependence, hsic, hsic_test
 from kernelclust.selection import _refits, stability_bound
@@ -279,6 +282,26 @@ def test_references_keep_what_they_say(null):
         assert_allclose(along.std(axis=0), np.ptp(reach, axis=0) / np.sqrt(12), rtol=0.05)
 
 
+def test_random_places_keep_clusters_and_how_far_apart_they_are():
+    rng = np.random.RandomState(0)
+    X = np.repeat(5 * rng.standard_normal((4, 6)), [5, 6, 7, 8], axis=0) + rng.standard_normal((26, 6))
+    fit = fitted(X, n_clusters=4)
+    draw = _refits.random_places(X, fit)
+    sets = [draw(rng) for _ in range(300)]
+    Pi = np.eye(4)[fit.labels]
+    within = X - Pi @ (Pi.T @ X / fit.sizes[:, None])
+    between = []
+    for Z in sets:
+        means = Pi.T @ Z / fit.sizes[:, None]
+        assert_allclose(Z - Pi @ means, within, atol=1e-9)
+        assert_allclose(Z.mean(axis=0), X.mean(axis=0), atol=1e-9)
+        assert_allclose(np.square(Z - Z.mean(axis=0)).sum(), np.square(X - X.mean(axis=0)).sum())
+        between.append(means - X.mean(axis=0))
+    spread = np.linalg.eigvalsh(np.mean([b.T @ b for b in between], axis=0))
+    assert_allclose(spread[:3], 0, atol=1e-9)  # in the three directions of the means, all alike
+    assert_allclose(spread[3:] / spread.mean() / 2, 1, atol=0.25)
+
+
 # -- selections --------------------------------------------------------------------------------------------------------
 
 
@@ -316,6 +339,37 @@ def test_the_number_of_separate_groups_is_found(c):
     assert len(np.unique(selection.labels_)) == c
 
 
+def turned(closed):
+    return rotated_images(6, per_cluster=6, skip=3, closed=closed, size=12, random_state=0).data
+
+
+@pytest.mark.filterwarnings("ignore:several arrangements")
+def test_orders_are_found_where_there_is_one():
+    candidates = ["flat:6", "chain:6", "ring:6"]
+    settings = {"n_perturbations": 0, "n_null": 19, "random_state": 0}
+    assert select_structure(turned(True), candidates, **settings).best == "ring:6"
+    assert select_structure(turned(False), candidates, **settings).best == "chain:6"
+    corners = np.repeat(3 * np.eye(6), 10, axis=0) + 0.5 * np.random.default_rng(0).standard_normal((60, 6))
+    selection = select_structure(corners, candidates, **settings)
+    assert selection.best == "flat:6"
+    assert "no order" in selection.reason
+    assert [row.p_value > 0.05 for row in selection.rows[1:]] == [True, True]
+    assert selection.rows[0].dependence == 0
+    without = select_structure(corners, ["ring:6", "chain:6"], **settings | {"n_null": 3})
+    assert without.rows[without.best_index].score == max(row.score for row in without.rows)
+
+
+@pytest.mark.filterwarnings("ignore:several arrangements")
+def test_level_of_an_order_among_random_places():
+    rng = np.random.default_rng(1)
+    found = []
+    for draw in range(15):
+        X = np.repeat(3 * rng.standard_normal((5, 4)), 8, axis=0) + 0.3 * rng.standard_normal((40, 4))
+        settings = {"n_perturbations": 0, "n_null": 4, "init": "spectral", "random_state": draw}
+        found.append([row.p_value for row in select_structure(X, ["chain:5", "ring:5"], **settings).rows])
+    assert (np.sum(np.array(found) <= 0.2, axis=0) <= 8).all()  # a fifth is expected
+
+
 def test_p_values_keep_their_level_without_clusters():
     rng = np.random.default_rng(0)
     p_values = []
@@ -345,3 +399,18 @@ def test_selection_does_not_see_order_of_samples():
         assert repr(given.rows) == repr(moved.rows)
         assert given.best == moved.best
         assert clustering_distance(given.labels_[p], moved.labels_) < 1e-9
+
+
+def test_benchmark_reads_tables_and_counts(tmp_path, capsys, monkeypatch):
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "benchmarks"))
+    benchmark = importlib.import_module("selection")
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], 20)
+    X = np.c_[4.0 * y, rng.standard_normal(40), np.ones(40)] + 0.1 * rng.standard_normal((40, 1)) * [1, 1, 0]
+    X[3, 1] = np.nan
+    np.savez(tmp_path / "iris.npz", X=X, y=y)
+    monkeypatch.setattr(benchmark, "PAPER", {"iris": benchmark.PAPER["iris"]})
+    assert benchmark.table_1(tmp_path, range(1)) == 0
+    assert "39, 2, 2     0.0     0.0" in capsys.readouterr().out
+    assert benchmark.compare_kernels(range(1), n_perturbations=2) <= 8
+    assert "XOR, touching" in capsys.readouterr().out

@@ -104,7 +104,8 @@ def _compare(base: Measured, after: Fit) -> None:
     """Terms of the stability bound between a fit and the fit after noise."""
     before, c = base.fit, len(base.fit.sizes)
     base.noisy.append(after)
-    base.moved.append(max(1 - label_alignment(before, after), 0.0))
+    moved = 1 - label_alignment(before, after)
+    base.moved.append(moved if moved > 1e-12 else 0.0)
     if c < 2:
         base.roots.append(0.0)
         base.gamma.append(0.0)

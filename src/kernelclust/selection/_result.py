@@ -102,6 +102,10 @@ class Selection:
     def _cells(self) -> list[list[str]]:
         mark = self.best_index
         return [
-            ["*" if i == mark else " ", row.name, *(f"{getattr(row, name):.3g}" for name in self._shown())]
+            ["*" if i == mark else " ", row.name, *(_short(getattr(row, name)) for name in self._shown())]
             for i, row in enumerate(self.rows)
         ]
+
+
+def _short(number: float) -> str:
+    return "" if np.isnan(number) else f"{number:.3g}"

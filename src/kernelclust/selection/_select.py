@@ -412,13 +412,11 @@ def _finish(parameter, candidates, found, scores, best, reason, model, data) -> 
     winner = found[best]
     if parameter != "structure" and winner.p_value > _level(len(winner.null)):
         reason += f" But data without clusters look alike (p = {winner.p_value:.2g})."
-    for warning in winner.fit.warnings:
-        warnings.warn(warning.message, warning.category, stacklevel=3)
     if data.linear:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # said above
-            fitted = clone(model).fit(data.given)
+        fitted = clone(model).fit(data.given)
     else:
+        for warning in winner.fit.warnings:
+            warnings.warn(warning.message, warning.category, stacklevel=3)
         fitted = winner.fit.model
         fitted.labels_ = data.back(fitted.labels_)
         validate_data(fitted, data.given, skip_check_array=True)
