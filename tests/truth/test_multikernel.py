@@ -28,7 +28,7 @@ from kernelclust.multikernel import (
 from kernelclust.multikernel._eigen import leading_eigenvectors
 from kernelclust.multikernel._refine import Unrelaxed, label_scale
 from kernelclust.multikernel._simplex import project_on_simplex
-from kernelclust.multikernel._spectral import Embedding
+from kernelclust.multikernel._spectral import Subspace
 from kernelclust.objectives import make_dependence
 from kernelclust.structures import as_structure
 
@@ -406,7 +406,7 @@ def test_refinement_finds_the_best_of_all_labelings_of_a_tiny_problem():
     for rest in product(range(3), repeat=8):
         labels = np.array([0, *rest])
         if len(set(labels)) == 3:
-            Q = np.diag(J.residuals(labels)) + 0.025 * task.M
+            Q = np.diag(J.residuals(J.sums(labels), J.sizes(labels))) + 0.025 * task.M
             mu = minimize_on_simplex(Q)
             best = min(best, float(mu @ Q @ mu))
     found = refine(task, mkkm_mr.solve(task), np.arange(9) // 3, objective)
@@ -435,8 +435,9 @@ def test_residuals_are_never_negative_and_refinement_falls(text, loss, normalize
     start = np.arange(20) % c
     found = refine(task, mkkm_mr.solve(task), start, objective)
     assert falls(found.history)
-    Q = np.diag(J.residuals(found.labels)) + 0.05 * task.M
-    value = found.weights @ Q @ found.weights + J.penalty(found.labels)
+    n = J.sizes(found.labels)
+    Q = np.diag(J.residuals(J.sums(found.labels), n)) + 0.05 * task.M
+    value = found.weights @ Q @ found.weights + J.penalty(n)
     assert found.objective == pytest.approx(value)
 
 
@@ -609,12 +610,12 @@ def test_affinities_must_add_up():
             method.solve(make_task([B @ B.T], 2))
 
 
-def test_embedding_goes_on_from_the_last_one():
+def test_the_space_serves_one_combination_after_another():
     matrices, _ = make_matrices(n=400)
     kernels = [prepare(DenseKernel(K)) for K in matrices]
-    embedding = Embedding(kernels, 3, np.random.RandomState(0))
+    space = Subspace(kernels, 3, np.random.RandomState(0))
     for mu in ([1.0, 0.0, 0.0], [0.3, 0.3, 0.4], [0.0, 0.0, 1.0]):
-        residuals = embedding.update(np.array(mu))
+        residuals = space.converge(np.array(mu))
         K = sum(w * prepared_matrix(one) for w, one in zip(mu, matrices, strict=True))
         H = np.linalg.eigh(K)[1][:, -3:]
         truth = [400 - np.trace(H.T @ prepared_matrix(one) @ H) for one in matrices]

@@ -24,7 +24,7 @@ from kernelclust.estimators.structured import (
     canonical_places,
     check_enough_samples,
 )
-from kernelclust.kernels import APPROXIMATIONS, DenseKernel, FittedKernel, check_definite, fit_kernel, leading_spectrum
+from kernelclust.kernels import APPROXIMATIONS, DenseKernel, FittedKernel, Spectrum, check_definite, fit_kernel
 from kernelclust.multikernel import CORRELATIONS, Relaxed, Task, correlation_matrix, prepare, refine
 from kernelclust.multikernel._extension import extension
 from kernelclust.multikernel._refine import unit_rows
@@ -255,7 +255,7 @@ class MultiKernelClustering(ClusterMixin, BaseEstimator):
             self._report(f"refined: objective {refined.objective:.6g} after {len(refined.history)} steps")
             labels, weights, history, value = refined.labels, refined.weights, refined.history, refined.objective
             gap, converged = refined.gap, converged and refined.converged
-            coefficients = refined.coefficients if relaxed.by_sample is None else coefficients
+            coefficients = weights**self.power if relaxed.learns else coefficients
         if not converged:
             warnings.warn(
                 f"method={self.method!r} stopped before it had converged; raise max_iter={self.max_iter} or tol.",
@@ -423,7 +423,7 @@ class MultiKernelClustering(ClusterMixin, BaseEstimator):
             for kernel, params in some:
                 one = self._fit_kernel(X, kernel, dict(params), n_clusters, total, rng)
                 if one.operator.form == "dense" and (callable(kernel) or kernel == "precomputed"):
-                    check_definite(leading_spectrum(one.operator, 1, 1, np.random.RandomState(0)), one.operator)
+                    _check_definite(one.operator)
                 fitted.append(one)
                 samples.append(held)
                 self._view_of_kernel.append(v)
@@ -503,3 +503,19 @@ class MultiKernelClustering(ClusterMixin, BaseEstimator):
         tags.input_tags.pairwise = self._is_precomputed()
         tags.input_tags.sparse = not self._is_precomputed()
         return tags
+
+
+def _check_definite(kernel: DenseKernel) -> None:
+    """Refuse a kernel that is far from positive semidefinite, seen from a small Krylov space."""
+    n = kernel.n_samples
+    newest = Q = np.linalg.qr(np.random.RandomState(0).standard_normal((n, min(4, n))))[0]
+    images = [kernel @ newest]
+    for _ in range(2):
+        newest = images[-1] - Q @ (Q.T @ images[-1])
+        newest = np.linalg.qr(newest - Q @ (Q.T @ newest))[0]
+        Q = np.hstack([Q, newest])
+        images.append(kernel @ newest)
+    H = Q.T @ np.hstack(images)
+    values = np.linalg.eigvalsh((H + H.T) / 2)
+    seen = Spectrum(values[::-1], Q, values[::-1], float(values[0]), 1 / float(np.sqrt(n)))
+    check_definite(seen, kernel)

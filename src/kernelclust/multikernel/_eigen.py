@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-GUARD = 4  # vectors beyond those asked for: they carry the slow part of the convergence
+GUARD = 6  # vectors beyond those asked for: they carry the slow part of the convergence
 DEPTH = 3  # blocks of the Krylov space between two restarts
 EXACT = 300  # up to so many samples a full decomposition is cheap
-TOLERANCE = 1e-6  # residual beside the largest eigenvalue; eigenvalues are then good to its square
+TOLERANCE = 1e-5  # residual beside the largest eigenvalue; eigenvalues are then good to its square
 RESTARTS = 20
 
 

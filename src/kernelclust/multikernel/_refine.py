@@ -1,6 +1,6 @@
 """Discrete refinement: labels and kernel weights together, for any structure and loss.
 
-    J = sum_p mu_p^2 (Tr K_p - <S_p, B(n)> / t) + lam / 2 mu' M mu (+ penalty(n) / t),   S_p = Pi' K_p Pi
+    J = sum_p mu_p^2 (Tr K_p - <S_p, B(n)> / t) + lam / 2 mu' M mu + penalty(n) / t,   S_p = Pi' K_p Pi
 
 with B(n) and the penalty those of `objectives.Dependence`. t is the largest eigenvalue that Pi B(n) Pi' can have, so
 the residuals in brackets are never negative and J is convex in mu. For a flat structure without a loss t = 1, B(n) is
@@ -28,7 +28,6 @@ class Refined:
 
     labels: np.ndarray
     weights: np.ndarray
-    coefficients: np.ndarray
     objective: float
     history: list[float]
     gap: float
@@ -54,15 +53,19 @@ class Unrelaxed:
         self.task, self.objective, self.lam = task, objective, lam
         self.t = label_scale(objective, task.n_samples)
 
-    def residuals(self, labels: np.ndarray) -> np.ndarray:
-        """Tr K_p - <S_p, B(n)> / t (m,)."""
-        c = self.objective.n_clusters
-        B = self.objective.weights(np.bincount(labels, minlength=c).astype(float))
-        captured = [float((kernel.cluster_sums(labels, c) * B).sum()) for kernel in self.task.kernels]
-        return np.maximum(self.task.traces - np.array(captured) / self.t, 0.0)
+    def sizes(self, labels: np.ndarray) -> np.ndarray:
+        return np.bincount(labels, minlength=self.objective.n_clusters).astype(float)
 
-    def penalty(self, labels: np.ndarray) -> float:
-        n = np.bincount(labels, minlength=self.objective.n_clusters).astype(float)
+    def sums(self, labels: np.ndarray) -> np.ndarray:
+        """S_p (m, c, c)."""
+        return np.array([kernel.cluster_sums(labels, self.objective.n_clusters) for kernel in self.task.kernels])
+
+    def residuals(self, sums: np.ndarray, n: np.ndarray) -> np.ndarray:
+        """Tr K_p - <S_p, B(n)> / t (m,)."""
+        captured = np.einsum("pij,ij->p", sums, self.objective.weights(n))
+        return np.maximum(self.task.traces - captured / self.t, 0.0)
+
+    def penalty(self, n: np.ndarray) -> float:
         return float(n @ self.objective.penalties(n)) / self.t
 
 
@@ -72,32 +75,28 @@ def refine(
     """Place the clusters on the structure, then move single samples and relearn the weights in turn until both stay."""
     c = objective.n_clusters
     kernel = _consensus(task, relaxed)
-    S, n = kernel.cluster_sums(labels, c), np.bincount(labels, minlength=c).astype(float)
-    labels = best_placement(placement_problem(rule, objective, S, n))[labels]
+    J = Unrelaxed(task, objective, relaxed.lam)
+    S = kernel.cluster_sums(labels, c)
+    labels = best_placement(placement_problem(rule, objective, S, J.sizes(labels)))[labels]
     if not relaxed.learns:
         solution = climb(kernel, objective, labels, max_iter=task.max_iter)
-        whole, t = float(kernel.diagonal().sum()), label_scale(objective, task.n_samples)
-        history = [whole - value / t for value in solution.history]
-        coefficients = relaxed.weights if relaxed.coefficients is None else relaxed.coefficients
-        return Refined(solution.labels, relaxed.weights, coefficients, history[-1], history, 0.0, solution.converged)
-    J = Unrelaxed(task, objective, relaxed.lam)
-    mu = relaxed.weights
-    Q = quadratic(J.residuals(labels), task, relaxed.lam)
-    history = [float(mu @ Q @ mu) + J.penalty(labels)]
-    converged = False
+        whole = float(kernel.diagonal().sum())
+        history = [whole - value / J.t for value in solution.history]
+        return Refined(solution.labels, relaxed.weights, history[-1], history, 0.0, solution.converged)
+    history, converged = [], False
     for _ in range(task.max_iter):
         solution = climb(kernel, objective, labels, max_iter=task.max_iter)
-        Q = quadratic(J.residuals(solution.labels), task, relaxed.lam)
+        still = len(history) > 0 and np.array_equal(labels, solution.labels)
+        labels, n = solution.labels, J.sizes(solution.labels)
+        Q = quadratic(J.residuals(J.sums(labels), n), task, relaxed.lam)
         mu = minimize_on_simplex(Q)
-        history.append(float(mu @ Q @ mu) + J.penalty(solution.labels))
-        still = np.array_equal(labels, solution.labels) and len(history) > 2
-        labels = solution.labels
-        converged = still or history[-2] - history[-1] <= 1e-12 * abs(history[-1])
+        history.append(float(mu @ Q @ mu) + J.penalty(n))
+        converged = still or (len(history) > 1 and history[-2] - history[-1] <= 1e-12 * abs(history[-1]))
         if converged:
             break
         kernel = None  # two combined matrices at a time would be one too many
         kernel = combine(task.kernels, mu**task.power)
-    return Refined(labels, mu, mu**task.power, history[-1], history, optimality_gap(Q, mu), converged)
+    return Refined(labels, mu, history[-1], history, optimality_gap(Q, mu), converged)
 
 
 def _consensus(task: Task, relaxed: Relaxed):

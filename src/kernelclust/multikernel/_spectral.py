@@ -1,4 +1,8 @@
-"""The two steps of multiple kernel k-means: eigenvectors for given weights, weights for given eigenvectors."""
+"""The two steps of multiple kernel k-means: eigenvectors for given weights, weights for given eigenvectors.
+
+Both are taken inside a space of a few dozen dimensions that all kernels have been applied to, where they cost next to
+nothing; the space is then widened by one block, one pass over every kernel, until the eigenvectors no longer leave it.
+"""
 
 from __future__ import annotations
 
@@ -6,37 +10,84 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from kernelclust.multikernel._eigen import leading_eigenvectors, start_block
+from kernelclust.multikernel._eigen import EXACT, GUARD, start_block
 from kernelclust.multikernel._kernels import PreparedKernel
 from kernelclust.multikernel._simplex import minimize_on_simplex, optimality_gap
 from kernelclust.multikernel._task import Relaxed, Task
 
+WIDEST = 4  # blocks that the space holds before it is narrowed to the best two
+TOLERANCE = 1e-4  # of eigenvectors beside the largest eigenvalue; eigenvalues are good to its square
+FIRST_TOLERANCE = 1e-3  # of the eigenvectors of the mean kernel, before weights are first learned
+PASSES = 200
 
-class Embedding:
-    """H (n x k), the leading eigenvectors of a combination of kernels; the next combination starts from the last."""
+
+class Subspace:
+    """Orthonormal Q (n x r) with K_p Q and Q' K_p Q for every kernel; H = Q Y are the leading eigenvectors in it."""
 
     def __init__(self, kernels: Sequence[PreparedKernel], k: int, rng: np.random.RandomState):
+        n = kernels[0].n_samples
         self.kernels, self.k = kernels, k
-        self._block = start_block(kernels[0].n_samples, k, rng)
-        self._images: list[np.ndarray] | None = None
+        self.traces = np.array([kernel.trace for kernel in kernels])
+        start = np.eye(n) if n <= EXACT else start_block(n, k, rng)
+        self.block = min(k + GUARD, n)
+        self.Q = np.empty((n, 0))
+        self.images = [np.empty((n, 0)) for _ in kernels]
+        self._add(start)
+        self.solve(np.full(len(kernels), 1 / len(kernels)))
 
-    def update(self, coefficients: np.ndarray) -> np.ndarray:
+    def _add(self, directions: np.ndarray) -> None:
+        for _ in range(2):
+            directions = np.linalg.qr(directions - self.Q @ (self.Q.T @ directions))[0]
+        self.Q = np.hstack([self.Q, directions])
+        self.images = [
+            np.hstack([image, kernel @ directions]) for image, kernel in zip(self.images, self.kernels, strict=True)
+        ]
+        inner = [self.Q.T @ image for image in self.images]
+        self.inner = np.array([(A + A.T) / 2 for A in inner])
+
+    def solve(self, coefficients: np.ndarray) -> np.ndarray:
         """Residuals Tr(K_p) - Tr(H' K_p H) (m,) of the H that suits these coefficients best."""
+        self.coefficients = coefficients
+        values, vectors = np.linalg.eigh(np.tensordot(coefficients, self.inner, 1))
+        self.values, self.Y = values[::-1], vectors[:, ::-1]
+        Y = self.Y[:, : self.k]
+        captured = np.einsum("ik,pij,jk->p", Y, self.inner, Y, optimize=True)
+        return np.maximum(self.traces - captured, 0.0)
 
-        def product(V: np.ndarray) -> np.ndarray:
-            return sum_of(c * (kernel @ V) for c, kernel in zip(coefficients, self.kernels, strict=True) if c > 0)
+    def error(self) -> float:
+        """How far the combined kernel takes the eigenvectors out of the space, beside its largest eigenvalue."""
+        if self.Q.shape[1] == len(self.Q):
+            return 0.0
+        rest = self._rest()[:, : self.k]
+        return float(np.linalg.norm(rest, axis=0).max()) / max(abs(float(self.values[0])), np.finfo(float).tiny)
 
-        image = None
-        if self._images is not None:
-            image = sum_of(c * image for c, image in zip(coefficients, self._images, strict=True))
-        self._block = leading_eigenvectors(product, self._block, self.k, image)[1]
-        self._images = [kernel @ self._block for kernel in self.kernels]
-        captured = [np.einsum("ij,ij->", self.H, image[:, : self.k]) for image in self._images]
-        return np.maximum([kernel.trace - c for kernel, c in zip(self.kernels, captured, strict=True)], 0.0)
+    def widen(self) -> None:
+        """Add what the combined kernel makes of the eigenvectors."""
+        rest = self._rest()
+        if self.Q.shape[1] + rest.shape[1] > WIDEST * self.block:
+            best = self.Y[:, : 2 * self.block]
+            self.Q = self.Q @ best
+            self.images = [image @ best for image in self.images]
+        self._add(rest)
+        self.solve(self.coefficients)
+
+    def _rest(self) -> np.ndarray:
+        Y = self.Y[:, : self.block]
+        image = sum_of(c * image for c, image in zip(self.coefficients, self.images, strict=True)) @ Y
+        return image - self.Q @ (Y * self.values[: self.block])
+
+    def converge(self, coefficients: np.ndarray, tolerance: float = TOLERANCE) -> np.ndarray:
+        """Residuals of the leading eigenvectors for these coefficients."""
+        self.solve(coefficients)
+        for _ in range(PASSES):
+            if self.error() <= tolerance:
+                break
+            self.widen()
+        return self.solve(coefficients)
 
     @property
     def H(self) -> np.ndarray:
-        return self._block[:, : self.k]
+        return self.Q @ self.Y[:, : self.k]
 
 
 def sum_of(parts) -> np.ndarray:
@@ -61,21 +112,26 @@ def quadratic(residuals: np.ndarray, task: Task, lam: float) -> np.ndarray:
 
 def alternate(task: Task, lam: float | str) -> Relaxed:
     """Algorithm 1 of Liu et al.: eigenvectors and weights in turn, until eq. (8) falls by less than tol."""
-    embedding = Embedding(task.kernels, task.n_clusters, task.rng)
     m = len(task.kernels)
-    mu = np.full(m, 1 / m)
+    space = Subspace(task.kernels, task.n_clusters, task.rng)
+    residuals = space.converge(np.full(m, 1 / m), FIRST_TOLERANCE)
+    if isinstance(lam, str):
+        lam = balanced_lam(residuals, task.M)
     history: list[float] = []
-    converged = False
-    while len(history) < task.max_iter and not converged:
-        residuals = embedding.update(mu**task.power)
-        lam = balanced_lam(residuals, task.M) if isinstance(lam, str) else lam
+    while True:  # H is best for the last weights within the space, the weights are best for H
         Q = quadratic(residuals, task, lam)
         mu = minimize_on_simplex(Q)
         history.append(float(mu @ Q @ mu))
-        converged = len(history) > 1 and history[-2] - history[-1] <= task.tol * abs(history[-1])
+        settled = len(history) > 1 and history[-2] - history[-1] <= task.tol * abs(history[-1])
+        converged = settled and space.error() <= TOLERANCE
+        if converged or len(history) >= task.max_iter:
+            break
+        if settled:
+            space.widen()
+        residuals = space.solve(mu**task.power)
     return Relaxed(
         weights=mu,
-        embedding=embedding.H,
+        embedding=space.H,
         objective=history[-1],
         history=history,
         converged=converged,

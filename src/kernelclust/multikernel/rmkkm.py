@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.cluster import KMeans
 
 from kernelclust._names import check_number
-from kernelclust.multikernel._spectral import Embedding
+from kernelclust.multikernel._spectral import Subspace
 from kernelclust.multikernel._task import Relaxed, Task
 
 PARAMETERS = ("gamma", "n_init")
@@ -25,9 +25,9 @@ def solve(task: Task, gamma: float = 0.5, n_init: int = 10) -> Relaxed:
         raise ValueError(f"gamma={gamma!r} of method='rmkkm': give a number between 0 and 1.")
     kernels, c = task.kernels, task.n_clusters
     m, n = len(kernels), task.n_samples
-    embedding = Embedding(kernels, c, task.rng)
-    embedding.update(np.full(m, 1 / m))
-    labels = KMeans(c, n_init=n_init, random_state=task.rng).fit_predict(embedding.H)
+    space = Subspace(kernels, c, task.rng)
+    space.converge(np.full(m, 1 / m))
+    labels = KMeans(c, n_init=n_init, random_state=task.rng).fit_predict(space.H)
     w = np.full(m, m ** (-1 / gamma))
     pull = np.ones(n)
     centres = np.zeros((n, c))
@@ -45,8 +45,8 @@ def solve(task: Task, gamma: float = 0.5, n_init: int = 10) -> Relaxed:
         history.append(float(distance.sum()))
         pull = 1 / (2 * np.maximum(distance, 1e-10 * max(distance.mean(), np.finfo(float).tiny)))
         converged = len(history) > 1 and history[-2] - history[-1] <= task.tol * abs(history[-1])
-    embedding.update(w / w.sum())
-    return Relaxed(w / w.sum(), embedding.H, history[-1], history, converged, coefficients=w / w.sum(), labels=labels)
+    space.converge(w / w.sum())
+    return Relaxed(w / w.sum(), space.H, history[-1], history, converged, coefficients=w / w.sum(), labels=labels)
 
 
 def _centres(labels: np.ndarray, pull: np.ndarray, last: np.ndarray) -> np.ndarray:
