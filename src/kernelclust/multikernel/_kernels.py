@@ -171,13 +171,16 @@ def combine(
     Factors side by side if all kernels are low rank, else one matrix.
     """
     used = [p for p in range(len(kernels)) if coefficients[p] > 0] or [0]
+    n = kernels[0].n_samples
     factors = [kernel.factor for kernel in (kernels[p] for p in used) if isinstance(kernel, PreparedLowRank)]
     if len(factors) == len(used):
-        parts = [np.sqrt(coefficients[p]).astype(B.dtype) * B for p, B in zip(used, factors, strict=True)]
-        if by_sample is not None:
-            parts = [by_sample[:, [p]] * part for p, part in zip(used, parts, strict=True)]
-        return PlainFactor(np.hstack(parts))
-    n = kernels[0].n_samples
+        B = np.empty((n, sum(factor.shape[1] for factor in factors)), dtype=np.result_type(*factors))
+        parts = np.split(B, np.cumsum([factor.shape[1] for factor in factors])[:-1], axis=1)
+        for p, factor, part in zip(used, factors, parts, strict=True):
+            np.multiply(factor, np.sqrt(coefficients[p]), out=part, casting="same_kind")
+            if by_sample is not None:
+                part *= by_sample[:, [p]].astype(part.dtype)
+        return PlainFactor(B)
     K = np.zeros((n, n))
     for rows in row_blocks(n, n):
         for p in used:

@@ -6,12 +6,12 @@ nothing; the space is then widened by one block, one pass over every kernel, unt
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
 from kernelclust.multikernel._eigen import EXACT, GUARD, start_block
-from kernelclust.multikernel._kernels import PreparedKernel
 from kernelclust.multikernel._simplex import minimize_on_simplex, optimality_gap
 from kernelclust.multikernel._task import Relaxed, Task
 
@@ -24,7 +24,7 @@ PASSES = 200
 class Subspace:
     """Orthonormal Q (n x r) with K_p Q and Q' K_p Q for every kernel; H = Q Y are the leading eigenvectors in it."""
 
-    def __init__(self, kernels: Sequence[PreparedKernel], k: int, rng: np.random.RandomState):
+    def __init__(self, kernels: Sequence[Any], k: int, rng: np.random.RandomState):
         n = kernels[0].n_samples
         self.kernels, self.k = kernels, k
         self.traces = np.array([kernel.trace for kernel in kernels])
@@ -45,49 +45,63 @@ class Subspace:
         inner = [self.Q.T @ image for image in self.images]
         self.inner = np.array([(A + A.T) / 2 for A in inner])
 
-    def solve(self, coefficients: np.ndarray) -> np.ndarray:
-        """Residuals Tr(K_p) - Tr(H' K_p H) (m,) of the H that suits these coefficients best."""
+    def solve(self, coefficients: np.ndarray, extra: np.ndarray | None = None) -> np.ndarray:
+        """Residuals Tr(K_p) - Tr(H' K_p H) (m,) of the H that suits these coefficients best.
+
+        `extra` (r x r) is added to the combined kernel within the space.
+        """
         self.coefficients = coefficients
-        values, vectors = np.linalg.eigh(np.tensordot(coefficients, self.inner, 1))
+        combined = np.tensordot(coefficients, self.inner, 1)
+        values, vectors = np.linalg.eigh(combined if extra is None else combined + extra)
         self.values, self.Y = values[::-1], vectors[:, ::-1]
-        Y = self.Y[:, : self.k]
-        captured = np.einsum("ik,pij,jk->p", Y, self.inner, Y, optimize=True)
+        captured = (self.top * (self.inner @ self.top)).sum(axis=(1, 2))
         return np.maximum(self.traces - captured, 0.0)
 
-    def error(self) -> float:
-        """How far the combined kernel takes the eigenvectors out of the space, beside its largest eigenvalue."""
+    def rest(self, extra: Callable | None = None) -> np.ndarray:
+        """What the combined kernel (and `extra`) makes of the leading vectors, less what it should: (n, block)."""
+        Y = self.Y[:, : self.block]
+        image = sum_of(c * image for c, image in zip(self.coefficients, self.images, strict=True)) @ Y
+        V = self.Q @ Y
+        return image + (0.0 if extra is None else extra(V)) - V * self.values[: self.block]
+
+    def error(self, rest: np.ndarray | None = None) -> float:
+        """How far the eigenvectors are from being some, beside the largest eigenvalue."""
         if self.Q.shape[1] == len(self.Q):
             return 0.0
-        rest = self._rest()[:, : self.k]
-        return float(np.linalg.norm(rest, axis=0).max()) / max(abs(float(self.values[0])), np.finfo(float).tiny)
+        rest = self.rest() if rest is None else rest
+        size = max(abs(float(self.values[0])), np.finfo(float).tiny)
+        return float(np.linalg.norm(rest[:, : self.k], axis=0).max()) / size
 
-    def widen(self) -> None:
-        """Add what the combined kernel makes of the eigenvectors."""
-        rest = self._rest()
+    def widen(self, rest: np.ndarray) -> None:
+        """Add these directions to the space; a full one keeps its best half."""
         if self.Q.shape[1] + rest.shape[1] > WIDEST * self.block:
             best = self.Y[:, : 2 * self.block]
             self.Q = self.Q @ best
             self.images = [image @ best for image in self.images]
+            self.Y = np.eye(len(self.Y))[:, : 2 * self.block]
+        kept = self.Q.shape[1]
         self._add(rest)
-        self.solve(self.coefficients)
-
-    def _rest(self) -> np.ndarray:
-        Y = self.Y[:, : self.block]
-        image = sum_of(c * image for c, image in zip(self.coefficients, self.images, strict=True)) @ Y
-        return image - self.Q @ (Y * self.values[: self.block])
+        self.Y = np.vstack([self.Y[:kept], np.zeros((self.Q.shape[1] - kept, self.Y.shape[1]))])
 
     def converge(self, coefficients: np.ndarray, tolerance: float = TOLERANCE) -> np.ndarray:
         """Residuals of the leading eigenvectors for these coefficients."""
         self.solve(coefficients)
         for _ in range(PASSES):
-            if self.error() <= tolerance:
+            rest = self.rest()
+            if self.error(rest) <= tolerance:
                 break
-            self.widen()
+            self.widen(rest)
+            self.solve(coefficients)
         return self.solve(coefficients)
 
     @property
+    def top(self) -> np.ndarray:
+        """Leading vectors in coordinates of the space (r, k)."""
+        return self.Y[:, : self.k]
+
+    @property
     def H(self) -> np.ndarray:
-        return self.Q @ self.Y[:, : self.k]
+        return self.Q @ self.top
 
 
 def sum_of(parts) -> np.ndarray:
@@ -123,11 +137,12 @@ def alternate(task: Task, lam: float | str) -> Relaxed:
         mu = minimize_on_simplex(Q)
         history.append(float(mu @ Q @ mu))
         settled = len(history) > 1 and history[-2] - history[-1] <= task.tol * abs(history[-1])
-        converged = settled and space.error() <= TOLERANCE
+        rest = space.rest() if settled else None
+        converged = rest is not None and space.error(rest) <= TOLERANCE
         if converged or len(history) >= task.max_iter:
             break
-        if settled:
-            space.widen()
+        if rest is not None:
+            space.widen(rest)
         residuals = space.solve(mu**task.power)
     return Relaxed(
         weights=mu,

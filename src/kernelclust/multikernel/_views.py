@@ -204,8 +204,10 @@ def median_gamma(X, width: float = 1.0) -> float | str:
     n = X.shape[0]
     if n > MEDIAN_SAMPLES:
         X = X[np.sort(np.random.RandomState(0).choice(n, MEDIAN_SAMPLES, replace=False))]
+        n = MEDIAN_SAMPLES
     with np.errstate(all="ignore"):
-        squared = euclidean_distances(X, squared=True)
-        middle = float(np.median(squared[np.triu_indices(len(squared), 1)])) if len(squared) > 1 else 0.0
+        squared = euclidean_distances(X, squared=True).ravel()
+        at = n + n * (n - 1) // 2  # behind the n zeros of the diagonal every pair stands twice
+        middle = float(np.partition(squared, (at - 1, at))[at - 1 : at + 1].mean()) if n > 1 else 0.0
         gamma = 1 / (2 * np.float64(middle) * width**2)
     return float(gamma) if 0 < gamma < np.inf else "scale"

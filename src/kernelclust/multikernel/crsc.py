@@ -3,7 +3,8 @@
     max over U_v'U_v = I:  sum_v Tr(U_v' L_v U_v) + strength sum_{v < w} |U_v' U_w|^2,  L_v = D^-1/2 K_v D^-1/2
 
 Reads the kernels as they were given, as affinities. The embeddings of all views stand side by side in the result.
-`history` holds minus the objective, which falls.
+`history` holds minus the objective, which falls. As in `_spectral`, views take turns inside small spaces that are
+widened until the embeddings no longer leave them.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import numpy as np
 
 from kernelclust._names import check_number
 from kernelclust.multikernel._affinity import degrees
-from kernelclust.multikernel._eigen import leading_eigenvectors, start_block
+from kernelclust.multikernel._spectral import TOLERANCE, Subspace, sum_of
 from kernelclust.multikernel._task import Relaxed, Task
 
 PARAMETERS = ("strength",)
@@ -23,30 +24,49 @@ PARAMETERS = ("strength",)
 def solve(task: Task, strength: float = 0.01) -> Relaxed:
     """`strength` of the pull; its authors use 0.01 to 0.05."""
     check_number("strength", strength)
-    kernels, k, n = task.kernels, task.n_clusters, task.n_samples
-    roots = 1 / np.sqrt(degrees(task, "crsc"))
-    blocks = [start_block(n, k, task.rng) for _ in kernels]
-    U: list[np.ndarray] = []
+    degree = degrees(task, "crsc")
+    views = [
+        Subspace([_Normalized(kernel, root)], task.n_clusters, task.rng)
+        for kernel, root in zip(task.kernels, 1 / np.sqrt(degree.T), strict=True)
+    ]
+    for view in views:
+        view.converge(np.ones(1))
     history: list[float] = []
-    converged = False
-    while len(history) < task.max_iter and not converged:
-        for v, kernel in enumerate(kernels):
+    while True:
+        shared = {(v, w): views[v].Q.T @ views[w].Q for v, w in combinations(range(len(views)), 2)}
+        shared |= {(w, v): C.T for (v, w), C in shared.items()}
+        settled = False
+        while not settled and len(history) < task.max_iter:
+            for v, view in enumerate(views):
+                seen = [shared[v, w] @ other.top for w, other in enumerate(views) if w != v]  # Q_v' U_w
+                view.solve(np.ones(1), strength * sum_of(W @ W.T for W in seen) if seen else None)
+            own = sum(float(np.sum(view.top * (view.inner[0] @ view.top))) for view in views)
+            pairs = combinations(range(len(views)), 2)
+            pull = sum(float(np.square(views[v].top.T @ shared[v, w] @ views[w].top).sum()) for v, w in pairs)
+            history.append(-(own + strength * pull))
+            settled = len(history) > 1 and history[-2] - history[-1] <= task.tol * abs(history[-1])
+        U = [view.H for view in views]
+        errors = []
+        for v, view in enumerate(views):
             others = [W for w, W in enumerate(U) if w != v]
-
-            def product(V: np.ndarray, kernel=kernel, root=roots[:, [v]], others=others) -> np.ndarray:
-                out = root * kernel.affinity(root * V)
-                for W in others:
-                    out += strength * (W @ (W.T @ V))
-                return out
-
-            blocks[v] = leading_eigenvectors(product, blocks[v], k)[1]
-            U = [*U[:v], blocks[v][:, :k], *U[v + 1 :]]
-        own = sum(
-            float(np.sum(V * (root[:, None] * kernel.affinity(root[:, None] * V))))
-            for kernel, V, root in zip(kernels, U, roots.T, strict=True)
-        )
-        shared = sum(float(np.square(V.T @ W).sum()) for V, W in combinations(U, 2))
-        history.append(-(own + strength * shared))
-        converged = len(history) > 1 and history[-2] - history[-1] <= task.tol * abs(history[-1])
-    m = len(kernels)
+            rest = view.rest(
+                lambda V, others=others: strength * sum_of(W @ (W.T @ V) for W in others) if others else 0.0
+            )
+            errors.append(view.error(rest))
+            if errors[-1] > TOLERANCE and len(history) < task.max_iter:
+                view.widen(rest)
+        converged = settled and max(errors) <= TOLERANCE
+        if converged or len(history) >= task.max_iter:
+            break
+    m = len(views)
     return Relaxed(np.full(m, 1 / m), np.hstack(U), history[-1], history, converged)
+
+
+class _Normalized:
+    """D^-1/2 K D^-1/2 as products."""
+
+    def __init__(self, kernel, root: np.ndarray):
+        self.kernel, self.root, self.n_samples, self.trace = kernel, root[:, None], kernel.n_samples, 0.0
+
+    def __matmul__(self, V: np.ndarray) -> np.ndarray:
+        return self.root * self.kernel.affinity(self.root * V)
