@@ -1,12 +1,13 @@
 """Kernel clustering that listens to what people know: clusters on a chain, a ring, a grid, a tree."""
 
-from kernelclust import metrics, structures
+from kernelclust import margin, metrics, structures
 from kernelclust.estimators import (
     CLUHSIC,
     CLUHSICAL,
     Diffrac,
     DisKMeans,
     KernelKMeans,
+    MaxMarginClustering,
     MultiKernelClustering,
     StructuredClustering,
 )
@@ -21,9 +22,11 @@ __all__ = [
     "Diffrac",
     "DisKMeans",
     "KernelKMeans",
+    "MaxMarginClustering",
     "MultiKernelClustering",
     "StructuredClustering",
     "dependence_score",
+    "margin",
     "metrics",
     "select_kernel",
     "select_n_clusters",

@@ -30,6 +30,7 @@ from kernelclust import (
     Diffrac,
     DisKMeans,
     KernelKMeans,
+    MaxMarginClustering,
     MultiKernelClustering,
     StructuredClustering,
 )
@@ -60,6 +61,7 @@ CHECKED = [
     StructuredClustering(structure="chain", loss="structure", normalize="l1", n_init=2),
     *(KernelKMeans(kernel=kernel, init="spectral") for kernel in ("linear", "laplacian", "graph")),
     KernelKMeans(approximation="nystroem", init="spectral"),
+    MaxMarginClustering(),
     MultiKernelClustering(),
     MultiKernelClustering(method="average", structure="ring", kernels=["linear", "rbf"], n_init=2),
 ]

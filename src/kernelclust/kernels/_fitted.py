@@ -57,14 +57,21 @@ class FittedKernel:
     def extension(self, labels: np.ndarray, n_clusters: int) -> Callable:
         """Function from new samples to their centred similarity sums with these clusters (n, c); holds no kernel."""
         operator = self.operator
-        if self.searches:
-            return NeighbourExtension(self.searches, operator @ one_hot(labels, n_clusters, operator.weight))
-        if operator.form == "low_rank":
+        if not self.searches and operator.form == "low_rank":
             assert self.features is not None
             return FeatureExtension(self.features, operator.offset, operator.feature_sums(labels, n_clusters))
+        return self.combination(one_hot(labels, n_clusters, operator.weight))
+
+    def combination(self, coefficients: np.ndarray) -> Callable:
+        """Function from new samples x to sum_i k(x, x_i) coefficients_i (n, c), k centred."""
+        operator = self.operator
+        if self.searches:
+            return NeighbourExtension(self.searches, operator @ coefficients)
+        if operator.form == "low_rank":
+            assert self.features is not None
+            return FeatureExtension(self.features, operator.offset, (operator.B.T @ coefficients).T)
         share = operator.weight / operator.weight.sum()
-        Pi = one_hot(labels, n_clusters, operator.weight)
-        return DenseExtension(self.function, self.X, Pi, share, operator.row_mean, operator.mean)
+        return DenseExtension(self.function, self.X, coefficients, share, operator.row_mean, operator.mean)
 
 
 def kernel_names() -> list[str]:

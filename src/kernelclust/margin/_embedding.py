@@ -1,0 +1,91 @@
+"""Coordinates in which a kernel is an inner product, and decision functions for new samples."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.decomposition import PCA
+
+import kernelclust.kernels as kernels
+from kernelclust._names import load
+from kernelclust.kernels import FittedKernel, check_definite, fit_kernel, leading_spectrum
+
+RANK = 100  # directions of a kernel, or of samples with many features, unless asked for more
+MANY_FEATURES = 300
+NEGLIGIBLE = 1e-10  # share of the largest eigenvalue below which there is nothing but rounding
+
+
+@dataclass(frozen=True)
+class LinearDecision:
+    """x -> features(x) . coef + intercept."""
+
+    features: Callable
+    coef: np.ndarray  # (d, c)
+    intercept: np.ndarray
+
+    def __call__(self, X) -> np.ndarray:
+        return self.features(X) @ self.coef + self.intercept
+
+
+@dataclass(frozen=True)
+class KernelDecision:
+    """x -> sum_i k(x, x_i) a_i + intercept, k centred."""
+
+    combination: Callable
+    intercept: np.ndarray
+
+    def __call__(self, X) -> np.ndarray:
+        return self.combination(X) + self.intercept
+
+
+@dataclass(frozen=True)
+class Embedding:
+    """Z (n, r) with Z Z' the kernel, or its best part of rank r."""
+
+    Z: Any
+    features: Callable | None = None  # of a linear kernel, before components
+    components: np.ndarray | None = None  # (r, d)
+    fitted: FittedKernel | None = None
+    coefficients: np.ndarray | None = None  # (n, r): Z = K coefficients
+    gamma: float | None = None
+
+    def decision(self, V: np.ndarray, b: np.ndarray) -> LinearDecision | KernelDecision:
+        """The function z . V + b of new samples, V (r, c)."""
+        if self.fitted is not None:
+            return KernelDecision(self.fitted.combination(self.coefficients @ V), b)
+        assert self.features is not None
+        return LinearDecision(self.features, V if self.components is None else self.components.T @ V, b)
+
+
+def embed(X, *, kernel, n_components: int | None, center: bool, rng: np.random.RandomState, **options) -> Embedding:
+    """Coordinates of samples X for a kernel of `kernelclust.kernels`; options as in `fit_kernel`.
+
+    Kernels that are products of features (linear, cosine) keep them, sparse ones too, or their principal components;
+    others get their leading eigenvectors, scaled.
+    """
+    part: Any = None if callable(kernel) or kernel == "precomputed" else load(kernels, kernel)
+    if hasattr(part, "features") and options["approximation"] in (None, "auto"):
+        if options["kernel_params"]:
+            raise ValueError(f"kernel_params={options['kernel_params']!r}: kernel={kernel!r} takes none.")
+        Z = part.features(X)
+        if n_components is None and Z.shape[1] > MANY_FEATURES and center:
+            n_components = RANK
+        if n_components is None or n_components >= min(Z.shape):
+            return Embedding(Z, part.features)
+        pca = PCA(n_components, svd_solver="arpack" if sparse.issparse(Z) else "auto", random_state=rng).fit(Z)
+        return Embedding(Z @ pca.components_.T, part.features, pca.components_)
+    fitted = fit_kernel(X, np.ones(X.shape[0]), kernel=kernel, rng=rng, n_components=None, **options)
+    rank = min(n_components or RANK, X.shape[0])
+    spectrum = leading_spectrum(fitted.operator, rank, 1, rng)
+    check_definite(spectrum, fitted.operator)
+    values, functions = spectrum.values[:rank], spectrum.functions[:, :rank]
+    kept = values > NEGLIGIBLE * max(float(values[0]), 0.0)
+    if not kept.any():
+        raise ValueError("all samples are equal to this kernel: there is nothing to separate.")
+    functions = functions[:, kept] * np.sign((functions[:, kept] ** 3).sum(axis=0) + np.finfo(float).tiny)
+    coefficients = functions / np.sqrt(values[kept])
+    return Embedding(fitted.operator @ coefficients, fitted=fitted, coefficients=coefficients, gamma=fitted.gamma)

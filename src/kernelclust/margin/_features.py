@@ -1,0 +1,82 @@
+"""Samples as the margin sees them: centred, scaled to mean square length one, with a constant for the bias."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+
+@dataclass(frozen=True)
+class Features:
+    """phi(x) = ((x - mean) / scale, 1 if bias). Sparse X stays sparse: the mean is subtracted from the products."""
+
+    X: Any  # (n, d): phi(x) itself where dense, x as given where sparse
+    mean: np.ndarray  # (d,)
+    scale: float
+    bias: bool
+    centred: bool
+
+    @property
+    def n_samples(self) -> int:
+        return self.X.shape[0]
+
+    @property
+    def n_features(self) -> int:
+        return len(self.mean) + self.bias
+
+    def scores(self, W: np.ndarray) -> np.ndarray:  # (d,) or (d, k) -> (n,) or (n, k)
+        """phi(x_i) . w for every sample."""
+        if not sparse.issparse(self.X):
+            return self.X @ W
+        V, b = self.raw(W)
+        return self.X @ V + b
+
+    def sums(self, Y: np.ndarray) -> np.ndarray:  # (n,) or (n, k) -> (d,) or (d, k)
+        """sum_i y_i phi(x_i)."""
+        if not sparse.issparse(self.X):
+            return self.X.T @ Y
+        total = Y.sum(axis=0)
+        out = (self.X.T @ Y - np.multiply.outer(self.mean, total)) / self.scale
+        return np.concatenate([out, np.asarray(total)[None]]) if self.bias else out
+
+    def without_bias(self) -> Features:
+        if not self.bias:
+            return self
+        X = self.X if sparse.issparse(self.X) else np.ascontiguousarray(self.X[:, :-1])
+        return replace(self, X=X, bias=False)
+
+    def raw(self, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """V, b with phi(x) . w = x . v + b for x as given."""
+        V = W[: len(self.mean)] / self.scale
+        return V, (W[-1] if self.bias else 0.0) - self.mean @ V
+
+    def principal(self, w: np.ndarray, steps: int = 30) -> np.ndarray:
+        """The direction of the largest scatter, by power steps from w."""
+        for _ in range(steps):
+            w = self.sums(self.scores(w))
+            w = w / max(np.abs(w).max(), np.finfo(float).tiny)
+        return w
+
+
+def make_features(X, *, center: bool = True, bias: bool = False) -> Features:
+    """Features of samples X (n, d), dense or sparse; an error if the samples do not differ."""
+    n = X.shape[0]
+    X = X.astype(float)
+    unit = float(abs(X).max()) or 1.0
+    mean = np.asarray(X.mean(axis=0)).ravel() if center else np.zeros(X.shape[1])
+    if sparse.issparse(X):
+        square = float(((X / unit).power(2)).sum()) / n - float(np.square(mean / unit).sum())
+        rounding = 1e-14
+    else:
+        X = (X - mean) / unit
+        square = float(np.einsum("ij,ij->", X, X)) / n
+        rounding = (4 * np.finfo(float).eps) ** 2 * X.shape[1]
+    if not square > rounding:
+        raise ValueError("all samples are equal: there is nothing to separate.")
+    if not sparse.issparse(X):
+        X = X / np.sqrt(square)
+        X = np.column_stack([X, np.ones(n)]) if bias else X
+    return Features(X, mean, unit * float(np.sqrt(square)), bias, center)

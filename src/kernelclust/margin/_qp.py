@@ -1,0 +1,40 @@
+"""The small quadratic programs of the cutting planes (eq. 17), by their dual, with DAQP (Arnstrom et al., 2022)."""
+
+from __future__ import annotations
+
+import daqp
+import numpy as np
+
+NO_BOUND = 1e30
+SETTINGS = {"eps_prox": 1e-4, "eta_prox": 1e-10, "primal_tol": 1e-10}  # objective to 1e-8 of itself, balance to 1e-6
+
+
+def solve_cuts(
+    cuts: np.ndarray, losses: np.ndarray, C: float, sides: np.ndarray, limit: float
+) -> tuple[np.ndarray, float]:
+    """min_w,xi |w|^2 / 2 + C xi  with  w . g_k >= d_k - xi,  xi >= 0,  |w . s_j| <= limit.
+
+    cuts: g_k (K, D), losses: d_k (K,), sides: s_j (p, D). Returns w and xi.
+
+    The dual has w = C (sum_k alpha_k g_k + sum_j (mu_j - nu_j) s_j) with alpha, mu, nu >= 0 and sum alpha <= 1, and
+    minimises C |w / C|^2 / 2 - alpha . d + limit sum (mu + nu). In these units all numbers are near one. More cuts than
+    dimensions, cuts that repeat and the pair +s, -s make its Hessian singular: DAQP takes proximal steps then.
+    """
+    M = np.vstack([cuts, sides, -sides])
+    K, m = len(cuts), len(M)
+    H, linear = C * (M @ M.T), np.concatenate([-losses, np.full(2 * len(sides), limit)])
+    large = float(np.abs(losses).max()) or 1.0
+    unit = min(1.0, large / max(float(np.diag(H)[:K].max()), np.finfo(float).tiny))  # alpha = unit x, x about one
+    x, _, flag, _ = daqp.solve(
+        unit / large * H,
+        linear / large,
+        np.append(np.ones(K), np.zeros(m - K))[None],
+        np.append(np.full(m, NO_BOUND), 1 / unit),
+        np.append(np.zeros(m), -NO_BOUND),
+        np.zeros(m + 1, dtype=np.int32),
+        **SETTINGS,
+    )
+    if flag <= 0:
+        raise ArithmeticError(f"the quadratic program of {K} cuts was not solved (DAQP exit {flag}).")
+    w = C * unit * (np.maximum(x, 0.0) @ M)
+    return w, max(float((losses - cuts @ w).max()), 0.0)

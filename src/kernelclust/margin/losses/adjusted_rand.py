@@ -1,0 +1,20 @@
+"""1 - adjusted Rand index (Hubert and Arabie): 0 for equal labelings, 1 in the mean over random ones."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kernelclust.margin.losses._pairs import pairs, phi
+
+__all__ = ["PARAMETERS", "affine", "phi"]
+
+PARAMETERS = ()
+
+
+def affine(own, given, n: int):
+    together, given_together = pairs(own, n), pairs(given, n)
+    expected = together * given_together / max(n * (n - 1) / 2, 1)
+    room = (together + given_together) / 2 - expected
+    trivial = room <= 0
+    safe = np.where(trivial, 1.0, room)
+    return np.where(trivial, 0.0, 1 + (expected + n / 2) / safe), np.where(trivial, 0.0, 0.5 / safe)

@@ -1,0 +1,465 @@
+"""Max-margin clustering against enumeration, identities and theorems."""
+
+from dataclasses import replace
+from itertools import product
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.metrics import adjusted_rand_score, v_measure_score
+
+from kernelclust.margin import Options, loss_names, make_features, make_loss, most_violated, solve_two, trivial_slack
+from kernelclust.margin import losses as loss_package
+from kernelclust.margin._qp import solve_cuts
+from kernelclust.margin._search import scan, search, two_by_two, value_of
+from kernelclust.margin._table_search import search_table, table
+from kernelclust.margin.cutting_plane import ManyClusters, TwoClusters, from_labels, from_weights
+from kernelclust.margin.losses import nmi as nmi_part
+from kernelclust.metrics import normalized_mutual_info, pair_f_score, rand_index
+
+BETA = 1.5
+DELTA = {  # y', y -> loss, by other people's code
+    "nmi": lambda z, y: 1 - normalized_mutual_info(y, z),
+    "rand": lambda z, y: 1 - rand_index(y, z),
+    "f": lambda z, y: 1 - pair_f_score(y, z, BETA),
+    "error": lambda z, y: np.mean(np.asarray(z) != np.asarray(y)),
+    "adjusted_rand": lambda z, y: 1 - adjusted_rand_score(y, z),
+    "v_measure": lambda z, y: 1 - v_measure_score(y, z, beta=BETA),
+}
+every_loss = pytest.mark.parametrize("name", sorted(DELTA))
+PAPER = ("nmi", "rand", "f", "error")
+
+
+def labelings(n, k=2):
+    return np.array(list(product(range(k), repeat=n)))
+
+
+def scaled_nmi(s):
+    """A loss of one's own: s (1 - NMI)."""
+    return SimpleNamespace(
+        PARAMETERS=(),
+        phi=nmi_part.phi,
+        affine=lambda own, given, n: tuple(s * part for part in nmi_part.affine(own, given, n)),
+    )
+
+
+def random_problem(rng, n):
+    """Scores around the size at which they compete with the loss, some of them tied, and labels of any balance."""
+    f = rng.standard_normal(n) * 10 ** rng.uniform(-2.5, 0)
+    if rng.random() < 0.3:
+        f = np.round(f, 1)
+    y = np.where(f >= 0, 1, -1) if rng.random() < 0.5 else np.where(rng.random(n) < rng.random(), 1, -1)
+    return f, y
+
+
+# -- losses -----------------------------------------------------------------------------------------------------------
+
+
+def test_every_loss_is_known_here():
+    assert sorted(DELTA) == loss_names()
+
+
+@every_loss
+@pytest.mark.parametrize("k", [2, 3])
+def test_losses_from_tables(name, k):
+    """Of any two labelings, those with one cluster, with singletons and with one sample included."""
+    rng = np.random.default_rng(0)
+    for n in (1, 2, 3, 5, 9):
+        loss = make_loss(name, n, BETA)
+        pairs = [(rng.integers(0, k, n), rng.integers(0, k, n)) for _ in range(20)]
+        pairs += [(np.zeros(n, int), np.zeros(n, int)), (np.zeros(n, int), np.ones(n, int))]
+        pairs += [(np.zeros(n, int), np.arange(n) % k), (np.arange(n) % k, np.zeros(n, int))]
+        for z, y in pairs:
+            assert_allclose(loss.of_tables(table(z, y, k)), DELTA[name](z, y), atol=1e-12)
+
+
+@every_loss
+def test_losses_are_concave_in_the_table(name):
+    """With the sizes fixed: what the search rests on."""
+    n_pos, n_neg = 7, 5
+    loss = make_loss(name, n_pos + n_neg, BETA)
+    for p in range(13):
+        a = np.arange(max(0, p - n_neg), min(p, n_pos) + 1)
+        tables = np.array([[a, p - a], [n_pos - a, n_neg - p + a]]).transpose(2, 0, 1)
+        assert np.all(np.diff(loss.of_tables(tables), 2) <= 1e-12)
+
+
+@every_loss
+def test_names_of_clusters_matter_for_the_error_rate_only(name):
+    rng = np.random.default_rng(1)
+    z, y = rng.integers(0, 3, 20), rng.integers(0, 3, 20)
+    loss = make_loss(name, 20, BETA)
+    swapped = loss.of_tables(table((z + 1) % 3, y, 3))
+    assert (swapped == pytest.approx(loss.of_tables(table(z, y, 3)))) == (name != "error")
+
+
+@pytest.mark.parametrize("name", ["f", "v_measure"])
+def test_beta_weighs(name):
+    """Splitting a cluster of y costs more with a larger beta, joining two less."""
+    y = np.repeat([0, 1], 4)
+    split, join = np.array([0, 0, 2, 2, 1, 1, 1, 1]), np.zeros(8, int)
+    for z, sign in ((split, 1), (join, -1)):
+        low, high = (make_loss(name, 8, beta).of_tables(table(z, y, 3)) for beta in (0.5, 3.0))
+        assert sign * (high - low) > 0 if name == "f" or z is split else high >= low
+
+
+# -- the most violated labeling ---------------------------------------------------------------------------------------
+
+
+@every_loss
+def test_most_violated_is_the_best_of_all(name):
+    rng = np.random.default_rng(2)
+    for trial in range(24):
+        n = 1 + trial % 6
+        f, y = random_problem(rng, n)
+        every = 2 * labelings(n) - 1
+        values = every @ f + [DELTA[name](z, y) for z in every]
+        z, value = most_violated(f, y, loss=name, beta=BETA)
+        assert set(np.unique(z)) <= {-1, 1}
+        assert value == pytest.approx(values.max(), abs=1e-10)
+        assert z @ f + DELTA[name](z, y) == pytest.approx(value, abs=1e-10)
+
+
+@every_loss
+def test_fast_search_is_the_scan(name):
+    rng = np.random.default_rng(3)
+    for _ in range(400):
+        f, y = random_problem(rng, int(rng.integers(1, 80)))
+        loss = make_loss(name, len(f), BETA)
+        chosen = search(f, y > 0, loss)
+        assert value_of(f, y > 0, chosen, loss) == pytest.approx(scan(f, y > 0, loss)[2], abs=1e-9)
+
+
+@pytest.mark.parametrize("name", PAPER)
+def test_fast_search_is_the_scan_where_steps_are_long(name):
+    """Blocks of equal scores and one-sided labels make the best table jump from one size to the next."""
+    rng = np.random.default_rng(4)
+    for n_pos in (0, 1, 100, 199, 200):
+        y = np.arange(200) < n_pos
+        for f in (np.zeros(200), np.repeat(rng.standard_normal(4), 50) / 200, np.where(y, 1, -1) * 0.004):
+            loss = make_loss(name, 200, BETA)
+            assert value_of(f, y, search(f, y, loss), loss) == pytest.approx(scan(f, y, loss)[2], abs=1e-9)
+
+
+def test_most_violated_takes_a_loss_of_ones_own():
+    f, y = random_problem(np.random.default_rng(5), 30)
+    double = SimpleNamespace(
+        PARAMETERS=(),
+        phi=nmi_part.phi,
+        affine=lambda own, given, n: [2 * part for part in nmi_part.affine(own, given, n)],
+    )
+    z, value = most_violated(2 * f, y, loss=double)
+    assert value == pytest.approx(2 * most_violated(f, y)[1])
+    assert 2 * (z @ f + DELTA["nmi"](z, y)) == pytest.approx(value)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (([0.1, 0.2], [1]), "one length"),
+        (([], []), "one length"),
+        (([0.1, np.nan], [1, -1]), "not finite"),
+        (([0.1, 0.2], [0, 1]), "-1 and [+]1"),
+        (([0.1, 0.2], [1, -1], "nmo"), "Did you mean 'nmi'"),
+        (([0.1, 0.2], [1, -1], "f", -1.0), "beta"),
+        (([0.1, 0.2], [1, -1], None), "unknown loss"),
+    ],
+)
+def test_most_violated_refuses(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        most_violated(*arguments)
+
+
+def test_a_loss_object_must_have_its_parts():
+    with pytest.raises(TypeError, match="has no phi, affine"):
+        most_violated([0.1], [1], loss=SimpleNamespace(PARAMETERS=()))
+    with pytest.raises(ValueError, match="parameter 'gamma'"):
+        most_violated([0.1], [1], loss=SimpleNamespace(PARAMETERS=("gamma",), phi=abs, affine=max))
+    assert loss_package.__doc__
+
+
+# -- many clusters ----------------------------------------------------------------------------------------------------
+
+
+def best_of_all(F, y, loss):
+    n, k = F.shape
+    every = labelings(n, k)
+    tables = np.zeros((len(every), k, k), dtype=int)
+    np.add.at(tables, (np.arange(len(every))[:, None], every, y), 1)
+    return float((F[np.arange(n), every].sum(axis=1) + loss.of_tables(tables)).max())
+
+
+@every_loss
+def test_table_search_is_the_best_of_all(name):
+    """But for one in a thousand or so, by a little, of the losses with entropies."""
+    rng = np.random.default_rng(6)
+    misses, trials = 0, 60
+    for trial in range(trials):
+        n, k = [(4, 3), (5, 3), (6, 3), (5, 4)][trial % 4]
+        F = rng.standard_normal((n, k)) * 10 ** rng.uniform(-2.5, 0)
+        F = np.round(F, 2) if trial % 3 == 0 else F
+        y = F.argmax(axis=1) if trial % 2 else rng.integers(0, k, n)
+        loss = make_loss(name, n, BETA)
+        z, value = search_table(F, y, loss)
+        assert F[np.arange(n), z].sum() + DELTA[name](z, y) == pytest.approx(value, abs=1e-10)
+        best = best_of_all(F, y, loss)
+        assert value <= best + 1e-10
+        misses += value < best - 1e-9
+    assert misses <= (name in ("nmi", "v_measure"))
+
+
+@every_loss
+def test_table_search_on_two_clusters_is_the_exact_one(name):
+    rng = np.random.default_rng(7)
+    for _ in range(15):
+        f, y = random_problem(rng, int(rng.integers(5, 120)))
+        loss = make_loss(name, len(f), BETA)
+        exact = value_of(f, y > 0, search(f, y > 0, loss), loss)
+        value = search_table(np.c_[f, -f], (y < 0).astype(int), loss)[1]
+        assert exact - 2e-3 <= value <= exact + 1e-10
+
+
+def test_error_rate_of_many_clusters_is_a_sum_over_samples():
+    """max_y' = sum_i max_c f_ic + [c != y_i] / n: the hinge of Crammer and Singer."""
+    rng = np.random.default_rng(8)
+    F = rng.standard_normal((300, 5)) / 300
+    y = F.argmax(axis=1)
+    hinge = (F + (np.arange(5) != y[:, None]) / 300).max(axis=1).sum()
+    assert search_table(F, y, make_loss("error", 300, BETA))[1] == pytest.approx(hinge)
+
+
+@pytest.mark.parametrize("k", [2, 3])
+@every_loss
+def test_slack_of_no_weights(name, k):
+    loss = make_loss(name, 6, BETA)
+    assert trivial_slack(loss, k) == pytest.approx(best_of_all(np.zeros((6, k)), np.zeros(6, dtype=int), loss))
+
+
+# -- quadratic programs -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("limit", [None, 0.0, 0.05])
+@pytest.mark.parametrize(("K", "D"), [(1, 3), (4, 6), (12, 3), (30, 10)])
+def test_quadratic_programs_are_solved(K, D, limit):
+    """Against an interior-point solver of the primal; cuts repeat, and outnumber dimensions."""
+    cvxpy = pytest.importorskip("cvxpy")
+    rng = np.random.default_rng(K)
+    cuts, losses = rng.standard_normal((K, D)) + 0.5, rng.uniform(0, 1, K)
+    cuts[K // 2 :] = cuts[: K - K // 2]
+    sides = np.zeros((0, D)) if limit is None else rng.standard_normal((1, D))
+    for C in (0.01, 1.0, 100.0):
+        w, xi = solve_cuts(cuts, losses, C, sides, limit or 0.0)
+        assert xi == pytest.approx(max((losses - cuts @ w).max(), 0))
+        assert np.all(np.abs(sides @ w) <= (limit or 0.0) + 1e-6)
+        v, slack = cvxpy.Variable(D), cvxpy.Variable(nonneg=True)
+        conditions = [cuts @ v >= losses - slack, cvxpy.abs(sides @ v) <= (limit or 0.0)][: 2 if len(sides) else 1]
+        best = cvxpy.Problem(cvxpy.Minimize(cvxpy.sum_squares(v) / 2 + C * slack), conditions).solve(solver="CLARABEL")
+        assert w @ w / 2 + C * xi == pytest.approx(best, rel=1e-6, abs=1e-8)
+
+
+# -- cutting planes ---------------------------------------------------------------------------------------------------
+
+
+def small_problem(seed, n=9, d=3, name="nmi", **options):
+    rng = np.random.default_rng(seed)
+    features = make_features(rng.standard_normal((n, d)) + 1.5 * rng.choice([-1, 1], n)[:, None], **options)
+    return TwoClusters(features, make_loss(name, n, BETA)), rng.standard_normal(features.n_features) / n
+
+
+def objective(machine, w, C):
+    """|w|^2 / 2 + C xi(w) over all labelings."""
+    f = machine.scores(w)
+    y = machine.labels(f)
+    every = labelings(len(f)).astype(bool)
+    gaps = machine.losses(every, y) - 2 * ((y != every) * np.abs(f)).sum(axis=1)
+    return w @ w / 2 + C * gaps.max()
+
+
+@pytest.mark.parametrize("name", PAPER)
+@pytest.mark.parametrize("bias", [False, True])
+def test_objective_is_true_and_the_best_is_kept(name, bias):
+    """The slack told is the largest over all 2^n labelings: (w, xi) is feasible, as theorem 1 says.
+
+    With a bias all samples on one side may have a lower objective; what is kept has two sides wherever one was seen.
+    """
+    for seed in range(8):
+        machine, w = small_problem(seed, name=name, bias=bias)
+        first = from_weights(machine, w, Options(C=0.2))
+        for fit in (first, from_labels(machine, first.labels, Options(C=0.2))):
+            assert fit.objective == pytest.approx(objective(machine, fit.w, 0.2))
+            assert_array_equal(fit.labels, machine.labels(machine.scores(fit.w)))
+            assert bias or 0 < fit.labels.mean() < 1
+            assert fit.objective == min(fit.history) or (bias and fit.objective in fit.history)
+
+
+@pytest.mark.parametrize("name", PAPER)
+def test_epsilon_bounds_the_loss_of_not_using_all_cuts(name):
+    """Theorem 1: with all 2^n - 1 cuts and the labels found, the objective is lower by C epsilon at most."""
+    for seed in range(6):
+        for epsilon in (0.1, 1e-6):
+            machine, _ = small_problem(seed, n=7, name=name)
+            start = machine.labels(machine.features.X[:, 0])
+            fit = from_labels(machine, start, Options(C=0.3, epsilon=epsilon, max_cuts=200))
+            assert fit.stopped_because == "converged"
+            if fit.objective != fit.history[-1]:  # an earlier round was better: its weights are of other labels
+                continue
+            every = labelings(7).astype(bool)
+            psi = machine.psi(fit.labels)
+            cuts = np.array([psi - machine.psi(other) for other in every])
+            w, xi = solve_cuts(cuts, machine.losses(every, fit.labels), 0.3, np.zeros((0, len(psi))), 0.0)
+            best = w @ w / 2 + 0.3 * xi
+            assert best - 1e-6 <= fit.objective <= best + 0.3 * epsilon + 1e-6
+
+
+@pytest.mark.parametrize("name", ["error", "rand"])
+def test_objective_never_rises_for_losses_of_the_number_of_errors(name):
+    moved = 0
+    for seed in range(20):
+        machine, _ = small_problem(seed, n=30, d=4, name=name)
+        start = np.random.default_rng(seed).random(30) < 0.5
+        fit = from_labels(machine, start, Options(C=0.05, epsilon=1e-9, max_cuts=500))
+        assert np.all(np.diff(fit.history) <= 1e-7 * fit.history[0])
+        moved += len(fit.history) > 2
+    assert moved > 3
+
+
+def test_error_rate_is_the_hinge_loss():
+    """Theorem 2: xi = mean_i (1 - 2 n |f_i|)_+ for every w, the slack of conventional max-margin clustering."""
+    machine, _ = small_problem(0, n=50, name="error")
+    rng = np.random.default_rng(1)
+    for scale in (0.001, 0.01, 0.1):
+        f = scale * rng.standard_normal(50)
+        y = f >= 0
+        slack = value_of(f, y, search(f, y, machine.loss), machine.loss) - np.abs(f).sum()
+        assert slack == pytest.approx(np.maximum(1 - 2 * 50 * np.abs(f), 0).mean())
+
+
+def test_labels_held_the_error_rate_is_a_support_vector_machine():
+    """Weights for given labels minimise |v|^2 / 2 + C mean_i (1 - 2 n y_i v . x_i)_+, a convex function."""
+    machine, _ = small_problem(0, n=50, name="error")
+    X, C = machine.features.X, 0.002
+    fit = from_labels(machine, X[:, 0] >= 0, Options(C=C, epsilon=1e-10, max_cuts=2000))
+    while len(fit.history) > 1:  # labels that stay
+        fit = from_labels(machine, fit.labels, Options(C=C, epsilon=1e-10, max_cuts=2000))
+    signs = np.where(fit.labels, 1, -1)
+
+    def svm(v):
+        return v @ v / 2 + C * np.maximum(1 - 100 * signs * (X @ v), 0).mean()
+
+    assert svm(fit.w) == pytest.approx(fit.objective)
+    rng = np.random.default_rng(1)
+    steps = rng.standard_normal((300, X.shape[1])) * np.linalg.norm(fit.w) * 10 ** rng.uniform(-4, 0, (300, 1))
+    assert all(svm(fit.w) <= svm(fit.w + step) + 1e-12 for step in steps)
+
+
+def test_scales_of_loss_price_and_balance_are_one():
+    """(s Delta, s C, s l, s epsilon) gives s w and s^2 times the objective."""
+    s = 3.0
+    for seed, limit in ((0, None), (1, 0.02), (2, 0.02)):
+        machine, w = small_problem(seed, n=40, center=limit is None)
+        options = Options(C=0.01, limit=limit)
+        fit = from_weights(machine, w, options)
+        other = from_weights(
+            replace(machine, loss=make_loss(scaled_nmi(s), 40, BETA)),
+            s * w,
+            Options(C=s * 0.01, limit=None if limit is None else s * limit, epsilon=s * 0.03),
+        )
+        assert_allclose(other.w, s * fit.w, rtol=1e-5, atol=1e-9)
+        assert other.objective == pytest.approx(s**2 * fit.objective, rel=1e-6)
+
+
+@pytest.mark.parametrize("limit", [0.0, 0.01, 0.1])
+def test_balance_is_kept(limit):
+    for seed in range(5):
+        machine, w = small_problem(seed, n=40, center=False)
+        fit = from_weights(machine, w, Options(C=0.01, limit=limit))
+        assert abs(machine.scores(fit.w).sum()) <= limit + 1e-6
+
+
+def test_turning_the_features_changes_nothing():
+    """So eigen-features of a linear kernel give what the samples give."""
+    rng = np.random.default_rng(9)
+    X = rng.standard_normal((60, 5)) + 2 * rng.choice([-1, 1], 60)[:, None] * np.array([1, 0, 0, 1, 0])
+    Q = np.linalg.qr(rng.standard_normal((5, 5)))[0]
+    w = rng.standard_normal(5) / 60
+    loss = make_loss("nmi", 60, BETA)
+    fits = [from_weights(TwoClusters(make_features(Z), loss), v, Options(0.003)) for Z, v in ((X, w), (X @ Q, Q.T @ w))]
+    assert_array_equal(fits[0].labels, fits[1].labels)
+    assert fits[0].objective == pytest.approx(fits[1].objective)
+    assert_allclose(Q.T @ fits[0].w, fits[1].w, atol=1e-8)
+
+
+def test_joint_form_of_two_clusters_is_the_binary_one():
+    """w_1 = -w_2 = w: the same slack, twice the square length, so twice the objective at twice the C."""
+    for seed in range(5):
+        machine, _ = small_problem(seed, n=9)
+        y = machine.features.X[:, 0] >= 0
+        joint = ManyClusters(machine.features, machine.loss, 2)
+        one = from_labels(machine, y, Options(C=0.1, epsilon=1e-9, max_cuts=300))
+        two = from_labels(joint, (~y).astype(int), Options(C=0.2, epsilon=1e-9, max_cuts=300))
+        assert_array_equal(two.labels == 0, one.labels)
+        assert two.objective == pytest.approx(2 * one.objective, rel=1e-5)
+        W = two.w.reshape(-1, 2)
+        assert_allclose(W[:, 0], one.w, atol=1e-5)
+        assert_allclose(W.sum(axis=1), 0, atol=1e-8)
+
+
+def test_balance_of_many_clusters():
+    rng = np.random.default_rng(10)
+    features = make_features(rng.standard_normal((30, 4)) + np.repeat(np.eye(4)[:3] * 4, 10, axis=0), bias=True)
+    machine = ManyClusters(features, make_loss("nmi", 30, BETA), 3)
+    fit = from_labels(machine, np.repeat(np.arange(3), 10), Options(C=0.05, limit=0.01))
+    sums = machine.scores(fit.w).sum(axis=0)
+    assert np.ptp(sums) <= 0.01 + 1e-6
+
+
+# -- features ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("center", [True, False])
+@pytest.mark.parametrize("bias", [True, False])
+def test_sparse_features_are_the_dense_ones(center, bias):
+    rng = np.random.default_rng(11)
+    X = np.where(rng.random((30, 6)) < 0.6, 0, rng.standard_normal((30, 6)) + 1)
+    dense, thin = (make_features(Z, center=center, bias=bias) for Z in (X, sparse.csr_array(X)))
+    assert sparse.issparse(thin.X)
+    for columns in ((), (3,)):
+        W, Y = rng.standard_normal((6 + bias, *columns)), rng.standard_normal((30, *columns))
+        assert_allclose(thin.scores(W), dense.scores(W))
+        assert_allclose(thin.sums(Y), dense.sums(Y))
+        V, b = dense.raw(W)
+        assert_allclose(X @ V + b, dense.scores(W))
+    assert dense.without_bias().n_features == thin.without_bias().n_features == 6
+
+
+def test_features_have_mean_square_length_one():
+    X = 1e5 + 30 * np.random.default_rng(12).standard_normal((50, 4))
+    for Z in (X, 1e200 * X, 1e-200 * X):
+        features = make_features(Z)
+        assert_allclose(features.X.mean(axis=0), 0, atol=1e-9)
+        assert np.square(features.X).sum(axis=1).mean() == pytest.approx(1)
+    assert np.square(make_features(X, center=False).X).sum(axis=1).mean() == pytest.approx(1)
+    for same in (np.ones((5, 3)), np.full((5, 3), 0.1), np.zeros((5, 3)), sparse.csr_array(np.full((5, 3), 0.1))):
+        with pytest.raises(ValueError, match="all samples are equal"):
+            make_features(same)
+
+
+@every_loss
+def test_order_of_samples_and_sign_of_labels_do_not_matter(name):
+    rng = np.random.default_rng(13)
+    X = rng.standard_normal((80, 3)) + 2 * rng.choice([-1, 1], 80)[:, None]
+    order = rng.permutation(80)
+    loss, options = make_loss(name, 80, BETA), Options(10 / 80**2)
+    fits = [solve_two(make_features(Z), loss, options, 5, np.random.RandomState(0)) for Z in (X, X[order])]
+    one, other = fits[0].labels[order], fits[1].labels
+    assert abs(np.mean(one == other) - 0.5) == 0.5
+    assert fits[0].objective == pytest.approx(fits[1].objective, rel=2e-3)  # epsilon
+
+
+def test_tables_of_two_labelings():
+    rng = np.random.default_rng(14)
+    y, others = rng.random(20) < 0.5, rng.random((4, 20)) < 0.5
+    for other, N in zip(others, two_by_two(others, y), strict=True):
+        assert_array_equal(N, table((~other).astype(int), (~y).astype(int), 2))
