@@ -36,6 +36,9 @@ class KernelKMeans(StructuredClustering):
         n_init="auto",
         approximation="auto",
         n_components=None,
+        min_cluster_size=None,
+        max_cluster_size=None,
+        label_weight=None,
         max_iter=100,
         tol=1e-10,
         n_jobs=None,
@@ -53,6 +56,9 @@ class KernelKMeans(StructuredClustering):
         self.n_init = n_init
         self.approximation = approximation
         self.n_components = n_components
+        self.min_cluster_size = min_cluster_size
+        self.max_cluster_size = max_cluster_size
+        self.label_weight = label_weight
         self.max_iter = max_iter
         self.tol = tol
         self.n_jobs = n_jobs
@@ -101,6 +107,9 @@ class CLUHSIC(StructuredClustering):
         n_init="auto",
         approximation="auto",
         n_components=None,
+        min_cluster_size=None,
+        max_cluster_size=None,
+        label_weight=None,
         max_iter=100,
         tol=1e-10,
         allow_empty=False,
@@ -149,6 +158,9 @@ class CLUHSICAL(StructuredClustering):
         n_init="auto",
         approximation="auto",
         n_components=None,
+        min_cluster_size=None,
+        max_cluster_size=None,
+        label_weight=None,
         max_iter=100,
         tol=1e-10,
         allow_empty=False,

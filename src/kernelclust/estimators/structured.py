@@ -31,6 +31,7 @@ from kernelclust.kernels import (
 )
 from kernelclust.objectives import Dependence, make_dependence
 from kernelclust.objectives.dependence import NORMALIZATIONS, check_weights
+from kernelclust.solvers._constraints import Constraints, equal_rows, make_constraints
 from kernelclust.solvers._problem import Options, Problem
 from kernelclust.solvers.greedy import INITS, SEARCHES, check_start
 from kernelclust.solvers.placement import RULES, placement_margin, placement_problem
@@ -110,6 +111,12 @@ class StructuredClustering(ClusterMixin, BaseEstimator):
         (1024 MiB unless set: 11 585 samples in double precision), else Nystrom, with a warning.
     n_components : int, optional
         Rank of the approximation; 300 by default.
+    min_cluster_size, max_cluster_size : number or array of shape (c,), optional
+        Bounds on the size of every cluster, or of each place: kept exactly. Sizes are sums of sample weights.
+    label_weight : float, optional
+        None trusts the labels y given to `fit` fully. A number t >= 0 trusts them softly: F gains
+        t (b / m) w_i for every labelled sample that gets its label, where b is the bound of F for equal sizes, so
+        that t = 1 counts a label like a sample's mean share of the best F.
     max_iter : int, default=100
         Sweeps over the samples at most, for each start.
     tol : float, default=1e-10
@@ -127,7 +134,7 @@ class StructuredClustering(ClusterMixin, BaseEstimator):
     ----------
     labels_ : (m,) int array
         Place of every sample in the structure. Of equivalent numberings (a ring turned, a flat clustering permuted)
-        the one with large clusters first.
+        the one with large clusters first, unless labels were given: then clusters have the places that these say.
     objective_ : float
         F at `labels_`, as optimised: K centred and otherwise as given, rho included.
     upper_bound_ : float
@@ -156,7 +163,7 @@ class StructuredClustering(ClusterMixin, BaseEstimator):
         Width in use.
     n_iter_ : int
     history_ : list of float
-        F after every sweep of the run that won; never falls.
+        F after every sweep of the run that won, with what soft labels add; never falls.
     n_features_in_ : int
 
     Examples
@@ -194,6 +201,9 @@ class StructuredClustering(ClusterMixin, BaseEstimator):
         n_init="auto",
         approximation="auto",
         n_components=None,
+        min_cluster_size=None,
+        max_cluster_size=None,
+        label_weight=None,
         max_iter=100,
         tol=1e-10,
         allow_empty=False,
@@ -221,6 +231,9 @@ class StructuredClustering(ClusterMixin, BaseEstimator):
         self.n_init = n_init
         self.approximation = approximation
         self.n_components = n_components
+        self.min_cluster_size = min_cluster_size
+        self.max_cluster_size = max_cluster_size
+        self.label_weight = label_weight
         self.max_iter = max_iter
         self.tol = tol
         self.allow_empty = allow_empty
@@ -228,15 +241,23 @@ class StructuredClustering(ClusterMixin, BaseEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X, y=None, sample_weight=None):
-        """Cluster the samples.
+    def fit(self, X, y=None, sample_weight=None, must_link=None, cannot_link=None):
+        """Cluster the samples, and keep to what is known about them.
 
         Parameters
         ----------
         X : array, sparse matrix or frame of shape (m, d); (m, m) for kernel="precomputed"
-        y : ignored
+        y : array of shape (m,), optional
+            Known labels: the place of a sample in the structure, 0 to c - 1, or -1 where it is unknown. Classes of all
+            samples are no side information: leave y out to cluster without them (given, they are returned, with a
+            warning, or ignored, with a warning, where they do not fit the structure).
         sample_weight : array of shape (m,), optional
             A weight counts as that many copies; weight zero takes part in nothing but gets a label.
+        must_link, cannot_link : arrays of shape (n, 2), optional
+            Pairs of sample indices that must, or must not, be in one cluster.
+
+        Labels (unless `label_weight` makes them soft), links and sizes are kept exactly by every solver. A
+        contradiction is an error, before any other work. `predict` knows nothing of them.
 
         Returns
         -------
@@ -244,21 +265,42 @@ class StructuredClustering(ClusterMixin, BaseEstimator):
         """
         before = dict(self.__dict__)
         try:
-            return self._fit(X, sample_weight)
+            return self._fit(X, y, sample_weight, must_link, cannot_link)
         except BaseException:
             self.__dict__ = before  # nothing half-fitted: the last fit whole, or none
             raise
 
-    def _fit(self, X, sample_weight):
+    def fit_predict(self, X, y=None, **params):
+        """`labels_` after `fit(X, y, **params)`: known labels and links are used."""
+        return self.fit(X, y, **params).labels_
+
+    def _fit(self, X, y, sample_weight, must_link, cannot_link):
         self._check_parameters()
         X = self._check_samples(X, reset=True)
+        weight, structure = check_weights(sample_weight, X), self._check_structure()
+        check_enough_samples(int((weight > 0).sum()), structure)
+        known = make_constraints(
+            weight,
+            structure.n_clusters,
+            labels=y,
+            must_link=must_link,
+            cannot_link=cannot_link,
+            min_size=self.min_cluster_size,
+            max_size=self.max_cluster_size,
+            label_weight=self.label_weight,
+            allow_empty=self.allow_empty,
+        )
+        if known is not None and (known.place >= 0).all():
+            warnings.warn(
+                "y labels every sample, and its labels are returned; leave y out to cluster without them.",
+                UserWarning,
+                stacklevel=3,
+            )
         with one_thread() if X.shape[0] <= ONE_THREAD else nullcontext():
-            return self._fit_checked(X, check_weights(sample_weight, X))
+            return self._fit_checked(X, weight, structure, known)
 
-    def _fit_checked(self, X, weight):
-        structure = self._check_structure()
+    def _fit_checked(self, X, weight, structure: Structure, known: Constraints | None):
         used = np.flatnonzero(weight > 0)
-        check_enough_samples(len(used), structure)
         rng = check_random_state(self.random_state)
 
         named = isinstance(self.kernel, str) and not self._is_precomputed()
@@ -277,7 +319,9 @@ class StructuredClustering(ClusterMixin, BaseEstimator):
         check_definite(spectrum, fitted.operator)
         fitted, spectrum = self._transform(fitted, spectrum, c, rng)
         operator = fitted.operator
-        problem = Problem(operator, spectrum, objective, _flat_objective(objective))
+        constraints = known if known is None or everything else known.among(used)
+        copies = equal_rows(samples, c, weight[used]) if known is None else None
+        problem = Problem(operator, spectrum, objective, _flat_objective(objective), constraints, copies)
         solve, params = self._solver()
         solution = solve(problem, self._options(used, len(weight), c), rng, **params)
         if not solution.converged:
@@ -292,7 +336,8 @@ class StructuredClustering(ClusterMixin, BaseEstimator):
                 stacklevel=4,
             )
         S = solution.cluster_sums
-        node = canonical_places(structure, S, np.bincount(solution.labels, operator.weight, minlength=c))
+        sizes = np.bincount(solution.labels, operator.weight, minlength=c)
+        node = canonical_places(structure, S, sizes, **problem.placing(objective, solution.labels))
         labels = node[solution.labels]
         order = np.argsort(node)
         S, n = S[np.ix_(order, order)], np.bincount(labels, operator.weight, minlength=c)
@@ -300,13 +345,14 @@ class StructuredClustering(ClusterMixin, BaseEstimator):
         self.structure_ = structure
         self.gamma_ = fitted.gamma
         self.sizes_ = n
-        self.objective_ = solution.value
+        self.objective_ = solution.value if constraints is None else objective.value(S, n)
         spectral_bound = objective.upper_bound(spectrum.bounds, n.sum(), operator.weight.min())
-        self.upper_bound_ = max(min(spectral_bound, solution.bound), solution.value)
+        self.upper_bound_ = max(min(spectral_bound, solution.bound), self.objective_)
         self.relaxed_objective_ = solution.relaxed_value
-        self.size_bound_ = max(objective.size_bound(spectrum.bounds, n), solution.value)
-        self.gap_ = _gap(self.upper_bound_, solution.value)
-        self.placement_margin_ = placement_margin(placement_problem(self.placement, objective, S, n))
+        self.size_bound_ = max(objective.size_bound(spectrum.bounds, n), self.objective_)
+        self.gap_ = _gap(self.upper_bound_, self.objective_)
+        placing = problem.placing(objective, labels)
+        self.placement_margin_ = placement_margin(placement_problem(self.placement, objective, S, n, **placing))
         self.size_prior_ = size_prior
         self.view_agreement_ = evidence.agreement() if evidence else None
         self.support_ = evidence.support(structure.kernel, labels) if evidence and structure.is_sweep else None
@@ -315,7 +361,14 @@ class StructuredClustering(ClusterMixin, BaseEstimator):
         self._slopes, self._penalties = objective.slopes(S, n), objective.penalties(n)
         self._extension = fitted.extension(labels, c)
         self._used = None if everything else used
-        self.labels_ = labels if everything else self._label_rest(X, labels, used)
+        self.labels_ = labels if everything else self._label_rest(X, labels, used, known)
+        if known is not None and not self.allow_empty and not n.all():
+            warnings.warn(
+                f"no sample is left for cluster {', '.join(map(str, np.flatnonzero(n == 0)))}: labels and links keep "
+                "all of them elsewhere.",
+                UserWarning,
+                stacklevel=4,
+            )
         if self.support_ is not None and self.support_ < LOW_SUPPORT:
             warnings.warn(
                 f"other graphs of the same samples arrange them differently on '{structure}' (support "
@@ -403,6 +456,8 @@ class StructuredClustering(ClusterMixin, BaseEstimator):
         check_number("tol", self.tol)
         check_number("degree", self.degree, whole=True, least=1)
         check_number("coef0", self.coef0)
+        if self.label_weight is not None:
+            check_number("label_weight", self.label_weight)
         if self.n_components is not None:
             check_number("n_components", self.n_components, whole=True, least=1)
         if self.n_jobs is not None and (not isinstance(self.n_jobs, Integral) or self.n_jobs == 0):
@@ -504,12 +559,13 @@ class StructuredClustering(ClusterMixin, BaseEstimator):
         M, h = self._slopes
         return G @ M + np.where(self.sizes_ > 0, h, -np.inf)
 
-    def _label_rest(self, X, labels, used) -> np.ndarray:
-        """All labels, with samples of weight zero placed as new ones."""
-        out = np.empty(X.shape[0], dtype=labels.dtype)
-        rest = np.setdiff1d(np.arange(X.shape[0]), used)
+    def _label_rest(self, X, labels, used, known: Constraints | None) -> np.ndarray:
+        """All labels, with samples of weight zero placed as new ones, but where something is known about them."""
+        out = np.full(X.shape[0], -1, dtype=labels.dtype)
         out[used] = labels
-        out[rest] = np.argmax(self._rises(self._similarity_sums(X[rest], check=False)), axis=1)
+        rest = np.flatnonzero(out < 0)
+        rises = self._rises(self._similarity_sums(X[rest], check=False))
+        out[rest] = np.argmax(rises, axis=1) if known is None else known.complete(out, rest, rises)
         return out
 
     def _report(self, line: str) -> None:
@@ -543,13 +599,29 @@ def _flat_objective(objective: Dependence) -> Dependence:
     return Dependence(np.eye(c), np.eye(c), "l2", size_prior=objective.size_prior)
 
 
-def canonical_places(structure: Structure, S: np.ndarray, n: np.ndarray) -> np.ndarray:
-    """Of all equivalent numberings, the one with large clusters first, so that sample order does not matter."""
+def canonical_places(
+    structure: Structure,
+    S: np.ndarray,
+    n: np.ndarray,
+    movable: np.ndarray | None = None,
+    linear: np.ndarray | None = None,
+) -> np.ndarray:
+    """Of all equivalent numberings, the one with large clusters first, so that sample order does not matter.
+
+    Clusters that are not `movable` keep their number, and what soft labels say (`linear`) comes first.
+    """
     c = len(n)
     rank = np.empty(c)
     spread = np.diag(S) / np.where(n > 0, n, 1)
     rank[np.lexsort((spread, n))] = np.arange(c)
-    return np.asarray(structure.align(np.outer(np.arange(c, 0, -1.0), rank)))
+    benefit = np.outer(np.arange(c, 0, -1.0), rank)
+    if movable is not None and not movable.all():
+        benefit[~movable] = 0.0
+        benefit[:, ~movable] = 0.0
+        benefit[~movable, ~movable] = 10 * max(benefit.sum(), 1.0)
+    if linear is not None and linear.any():
+        benefit += 10 * max(benefit.sum(), 1.0) / linear.max() * linear.T
+    return np.asarray(structure.align(benefit))
 
 
 def _gap(bound: float, value: float) -> float:

@@ -10,12 +10,27 @@ from kernelclust._solution import Solution
 from kernelclust.kernels import DenseKernel, LowRankKernel, one_hot, sum_rows
 from kernelclust.objectives import Dependence
 from kernelclust.objectives.dependence import POWER
+from kernelclust.solvers._block_loops import (
+    count_blocked,
+    exchange_chains,
+    exchange_pairs,
+    self_similarities,
+    sweep_blocks,
+)
+from kernelclust.solvers._constraints import Constraints
 from kernelclust.solvers._loops import sweep_dense, sweep_low_rank
 
 REBUILD = 10  # sweeps after which running sums are computed afresh, so that rounding cannot add up
 UNEVEN = 1e3  # ratio of weights from which this is done after every sweep: heavy samples leave rounding behind
 
-Placement = Callable[[np.ndarray, np.ndarray], np.ndarray]  # (S, n) -> node of each cluster
+ALL_PAIRS = 30  # up to so many blocks every swap is tried
+LISTED, CROSSED, TRIPLES = (
+    200,
+    10,
+    2,
+)  # beyond: blocks of a cluster in line for another, tried each with each, in threes
+
+Placement = Callable[..., np.ndarray]  # (S, n), and what is known about places -> node of each cluster
 
 
 class _Dense:
@@ -45,6 +60,13 @@ class _Dense:
             K.K, K.row_mean, K.mean, K.weight, self.diagonal, labels, count, self.sums, S, n, x, *objective
         )
 
+    def data(self) -> tuple:
+        K = self.kernel
+        return K.K, K.row_mean, K.mean, True, K.weight
+
+    def block_gains(self, mean) -> np.ndarray:
+        return np.asarray(mean @ self.sums.T)
+
 
 class _LowRank:
     """Running feature sums Pi' D B (c x d)."""
@@ -63,6 +85,12 @@ class _LowRank:
         data = (self.kernel.B, self.kernel.weight, self.diagonal)
         return sweep_low_rank(*data, labels, count, self.sums, S, n, x, *objective)
 
+    def data(self) -> tuple:
+        return self.kernel.B, np.empty(0), 0.0, False, self.kernel.weight
+
+    def block_gains(self, mean) -> np.ndarray:
+        return np.asarray(mean @ self.kernel.B) @ self.sums.T
+
 
 STATES = {"dense": _Dense, "low_rank": _LowRank}
 
@@ -74,6 +102,7 @@ def climb(
     *,
     placement: Placement | None = None,
     running: np.ndarray | None = None,
+    constraints: Constraints | None = None,
     max_iter: int = 100,
     tol: float = 1e-10,
     allow_empty: bool = False,
@@ -82,7 +111,9 @@ def climb(
 
     A sweep visits every sample once and moves it where F rises most, if it rises by more than `tol` times the sum
     of the absolute terms of F. A placement is taken when it raises F. Stops when neither moves anything. `running`
-    are the sums of an earlier climb that ended at these labels; they are used up.
+    are the sums of an earlier climb that ended at these labels; they are used up. With `constraints`, which the labels
+    must keep, blocks move instead of samples and are exchanged where links or sizes stand in the way; what soft labels
+    add counts as part of F.
     """
     c = objective.n_clusters
     labels = np.array(labels, dtype=np.intp)
@@ -90,7 +121,8 @@ def climb(
     objective_arrays = _arrays(objective, float(kernel.weight.sum()))
     S = state.cluster_sums(labels)
     n = np.bincount(labels, kernel.weight, minlength=c)
-    history = [objective.value(S, n)]
+    blocks = None if constraints is None else _Blocks(state, constraints, objective_arrays, allow_empty)
+    history = [objective.value(S, n) + (0.0 if constraints is None else constraints.gain(labels))]
     stopped_because = "max_iter"
     rebuild = REBUILD if kernel.weight.max() < UNEVEN * kernel.weight.min() else 1
     n_iter = 0
@@ -101,14 +133,17 @@ def climb(
         T = objective.T
         previous = labels.copy()
         inner = np.array(T.T @ S @ T if objective.has_loss else S, order="C")
-        moves = state.sweep(
-            labels, count, inner, n.copy(), objective.inverse_norms(n), *objective_arrays, allow_empty, threshold
-        )
+        norms = objective.inverse_norms(n)
+        if blocks is None:
+            moves = state.sweep(labels, count, inner, n.copy(), norms, *objective_arrays, allow_empty, threshold)
+        else:
+            moves = blocks.sweep(labels, count, inner, n.copy(), norms, threshold)
+            moves = moves or blocks.exchange(labels, count, S.copy(), n.copy(), objective, threshold)
         if n_iter % rebuild == 0:
             state.sums = state.rebuilt(labels, c)
         S = state.cluster_sums(labels)
         n = np.bincount(labels, kernel.weight, minlength=c)
-        value = objective.value(S, n)
+        value = objective.value(S, n) + (0.0 if constraints is None else constraints.gain(labels))
         if moves and value < history[-1]:  # gains were made of rounding
             labels, stopped_because = previous, "converged"
             state.sums = state.rebuilt(labels, c)
@@ -118,9 +153,10 @@ def climb(
             history.append(value)
             continue
         if placement is not None:
-            node = placement(S, n)
+            node = placement(S, n) if constraints is None else placement(S, n, **constraints.placing(labels))
             order = np.argsort(node)
             placed = objective.value(S[np.ix_(order, order)], n[order])
+            placed += 0.0 if constraints is None else constraints.gain(node[labels])
             if placed > value + threshold:
                 labels, S, n = node[labels], S[np.ix_(order, order)], n[order]
                 state.sums = np.ascontiguousarray(state.sums[order])
@@ -129,6 +165,65 @@ def climb(
         stopped_because = "converged"
         break
     return Solution(labels, history[-1], S, n_iter, stopped_because, history, running=state.sums)
+
+
+class _Blocks:
+    """Sweeps and exchanges of blocks, beside the running sums of a climb."""
+
+    def __init__(self, state, constraints: Constraints, form: tuple, allow_empty: bool):
+        self.state, self.constraints, self.form = state, constraints, form
+        self.data = state.data()
+        blocks = *constraints.members, constraints.weight
+        self.own = self_similarities(self.data, blocks, state.diagonal)
+        self.blocks = *blocks, self.own, constraints.place, *constraints.linked
+        slack = constraints.slack
+        self.limits = constraints.lower, constraints.upper, constraints.pull, bool(allow_empty), slack
+
+    def _now(self, labels: np.ndarray, count: np.ndarray, n: np.ndarray) -> tuple:
+        """State for the loops; `count` becomes the number of blocks in each cluster."""
+        label = self.constraints.of_blocks(labels)
+        count[:] = np.bincount(label, minlength=len(n))
+        blocked = count_blocked(label, *self.constraints.linked, len(n))
+        return labels, label, count, self.state.sums, n, blocked
+
+    def sweep(self, labels, count, S, n, x, threshold) -> int:
+        now = self._now(labels, count, n)
+        return sweep_blocks(self.data, self.blocks, now, self.limits, self.form, S, x, threshold)
+
+    def exchange(self, labels, count, S, n, objective: Dependence, threshold) -> int:
+        """Chains of cannot-linked blocks, and swaps where sizes are bounded; S and n are used up."""
+        constraints, moves = self.constraints, 0
+        now = self._now(labels, count, n)
+        arguments = self.data, self.blocks, now, self.limits, self.form, S, threshold
+        if constraints.has_links:
+            moves += exchange_chains(*arguments)
+        small = constraints.n_blocks <= ALL_PAIRS and (constraints.has_links or constraints.has_sizes)
+        if small or self._sizes_bind(n):
+            crossed, triples = (constraints.n_blocks, ALL_PAIRS // len(n)) if small else (CROSSED, TRIPLES)
+            depth = constraints.n_blocks if small else LISTED
+            tops, gain = self._in_line(now[1], S, n, objective, depth)
+            moves += exchange_pairs(tops, gain, crossed, triples, -np.inf if small else 0.0, *arguments)
+        return moves
+
+    def _sizes_bind(self, n: np.ndarray) -> bool:
+        """Whether the heaviest block would not fit everywhere."""
+        lower, upper, heaviest = self.constraints.lower, self.constraints.upper, self.constraints.weight.max()
+        return bool(np.any(n + heaviest > upper) or np.any((n - heaviest < lower) & (lower > 0)))
+
+    def _in_line(self, label, S, n, objective: Dependence, depth: int) -> tuple[np.ndarray, np.ndarray]:
+        """(c, c, depth) free blocks of cluster a that would gain most from b, -1 at the end, and about how much."""
+        constraints, c = self.constraints, len(n)
+        M, h = objective.slopes(S, n)
+        rise = self.state.block_gains(constraints.mean) @ M + np.where(n > 0, h, 0.0)
+        rise = rise * constraints.weight[:, None] + constraints.pull
+        rise -= rise[np.arange(len(label)), label][:, None]
+        tops, gain = np.full((c, c, depth), -1, dtype=np.intp), np.full((c, c, depth), -np.inf)
+        for a in range(c):
+            here = np.flatnonzero((label == a) & (constraints.place < 0))
+            order = np.argsort(-rise[here], axis=0, kind="stable")[:depth]
+            tops[a, :, : len(order)] = here[order].T
+            gain[a, :, : len(order)] = np.take_along_axis(rise[here], order, axis=0).T
+        return tops, gain
 
 
 def _arrays(objective: Dependence, total: float) -> tuple:

@@ -24,11 +24,11 @@ def inverse_norm(size, power):
 
 
 @njit(cache=True, nogil=True)
-def visit_plain(a, w, k, g, S, n, x, A, first, neighbour, power, added, empties, threshold, row):
+def visit_plain(a, w, k, g, S, n, x, A, first, neighbour, power, added, empties, threshold, row, extra):
     """Best cluster for a sample of cluster a when there is no loss; neighbour[first[b]:first[b+1]]: A_b. != 0.
 
     F = sum A_jk S_jk x_j x_k; a candidate costs as many steps as its node has neighbours. `added` is what the size
-    prior adds to every size.
+    prior adds to every size; `extra` what a candidate is worth beside F, minus infinity where it is not allowed.
     """
     c = len(n)
     n_a, x_a = n[a], x[a]
@@ -49,6 +49,7 @@ def visit_plain(a, w, k, g, S, n, x, A, first, neighbour, power, added, empties,
         for p in range(first[b], first[b + 1]):
             j = neighbour[p]
             rise += 2 * A[b, j] * x[j] * ((S[b, j] + w * g[j]) * x_new - S[b, j] * x_b)
+        rise += extra[b]
         if b == a:
             stay = rise
         if rise > best_rise:
@@ -85,7 +86,7 @@ def loss_norms(n, T, power, x, absolute):
 
 
 @njit(cache=True, nogil=True)
-def visit_loss(a, w, k, g, S, n, x, A, T, power, coef, penalty, empties, threshold, scratch):
+def visit_loss(a, w, k, g, S, n, x, A, T, power, coef, penalty, empties, threshold, scratch, extra):
     """Best cluster for a sample of cluster a under a loss; S is T' Pi' K Pi T here.
 
     With u = T_b - T_a, S grows by w (g u' + u g') + w^2 k u u' and every norm changes: c^2 steps a candidate.
@@ -114,6 +115,7 @@ def visit_loss(a, w, k, g, S, n, x, A, T, power, coef, penalty, empties, thresho
             for i in range(c):
                 inner += A[j, i] * x_new[i] * (S[j, i] + 2 * w * h[j] * u[i] + w * w * k * u[j] * u[i])
             value += coef * inner * x_new[j] - penalty * absolute[j] * x_new[j]
+        value += extra[b]
         if b != a:
             n[a] += w
             n[b] -= w
@@ -154,12 +156,12 @@ def move_row(K_row, row_mean, shift, w, G_from, G_to):
 
 @njit(cache=True, nogil=True)
 def decide(a, w, k, g, S, n, x, count, A, T, first, neighbour, power, added, coef, penalty, has_loss, threshold,
-           row, scratch):  # fmt: skip
+           row, scratch, extra):  # fmt: skip
     empties = count[a] == 1
     if has_loss:
-        b = visit_loss(a, w, k, g, S, n, x, A, T, power, coef, penalty, empties, threshold, scratch)
+        b = visit_loss(a, w, k, g, S, n, x, A, T, power, coef, penalty, empties, threshold, scratch, extra)
     else:
-        b = visit_plain(a, w, k, g, S, n, x, A, first, neighbour, power, added, empties, threshold, row)
+        b = visit_plain(a, w, k, g, S, n, x, A, first, neighbour, power, added, empties, threshold, row, extra)
     if b != a:
         count[a] -= 1
         count[b] += 1
@@ -171,7 +173,7 @@ def sweep_dense(K, row_mean, mean, weight, diagonal, labels, count, G, S, n, x,
                 A, T, first, neighbour, power, added, coef, penalty, has_loss, allow_empty, threshold):  # fmt: skip
     """One visit to every sample; G (c x m) = (K Pi)' is updated by one kernel row for each move. Returns the moves."""
     c = len(n)
-    g, row, scratch = np.empty(c), np.empty(c), np.empty((4, c))
+    g, row, scratch, extra = np.empty(c), np.empty(c), np.empty((4, c)), np.zeros(c)
     moves = 0
     for i in range(len(labels)):
         a = labels[i]
@@ -180,7 +182,7 @@ def sweep_dense(K, row_mean, mean, weight, diagonal, labels, count, G, S, n, x,
         for j in range(c):
             g[j] = G[j, i]
         b = decide(a, weight[i], diagonal[i], g, S, n, x, count, A, T, first, neighbour, power, added, coef, penalty,
-                   has_loss, threshold, row, scratch)  # fmt: skip
+                   has_loss, threshold, row, scratch, extra)  # fmt: skip
         if b != a:
             labels[i] = b
             moves += 1
@@ -193,7 +195,7 @@ def sweep_low_rank(B, weight, diagonal, labels, count, sums, S, n, x,
                    A, T, first, neighbour, power, added, coef, penalty, has_loss, allow_empty, threshold):  # fmt: skip
     """The same for K = B B', with the clusters' feature sums (c x d) in place of G."""
     c = len(n)
-    g, row, scratch = np.empty(c), np.empty(c), np.empty((4, c))
+    g, row, scratch, extra = np.empty(c), np.empty(c), np.empty((4, c)), np.zeros(c)
     moves = 0
     for i in range(len(labels)):
         a = labels[i]
@@ -201,7 +203,7 @@ def sweep_low_rank(B, weight, diagonal, labels, count, sums, S, n, x,
             continue
         low_rank_gains(sums, B[i], g)
         b = decide(a, weight[i], diagonal[i], g, S, n, x, count, A, T, first, neighbour, power, added, coef, penalty,
-                   has_loss, threshold, row, scratch)  # fmt: skip
+                   has_loss, threshold, row, scratch, extra)  # fmt: skip
         if b != a:
             labels[i] = b
             moves += 1

@@ -10,6 +10,7 @@ import numpy as np
 
 from kernelclust.kernels import DenseKernel, LowRankKernel, Spectrum
 from kernelclust.objectives import Dependence
+from kernelclust.solvers._constraints import Constraints
 
 
 def _silent(line: str) -> None:
@@ -18,12 +19,27 @@ def _silent(line: str) -> None:
 
 @dataclass(frozen=True)
 class Problem:
-    """The kernel and its spectrum, F, and F without structure."""
+    """The kernel and its spectrum, F, F without structure, what is known about samples, and which are copies."""
 
     kernel: DenseKernel | LowRankKernel
     spectrum: Spectrum
     objective: Dependence
     flat: Dependence
+    constraints: Constraints | None = None
+    copies: Constraints | None = None
+
+    def constraints_for(self, objective: Dependence) -> Constraints | None:
+        """The constraints, with soft labels in units of an objective: its bound for equal sizes, a sample."""
+        if self.constraints is None:
+            return None
+        c, total = objective.n_clusters, float(self.kernel.weight.sum())
+        bound = objective.size_bound(self.spectrum.bounds, np.full(c, total / c))
+        return self.constraints.pulled(bound / total if bound > 0 else 1.0)
+
+    def placing(self, objective: Dependence, labels: np.ndarray) -> dict[str, np.ndarray]:
+        """What a placement of these clusters has to respect."""
+        constraints = self.constraints_for(objective)
+        return {} if constraints is None else constraints.placing(labels)
 
     def sizes(self, labels: np.ndarray) -> np.ndarray:
         return np.bincount(labels, self.kernel.weight, minlength=self.objective.n_clusters)

@@ -13,6 +13,7 @@ import numpy as np
 from kernelclust._solution import Solution
 from kernelclust.solvers import starts
 from kernelclust.solvers._climb import climb
+from kernelclust.solvers._constraints import Constraints
 from kernelclust.solvers._problem import Options, Problem
 from kernelclust.solvers.placement import best_placement, placement_problem
 
@@ -76,15 +77,32 @@ def labels_of(P: np.ndarray, problem: Problem) -> np.ndarray:
     return starts.fill_empty(np.argmax(P, axis=1), problem.spectrum.embedding, problem.objective.n_clusters)
 
 
+def _numbered(labels: np.ndarray, problem: Problem, constraints: Constraints) -> np.ndarray:
+    """Clusters renumbered so that most known labels are right, and F large."""
+    if not constraints.known:
+        return labels
+    S = problem.kernel.cluster_sums(labels, problem.objective.n_clusters)
+    linear = 10 * np.abs(problem.objective.A).max() * np.abs(S).sum() * constraints.demands(labels)
+    placing = placement_problem("F", problem.objective, S, problem.sizes(labels), linear=linear)
+    return best_placement(placing)[labels]
+
+
 def finish(problem: Problem, options: Options, relaxed: Relaxed, labels: np.ndarray) -> Solution:
-    """Labels as they are, or, with `polish`, improved by point moves and placement by F: the cascade of CLUHSIC 5."""
+    """Labels as they are, or, with `polish`, improved by point moves and placement by F: the cascade of CLUHSIC 5.
+
+    What is known about samples is kept either way: clusters are numbered to agree with most known labels, and samples
+    that break a constraint go to the nearest cluster that does not.
+    """
     objective, kernel = problem.objective, problem.kernel
+    constraints = problem.constraints_for(objective)
+    if constraints is not None:
+        labels = constraints.repair(_numbered(labels, problem, constraints), problem.spectrum.embedding)
     if options.polish:
 
-        def by_value(S: np.ndarray, n: np.ndarray) -> np.ndarray:
-            return best_placement(placement_problem("F", objective, S, n))
+        def by_value(S: np.ndarray, n: np.ndarray, **known: np.ndarray) -> np.ndarray:
+            return best_placement(placement_problem("F", objective, S, n, **known))
 
-        climbed = climb(kernel, objective, labels, placement=by_value, **options.climbing)
+        climbed = climb(kernel, objective, labels, placement=by_value, constraints=constraints, **options.climbing)
         stopped = relaxed.stopped_because if climbed.converged else climbed.stopped_because
         n_iter = relaxed.n_iter + climbed.n_iter
         return replace(

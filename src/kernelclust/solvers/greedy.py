@@ -12,10 +12,11 @@ from joblib import Parallel, delayed
 from kernelclust._names import check_name
 from kernelclust._solution import Solution
 from kernelclust._threads import one_thread
-from kernelclust.kernels import DenseKernel, LowRankKernel
+from kernelclust.kernels import LowRankKernel
 from kernelclust.objectives import Dependence
 from kernelclust.solvers import starts
 from kernelclust.solvers._climb import climb
+from kernelclust.solvers._constraints import Constraints
 from kernelclust.solvers._problem import Options, Problem
 from kernelclust.solvers.placement import RESTARTS, best_placement, placement_problem
 
@@ -46,15 +47,17 @@ def solve(problem: Problem, options: Options, rng: np.random.RandomState) -> Sol
     if _same_objective(problem.flat, problem.objective):
         return flat
     options.report(f"flat: F = {flat.value:.6g} after {flat.n_iter} sweeps; placing and refining")
-    placing = placement_problem(options.placement, problem.objective, flat.cluster_sums, problem.sizes(flat.labels))
-    node = best_placement(placing)
-    order = np.argsort(node)
+    objective, sizes = problem.objective, problem.sizes(flat.labels)
+    known = problem.placing(objective, flat.labels)
+    node = best_placement(placement_problem(options.placement, objective, flat.cluster_sums, sizes, **known))
+    order, labels = np.argsort(node), node[flat.labels]
+    constraints = problem.constraints_for(objective)
     if options.search == "place":
-        S, n = flat.cluster_sums[np.ix_(order, order)], problem.sizes(node[flat.labels])
-        value = problem.objective.value(S, n)
-        return replace(flat, labels=node[flat.labels], value=value, cluster_sums=S, history=[value])
+        S = flat.cluster_sums[np.ix_(order, order)]
+        value = objective.value(S, sizes[order]) + (0.0 if constraints is None else constraints.gain(labels))
+        return replace(flat, labels=labels, value=value, cluster_sums=S, history=[value])
     running = np.ascontiguousarray(flat.running[order])
-    refined = climb(problem.kernel, problem.objective, node[flat.labels], running=running, **options.climbing)
+    refined = climb(problem.kernel, objective, labels, running=running, constraints=constraints, **options.climbing)
     stopped = "converged" if flat.converged and refined.converged else "max_iter"
     return replace(refined, n_iter=flat.n_iter + refined.n_iter, stopped_because=stopped)
 
@@ -65,24 +68,57 @@ class _Climber:
 
     objective: Dependence
     climbing: dict[str, Any]
-    prepare: Callable[[DenseKernel | LowRankKernel, np.ndarray], np.ndarray] | None = None
+    prepare: Callable[..., np.ndarray] | None = None
+    placed: bool = False  # whether labels mean places already
 
-    def __call__(self, kernel: DenseKernel | LowRankKernel, labels: np.ndarray) -> Solution:
-        if self.prepare is not None:
-            labels = self.prepare(kernel, labels)
-        return climb(kernel, self.objective, labels, **self.climbing)
+    def __call__(self, part: _Part, labels: np.ndarray) -> Solution:
+        kernel, constraints, climbing = part.kernel, part.constraints, self.climbing
+        if self.prepare is not None and not self.placed:
+            labels = self.prepare(kernel, labels, constraints)
+        elif constraints is not None and not self.placed:
+            labels = constraints.numbered(labels)
+        if constraints is not None:
+            labels = constraints.repair(labels, part.E, allow_empty=climbing["allow_empty"])
+        together = labels if part.copies is None else part.copies.together(labels)
+        if part.copies is None or len(np.unique(together)) < self.objective.n_clusters:
+            return climb(kernel, self.objective, labels, constraints=constraints, **climbing)
+        together = climb(kernel, self.objective, together, constraints=part.copies, **climbing)
+        apart = climb(kernel, self.objective, together.labels, running=together.running, **climbing)
+        return replace(apart, n_iter=together.n_iter + apart.n_iter, history=together.history + apart.history[1:])
+
+
+@dataclass(frozen=True)
+class _Part:
+    """Samples to climb on: their kernel, features for starts, what is known about them, and which are copies."""
+
+    kernel: Any  # operator
+    E: np.ndarray
+    constraints: Constraints | None = None
+    copies: Constraints | None = None
+
+    def at(self, samples: np.ndarray) -> _Part:
+        """Some of the samples, in the features."""
+        small = LowRankKernel(self.E[samples], self.kernel.weight[samples])
+        if len(samples) == len(self.E):
+            return _Part(small, small.B, self.constraints, self.copies)
+        known, copies = (None if one is None else one.at(samples) for one in (self.constraints, self.copies))
+        return _Part(small, small.B, known, copies if copies is not None and copies.n_blocks < len(samples) else None)
 
 
 def _structured(problem: Problem, options: Options, restarts: int = RESTARTS) -> _Climber:
     objective = problem.objective
 
-    def by_value(S: np.ndarray, n: np.ndarray) -> np.ndarray:
-        return best_placement(placement_problem("F", objective, S, n), restarts)
+    def by_value(S: np.ndarray, n: np.ndarray, **known: np.ndarray) -> np.ndarray:
+        return best_placement(placement_problem("F", objective, S, n, **known), restarts)
 
-    def prepare(kernel, labels: np.ndarray) -> np.ndarray:
+    def prepare(kernel, labels: np.ndarray, constraints: Constraints | None) -> np.ndarray:
         S = kernel.cluster_sums(labels, objective.n_clusters)
         n = np.bincount(labels, kernel.weight, minlength=objective.n_clusters)
-        return best_placement(placement_problem(options.placement, objective, S, n), restarts)[labels]
+        known = {}
+        if constraints is not None and constraints.known:  # known labels first, then the score
+            scale = 10 * np.abs(objective.A).max() * np.abs(S).sum()
+            known = {"linear": scale * constraints.demands(labels)}
+        return best_placement(placement_problem(options.placement, objective, S, n, **known), restarts)[labels]
 
     return _Climber(objective, options.climbing | {"placement": by_value}, prepare)
 
@@ -98,18 +134,20 @@ def _numbers(one: Dependence) -> tuple:
 
 def _best_start(problem: Problem, climber: _Climber, options: Options, rng) -> Solution:
     """Climb from several starts and keep the best by value; equal values keep the earlier start."""
-    kernel, c = problem.kernel, climber.objective.n_clusters
-    E = problem.spectrum.embedding
+    c = climber.objective.n_clusters
+    whole = _Part(
+        problem.kernel, problem.spectrum.embedding, problem.constraints_for(climber.objective), problem.copies
+    )
     if not isinstance(options.init, str):
         labels = options.init
-        labels = labels if options.allow_empty else starts.fill_empty(labels, E, c)
-        return replace(climber, prepare=None)(kernel, labels)
+        labels = labels if options.allow_empty else starts.fill_empty(labels, whole.E, c)
+        return replace(climber, placed=True)(whole, labels)
     check_name("init", options.init, INITS, also=", or an array of labels")
     number = _count(options.init, options.n_init)
     if options.init == "auto":
-        return _auto(problem, climber, number, options, rng)
-    candidates = [_start(options.init, problem, E, climber.objective, rng) for _ in range(number)]
-    return _best(_climb_all(kernel, climber, candidates, E, options.n_jobs), options)
+        return _auto(problem, whole, climber, number, options, rng)
+    candidates = [_start(options.init, problem, whole.E, climber.objective, rng) for _ in range(number)]
+    return _best(_climb_all(whole, climber, candidates, options.n_jobs), options)
 
 
 def _count(init: str, n_init: int | str) -> int:
@@ -145,9 +183,9 @@ def _start(init: str, problem: Problem, E: np.ndarray, objective: Dependence, rn
     return starts.random_start(len(E), c, rng)
 
 
-def _climb_all(kernel, climber: _Climber, candidates: Sequence[np.ndarray], E, n_jobs) -> list[Solution]:
+def _climb_all(part: _Part, climber: _Climber, candidates: Sequence[np.ndarray], n_jobs) -> list[Solution]:
     def run(labels: np.ndarray) -> Solution:
-        return climber(kernel, starts.fill_empty(labels, E, climber.objective.n_clusters))
+        return climber(part, starts.fill_empty(labels, part.E, climber.objective.n_clusters))
 
     return Parallel(n_jobs=n_jobs, prefer="threads")(delayed(run)(labels) for labels in candidates)
 
@@ -160,51 +198,54 @@ def _best(solutions: list[Solution], options: Options) -> Solution:
     return max(solutions, key=lambda solution: solution.value)
 
 
-def _auto(problem: Problem, climber: _Climber, number: int, options: Options, rng) -> Solution:
+def _auto(problem: Problem, whole: _Part, climber: _Climber, number: int, options: Options, rng) -> Solution:
     """Try many starts where it is cheap, in the kernel's leading eigenvectors (and on a subsample of a large set),
     then finish the best of them on the kernel itself."""
-    kernel, objective = problem.kernel, climber.objective
+    objective = climber.objective
     c = objective.n_clusters
-    E = problem.spectrum.embedding
-    m = len(E)
+    m = len(whole.E)
     chosen = np.arange(m) if m <= SUBSAMPLE else np.sort(rng.choice(m, SUBSAMPLE, replace=False))
     spectrum = problem.spectrum.at(chosen)
     with one_thread():
-        small = LowRankKernel(E[chosen], kernel.weight[chosen])
+        part = whole.at(chosen)
+        small = part.kernel
         candidates = [starts.spectral_start(spectrum, c)]
-        candidates += [starts.plus_plus_start(small.B, small.weight, c, rng) for _ in range(number)]
+        candidates += [starts.plus_plus_start(part.E, small.weight, c, rng) for _ in range(number)]
         if climber.prepare is not None and c > 2:
             candidates += [starts.projected_start(spectrum, objective.A, rng) for _ in range(number)]
+        if part.constraints is not None:
+            candidates += [starts.seeded_start(part.E, small.weight, part.constraints.seeds, c, rng)]
+            candidates += [starts.random_start(len(part.E), c, rng) for _ in range(number // 2)]
         quick = climber if climber.prepare is None else _structured(problem, options, QUICK_RESTARTS)
         quick = replace(quick, climbing=quick.climbing | {"tol": max(options.tol, QUICK)})
-        tried = _climb_all(small, quick, candidates, small.B, options.n_jobs)
-        tried.append(_perturb(small, quick, max(tried, key=lambda solution: solution.value), rng))
+        tried = _climb_all(part, quick, candidates, options.n_jobs)
+        tried.append(_perturb(part, quick, max(tried, key=lambda solution: solution.value), rng))
     tried = _distinct(sorted(tried, key=lambda solution: -solution.value))
     for rank, solution in enumerate(tried):
         options.report(f"start {rank}: F = {solution.value:.6g} in the leading eigenvectors")
     close = [solution for solution in tried if solution.value >= tried[0].value - CLOSE * abs(tried[0].value)]
     kept = [solution.labels for solution in (tried if m <= POLISH_ALL else close[:POLISH])]
     if m > SUBSAMPLE:
-        kept = [_extend(E - small.offset, small, labels, objective) for labels in kept]
-    placed = replace(climber, prepare=None)  # they have their places already
-    return _best(_climb_all(kernel, placed, kept, E, options.n_jobs), options)
+        kept = [_extend(whole.E - small.offset, small, labels, objective) for labels in kept]
+    placed = replace(climber, placed=True)
+    return _best(_climb_all(whole, placed, kept, options.n_jobs), options)
 
 
-def _perturb(kernel: LowRankKernel, climber: _Climber, best: Solution, rng) -> Solution:
+def _perturb(part: _Part, climber: _Climber, best: Solution, rng) -> Solution:
     """Shake a solution: climb on a few samples, which moves the borders a little, take that to all samples, climb
     again; keep what is better. Finds the best of many nearly equal optima where more starts would be needed."""
-    m, objective = kernel.n_samples, climber.objective
+    m, objective = len(part.E), climber.objective
     c = objective.n_clusters
-    again = replace(climber, prepare=None)
+    again = replace(climber, placed=True)
     size = min(m // 2, max(10 * c, m // 20))
     for _ in range(ROUNDS if size >= 2 * c else 0):
         chosen = np.sort(rng.choice(m, size, replace=False))
         if len(np.unique(best.labels[chosen])) < c:
             continue
-        few = LowRankKernel(kernel.B[chosen], kernel.weight[chosen])
+        few = part.at(chosen)
         shaken = again(few, best.labels[chosen])
-        labels = starts.fill_empty(_extend(kernel.B - few.offset, few, shaken.labels, objective), kernel.B, c)
-        solution = again(kernel, labels)
+        labels = _extend(part.E - few.kernel.offset, few.kernel, shaken.labels, objective)
+        solution = again(part, starts.fill_empty(labels, part.E, c))
         if solution.value > best.value:
             best = solution
     return best

@@ -44,9 +44,31 @@ def plus_plus_start(E: np.ndarray, weight: np.ndarray, n_clusters: int, rng: np.
     """k-means++ centres in feature space (rows of E), every sample to the nearest."""
     if not np.ptp(E, axis=0).any():
         return random_start(len(E), n_clusters, rng)
+    return nearest(E, E[plus_plus_indices(E, weight, n_clusters, rng)])
+
+
+def plus_plus_indices(E: np.ndarray, weight: np.ndarray, n_clusters: int, rng: np.random.RandomState) -> np.ndarray:
+    """Samples that k-means++ picks as centres."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # fewer distinct samples than clusters
-        centres, _ = kmeans_plusplus(E, n_clusters, sample_weight=weight, random_state=rng)
+        return kmeans_plusplus(E, n_clusters, sample_weight=weight, random_state=rng)[1]
+
+
+def seeded_start(
+    E: np.ndarray, weight: np.ndarray, known: np.ndarray, n_clusters: int, rng: np.random.RandomState
+) -> np.ndarray:
+    """Every sample to the nearest centre: the mean of those with a known label, else one that k-means++ picks."""
+    given = np.flatnonzero(known >= 0)
+    centres = E[plus_plus_indices(E, weight, n_clusters, rng)]
+    if len(given):
+        sums = np.zeros((n_clusters, E.shape[1]))
+        np.add.at(sums, known[given], E[given] * weight[given, None])
+        n = np.bincount(known[given], weight[given], minlength=n_clusters)
+        free = np.flatnonzero(n == 0)
+        means = sums[n > 0] / n[n > 0, None]
+        apart = np.min(((centres[:, None] - means) ** 2).sum(axis=2), axis=1)
+        centres[free] = centres[np.argsort(-apart)[: len(free)]]
+        centres[n > 0] = means
     return nearest(E, centres)
 
 
