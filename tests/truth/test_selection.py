@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from sklearn.metrics.pairwise import rbf_kernel
 
 from kernelclust import KernelKMeans, StructuredClustering, select_kernel, select_n_clusters, select_structure
 from kernelclust.datasets import rotated_images
@@ -261,6 +262,42 @@ def test_flat_movement_is_the_distance_of_the_theorem():
     assert_allclose(1 - _refits.label_alignment(a, b), clustering_distance(a.labels, b.labels) / 6)
 
 
+def test_terms_of_a_study_are_those_of_the_bound():
+    X = np.random.RandomState(0).standard_normal((40, 3)) + np.repeat(
+        [[0, 0, 0], [4, 0, 0], [0, 4, 0], [4, 4, 0]], 10, axis=0
+    )
+    model = StructuredClustering(4, gamma=0.1, random_state=0)
+    settings = {"noise": 0.2, "n_perturbations": 2, "null": "gaussian", "n_null": 0, "seed": 5, "report": print}
+    (measured,) = _refits.study(X, [("rbf", model)], _refits.alignment, **settings)
+    for t, (noise, other) in enumerate(zip([0.1, 0.2], measured.noisy, strict=True)):
+        Z = _refits.disturbed(X, noise, np.random.RandomState(6 + t))
+        K, disturbed = rbf_kernel(X, gamma=0.1), rbf_kernel(Z, gamma=0.1)
+        expected = stability_bound(K, measured.fit.labels, disturbed, other.labels)
+        assert_allclose(measured.gamma[t], expected.gamma / 3)
+        assert_allclose(measured.roots[t] ** 2, expected.bound / expected.largest)
+        assert_allclose(measured.moved[t], expected.distance / expected.largest, atol=1e-12)
+
+
+@pytest.mark.parametrize("kernel, made", [("rbf", 5), ("graph", 15)])
+def test_kernels_are_made_once_for_every_data_set(kernel, made, monkeypatch):
+    count, make = [], StructuredClustering._fit_kernel
+
+    def counted(self, *args):
+        count.append(1)
+        return make(self, *args)
+
+    monkeypatch.setattr(StructuredClustering, "_fit_kernel", counted)
+    X = np.random.default_rng(0).standard_normal((60, 2))
+    select_n_clusters(X, [2, 5, 9], kernel=kernel, n_perturbations=2, n_null=2, init="spectral", random_state=0)
+    assert len(count) == made  # a neighbour graph looks at the number of clusters, so each has its own
+
+
+def test_noise_is_a_share_of_every_column():
+    X = np.random.RandomState(0).standard_normal((5000, 3)) * [1, 10, 0] + 7
+    added = _refits.disturbed(X, 0.2, np.random.RandomState(1)) - X
+    assert_allclose(added.std(axis=0), [0.2, 2, 0], rtol=0.05)
+
+
 @pytest.mark.parametrize("null", _refits.NULLS)
 def test_references_keep_what_they_say(null):
     rng = np.random.RandomState(0)
@@ -355,6 +392,11 @@ def test_orders_are_found_where_there_is_one():
     assert "no order" in selection.reason
     assert [row.p_value > 0.05 for row in selection.rows[1:]] == [True, True]
     assert selection.rows[0].dependence == 0
+    rng = np.random.default_rng(0)
+    anywhere = np.repeat(2 * rng.standard_normal((6, 8)), 10, axis=0) + 0.5 * rng.standard_normal((60, 8))
+    selection = select_structure(anywhere, candidates, **settings)
+    assert max(selection.rows, key=lambda row: row.score).name == "chain:6"  # as chance would have it
+    assert selection.best == "flat:6"
     without = select_structure(corners, ["ring:6", "chain:6"], **settings | {"n_null": 3})
     assert without.rows[without.best_index].score == max(row.score for row in without.rows)
 
