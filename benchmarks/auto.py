@@ -1,11 +1,13 @@
 """kernel="auto" on real data with a known arrangement, beside its rivals; and does its warning work?
 
-    python benchmarks/auto.py --data DIR [--only table,warning,speed] [--seeds 3]
+    python benchmarks/auto.py --data DIR [--only speed,table,warning,choice] [--seeds 3]
 
 DIR holds the .npz files named in papers/README.md (or set KERNELCLUST_DATA). Labels are used for scoring alone.
 table: structured accuracy / accuracy under the best naming in %, mean over tasks and seeds. The rivals get X as given.
 warning: on chains and rings, does a low `support_` or placement margin tell wrong orders from right ones (right:
 structured accuracy at least 0.9 of the accuracy under the best naming)? Area under the ROC curve.
+choice: graphs or rbf? Would a stability without labels (cluster one half, predict the other, compare with clustering
+that; adjusted Rand index, 4 halvings) have chosen between kernel="auto" and "rbf"?
 speed: seconds and memory on made-up data; needs no DIR.
 """
 
@@ -23,7 +25,7 @@ from pathlib import Path
 import numpy as np
 from _rivals import kmeans_path, spectral_fiedler
 from sklearn.datasets import make_blobs
-from sklearn.metrics import roc_auc_score
+from sklearn.metrics import adjusted_rand_score, roc_auc_score
 
 from kernelclust import KernelKMeans, StructuredClustering
 from kernelclust.metrics import clustering_accuracy, structured_accuracy
@@ -99,7 +101,9 @@ def score(tasks: Sequence[Task], method: Callable, seeds: Sequence[int]) -> tupl
     for seed in seeds:
         for task in tasks:
             one = real_data.shuffled(task, seed)
-            labels = method(one, seed)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UserWarning)  # unconnected graphs of the rivals
+                labels = method(one, seed)
             rows.append((structured_accuracy(one.y, labels, task.structure), clustering_accuracy(one.y, labels)))
     sacc, hung = 100 * np.mean(rows, axis=0)
     return float(sacc), float(hung)
@@ -142,6 +146,45 @@ def warning(load: Callable) -> None:
         )
 
 
+def halves(X, c: int, kernel: str, rng: np.random.Generator, times: int = 4) -> float:
+    """Agreement of a clustering with the one that the other half predicts."""
+    agreement = []
+    for _ in range(times):
+        order = rng.permutation(X.shape[0])
+        half = X.shape[0] // 2
+        one, other = (
+            KernelKMeans(c, kernel=kernel, size_prior=0, random_state=0).fit(X[part])
+            for part in (order[:half], order[half:])
+        )
+        agreement.append(adjusted_rand_score(other.labels_, one.predict(X[order[half:]])))
+    return float(np.mean(agreement))
+
+
+def choice(load: Callable) -> None:
+    made = {"cell cycle (cho)": real_data.cho, "leukaemia (all)": real_data.leukemia} | {
+        name: lambda load, name=name: real_data.standardized(real_data.flat_set(load, name))
+        for name in ("zoo", "iris", "wine", "breastcancer_wisconsin", "vehicle", "glass", "ionosphere", "segment")
+    }
+    made |= {name: SWEEPS[name] for name in ("COIL chain 7", "UMIST chain")} | {"news 2x3": OTHERS["news 2x3"]}
+    print(f"{'best-naming accuracy; halves':28}{'auto':>8}{'rbf':>8}{'auto':>10}{'rbf':>8}")
+    for name, make in made.items():
+        rows = []
+        for task in make(load)[:5]:
+            rng = np.random.default_rng(0)
+            few = rng.permutation(len(task.y))[:700]
+            X, y, c = task.X[few], task.y[few], n_clusters(task)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UserWarning)
+                right = [
+                    clustering_accuracy(y, KernelKMeans(c, kernel=kernel, random_state=0).fit_predict(X))
+                    for kernel in ("auto", "rbf")
+                ]
+                rows.append([*right, *(halves(X, c, kernel, rng) for kernel in ("auto", "rbf"))])
+        auto, rbf, one, other = np.mean(rows, axis=0)
+        told = "right" if (auto - rbf) * (one - other) > 0 else "wrong" if abs(auto - rbf) > 0.01 else "no matter"
+        print(f"{name:28}{100 * auto:8.1f}{100 * rbf:8.1f}{one:10.2f}{other:8.2f}  {told}", flush=True)
+
+
 def speed() -> int:
     misses = 0
     X, _ = make_blobs(50, centers=3, random_state=0)
@@ -166,7 +209,7 @@ def speed() -> int:
 def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", default=os.environ.get("KERNELCLUST_DATA"))
-    parser.add_argument("--only", default="speed,table,warning")
+    parser.add_argument("--only", default="speed,table,warning,choice")
     parser.add_argument("--seeds", type=int, default=3)
     given = parser.parse_args(argv)
     wanted = given.only.split(",")
@@ -179,6 +222,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         misses += table(load, range(given.seeds))
     if "warning" in wanted:
         warning(load)
+    if "choice" in wanted:
+        choice(load)
     return misses
 
 
