@@ -625,4 +625,6 @@ def canonical_places(
 
 
 def _gap(bound: float, value: float) -> float:
-    return (bound - value) / abs(bound) if bound != 0 and np.isfinite(bound) else float(bound != value)
+    if not np.isfinite(bound):
+        return 1.0
+    return (bound - value) / abs(bound) if bound != 0 else 0.0  # nothing to gain: the value is zero but for rounding
