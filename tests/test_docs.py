@@ -19,12 +19,18 @@ def test_examples_run(script, tmp_path, monkeypatch, capsys):
 
 
 def test_readme_example_follows_the_clock():
-    (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.DOTALL)
+    first, second = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.DOTALL)
     seen: dict = {}
-    exec(code, seen)
+    exec(first, seen)
     shift = np.round(seen["hour"] / 4).astype(int) % 6
     place = [np.bincount(seen["model"].labels_[shift == s]).argmax() for s in range(6)]
     assert set(np.diff([*place, place[0]]) % 6) in ({1}, {5})
+    exec(second, seen)
+    known = seen["known"].labels_
+    np.testing.assert_array_equal(known[:12], seen["y"][:12])
+    assert known[20] != known[21]
+    assert np.mean(known == shift) > 0.95  # labels turn the ring the right way
+    assert seen["views"].weights_.shape == (2,) and set(seen["halves"]) == {0, 1}
 
 
 @pytest.mark.parametrize("structure", re.findall(r'structure="(.*?)"', (ROOT / "README.md").read_text()))
