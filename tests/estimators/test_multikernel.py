@@ -1,8 +1,10 @@
 """MultiKernelClustering: what it takes, what it leaves, and what it refuses."""
 
+import importlib.util
 import pickle
 import tracemalloc
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -21,6 +23,8 @@ from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
 from kernelclust import KernelKMeans, MultiKernelClustering
+from kernelclust.kernels import DenseKernel
+from kernelclust.multikernel import prepare
 
 METHODS = ["average", "mkkm", "mkkm-mr", "lmkkm", "rmkkm", "crsc", "rmsc", "rmkc"]
 X, truth = make_blobs(72, n_features=6, centers=3, cluster_std=2.5, random_state=4)
@@ -413,3 +417,38 @@ def test_extremes():
     assert MultiKernelClustering(2, random_state=0).fit(same_everywhere).labels_.shape == (12,)
     assert_array_equal(MultiKernelClustering(1, random_state=0).fit(LIST).labels_, 0)
     assert sorted(MultiKernelClustering(4, random_state=0).fit([V[:4] for V in LIST]).labels_) == [0, 1, 2, 3]
+
+
+# -- scripts ----------------------------------------------------------------------------------------------------------
+
+
+def script(path):
+    spec = importlib.util.spec_from_file_location(path.replace("/", "_"), Path(__file__).resolve().parents[2] / path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_paper_script_scores_what_it_says(tmp_path, capsys):
+    paper = script("papers/multikernel.py")
+    rng = np.random.default_rng(0)
+    y = np.repeat(np.arange(3), 12)
+    data = {f"X_{name}": np.eye(3)[y] + 0.1 * rng.standard_normal((36, 3)) for name in paper.SIX}
+    digital = paper.Digital({"y": y, **data}, seed=1)
+    paper.GRIDS["mkkm-mr"] = [{"lam": 0.1}, {"lam": 1.0}]
+    for method in ("average", "mkkm-mr", "single best"):
+        for found in paper.column(digital, method).values():
+            assert_allclose(found, (100, 100, 1))
+    assert paper.score(np.array([0, 0, 1, 1]), np.array([1, 1, 1, 0]))[0] == 75
+    assert paper.show([(90.0, 80.0, 0.5), (80.0, 70.0, 0.5)]) == "85.0 / 75.0"
+    assert paper.main(["--data", str(tmp_path)]) == 1
+    assert "no mfeat_digital.npz" in capsys.readouterr().out
+
+
+def test_the_benchmark_prepares_kernels_as_the_library_does():
+    benchmark = script("benchmarks/multikernel.py")
+    views, labels = benchmark.make_views(40, 2)
+    K = benchmark.prepared(benchmark.gaussian(views[0]))
+    assert_allclose(np.diag(K), 1)
+    assert_allclose(K, prepare(DenseKernel(median_kernel(views[0]))) @ np.eye(40), atol=1e-12)
+    assert labels.shape == (40,)
