@@ -186,7 +186,29 @@ def test_lam_is_that_of_equation_8():
     )
 
 
-def test_a_useless_view_gets_little_weight_under_regularisation():
+def test_auto_lam_withstands_noise_that_a_large_lam_prefers():
+    """Noise resembles no other view, which regularisation rewards; the alignment of labels and kernel does not."""
+    rng = np.random.default_rng(0)
+    noise = 3 * rng.standard_normal((72, 6))
+    views = [X[:, :3] + 2 * rng.standard_normal((72, 3)), X[:, 3:] + 2 * rng.standard_normal((72, 3)), noise]
+    auto = MultiKernelClustering(3, random_state=0).fit(views)
+    large = MultiKernelClustering(3, lam=256 * auto.lam_, random_state=0).fit(views)
+    assert auto.weights_[2] == auto.weights_.min()
+    assert large.weights_[2] == large.weights_.max()
+    assert adjusted_rand_score(truth, auto.labels_) > 0.95
+
+
+def test_auto_lam_does_not_depend_on_scale():
+    auto = MultiKernelClustering(3, random_state=0, kernels="precomputed", unit_diagonal=False)
+    one, scaled = clone(auto).fit(STACK), clone(auto).fit(100 * STACK)
+    assert scaled.lam_ == pytest.approx(one.lam_ / 100)
+    assert_allclose(scaled.weights_, one.weights_, rtol=1e-5)
+    for correlation in ("hsic", "mmd", "kl"):
+        model = MultiKernelClustering(3, random_state=0, correlation=correlation).fit(LIST)
+        assert adjusted_rand_score(truth, model.labels_) == 1
+
+
+def test_copies_of_a_view_share_its_weight():
     views = [*LIST, LIST[0], LIST[0]]  # one view three times
     weights = MultiKernelClustering(3, random_state=0, lam=10.0, refine=False).fit(views).weights_
     assert_allclose(weights[[0, 3, 4]], weights[0], rtol=1e-6)
@@ -216,7 +238,7 @@ def test_losses_and_trees():
 
 
 def test_degenerate_kernels_are_reported_and_avoidable():
-    flat = np.repeat([[0.0], [1.0], [5.0]], 24, axis=0)  # three values: a kernel of rank two
+    flat = np.repeat([[0.0], [1.0]], 36, axis=0)  # two values: a kernel of rank one
     views = [X, flat[np.random.default_rng(0).permutation(72)]]
     with pytest.warns(UserWarning, match="kernel 1 has next to no residual"):
         model = MultiKernelClustering(3, method="mkkm", random_state=0).fit(views)
@@ -330,7 +352,7 @@ def test_kernels_are_not_copied():
             model.fit(stack[:m])
             peaks.append(tracemalloc.get_traced_memory()[1])
             tracemalloc.stop()
-        assert peaks[2] - peaks[1] < 0.2 * n * n * 8
+        assert peaks[2] - peaks[1] < 0.4 * n * n * 8
         assert peaks[2] < 3 * n * n * 8
 
 

@@ -26,9 +26,9 @@ from kernelclust.multikernel import (
     rmsc,
 )
 from kernelclust.multikernel._eigen import leading_eigenvectors
-from kernelclust.multikernel._refine import Unrelaxed, label_scale
+from kernelclust.multikernel._refine import Unrelaxed, alignment, label_scale
 from kernelclust.multikernel._simplex import project_on_simplex
-from kernelclust.multikernel._spectral import Subspace
+from kernelclust.multikernel._spectral import Subspace, lam_path
 from kernelclust.objectives import make_dependence
 from kernelclust.structures import as_structure
 
@@ -272,6 +272,19 @@ def test_objective_is_equation_8_and_falls(lam, seed):
     assert np.trace(found.embedding.T @ K @ found.embedding) == pytest.approx(best, rel=1e-5)
 
 
+def test_the_small_space_ends_at_eigenvectors_and_best_weights():
+    """Beyond the size up to which all is decomposed."""
+    matrices, _ = make_matrices(n=400, noise=(1.0, 1.5, 3.0))
+    found = mkkm_mr.solve(make_task(matrices, lam=0.01))
+    assert found.converged
+    assert falls(found.history)
+    value = objective_8(matrices, found.embedding, found.weights, found.lam)
+    assert found.objective == pytest.approx(value, rel=1e-10)
+    K = sum(w**2 * prepared_matrix(one) for w, one in zip(found.weights, matrices, strict=True))
+    best = np.linalg.eigvalsh(K)[::-1][:3].sum()
+    assert np.trace(found.embedding.T @ K @ found.embedding) == pytest.approx(best, rel=1e-6)
+
+
 def test_without_lam_it_is_mkkm():
     matrices, _ = make_matrices()
     task = make_task(matrices, lam=0.0, tol=1e-12)
@@ -441,6 +454,18 @@ def test_residuals_are_never_negative_and_refinement_falls(text, loss, normalize
     assert found.objective == pytest.approx(value)
 
 
+def test_structured_refinement_states_its_objective():
+    matrices, _ = make_matrices(2, c=5)
+    task = make_task(matrices, 5, lam=0.03)
+    objective = make_dependence(as_structure("ring:5"), rho=1.0)
+    found = refine(task, mkkm_mr.solve(task), np.arange(45) % 5, objective)
+    P = np.eye(5)[found.labels] / np.sqrt(np.bincount(found.labels))
+    A = objective.A / np.linalg.eigvalsh(objective.A)[-1]
+    rest = np.eye(45) - P @ A @ P.T
+    value = sum(w**2 * np.trace(prepared_matrix(K) @ rest) for w, K in zip(found.weights, matrices, strict=True))
+    assert found.objective == pytest.approx(value + 0.015 * found.weights @ task.M @ found.weights)
+
+
 def test_label_scale_is_reached():
     assert label_scale(make_dependence(as_structure("flat", 4)), 30) == 1
     objective = make_dependence(as_structure("ring:5"), rho=1.0)
@@ -461,6 +486,30 @@ def test_refinement_with_fixed_weights_is_kernel_k_means_of_the_combination():
     assert falls(found.history)
 
 
+def test_alignment():
+    matrices, labels = make_matrices()
+    kernels = [prepare(DenseKernel(K)) for K in matrices]
+    T, c = correlation_matrix(kernels), np.array([0.2, 0.5, 0.1])
+    K = sum(w * prepared_matrix(one) for w, one in zip(c, matrices, strict=True))
+    P = np.eye(3)[labels] / np.sqrt(15)
+    value = (K * (P @ P.T)).sum() / np.linalg.norm(K) / np.linalg.norm(P @ P.T)
+    assert alignment(kernels, T, labels, c) == pytest.approx(value)
+    assert alignment(kernels, T, 5 * labels, 7 * c) == pytest.approx(value)  # empty clusters and scale do not count
+    ideal = [prepare(DenseKernel(P @ P.T), center=False)]
+    assert alignment(ideal, correlation_matrix(ideal), labels, np.ones(1)) == pytest.approx(1)
+
+
+def test_a_path_of_lam_shares_a_space():
+    matrices, _ = make_matrices(n=400)
+    task = make_task(matrices)
+    balanced = mkkm_mr.solve(task)
+    for one in lam_path(task):
+        found, alone = mkkm_mr.solve(one), mkkm_mr.solve(make_task(matrices, lam=one.lam))
+        assert found.objective == pytest.approx(alone.objective, rel=1e-5)
+        assert_allclose(found.weights, alone.weights, atol=1e-3)
+    assert balanced.lam in [pytest.approx(one.lam, rel=1e-3) for one in lam_path(task)]
+
+
 # -- localised, robust and spectral methods ---------------------------------------------------------------------------
 
 
@@ -479,6 +528,20 @@ def test_lmkkm_states_its_objective_and_falls():
     assert 0 <= gap < 1e-3 * found.objective
     plain = mkkm.solve(make_task(matrices, tol=1e-12))
     assert found.objective <= plain.objective * (1 + 1e-6)  # equal weights for all samples are among its choices
+
+
+def test_lmkkm_descends_fast():
+    """Accelerated steps: an ill-conditioned program is solved in far fewer steps than its condition number."""
+    rng = np.random.default_rng(0)
+    A = np.diag(10.0 ** -np.arange(0, 4, 0.5))
+
+    def half_gradient(t):
+        return A @ t
+
+    t, value = lmkkm._descend(half_gradient, project_on_simplex, rng.dirichlet(np.ones(2), 8), 0.5, 150, 0.0)
+    best = sum(a / 2 for a in np.diag(A))  # one half each
+    assert best - 1e-12 <= value <= best * (1 + 2e-6)
+    assert_allclose(t.sum(axis=1), 1)
 
 
 def test_lmkkm_prefers_the_view_that_is_good_for_a_sample():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
+from dataclasses import replace
 
 import numpy as np
 from sklearn import get_config
@@ -25,9 +26,10 @@ from kernelclust.estimators.structured import (
     check_enough_samples,
 )
 from kernelclust.kernels import APPROXIMATIONS, DenseKernel, FittedKernel, Spectrum, check_definite, fit_kernel
-from kernelclust.multikernel import CORRELATIONS, Relaxed, Task, correlation_matrix, prepare, refine
+from kernelclust.multikernel import CORRELATIONS, Refined, Relaxed, Task, correlation_matrix, prepare, refine
 from kernelclust.multikernel._extension import extension
-from kernelclust.multikernel._refine import unit_rows
+from kernelclust.multikernel._refine import alignment, unit_rows
+from kernelclust.multikernel._spectral import lam_path
 from kernelclust.multikernel._views import (
     Views,
     check_kernels,
@@ -37,7 +39,7 @@ from kernelclust.multikernel._views import (
     kernels_of,
     median_gamma,
 )
-from kernelclust.objectives import make_dependence
+from kernelclust.objectives import Dependence, make_dependence
 from kernelclust.objectives.dependence import NORMALIZATIONS
 from kernelclust.solvers.placement import RULES
 from kernelclust.solvers.starts import fill_empty
@@ -72,8 +74,10 @@ class MultiKernelClustering(ClusterMixin, BaseEstimator):
     views : list or dict of columns, optional
         For X one table: the columns of every view, as names, numbers, a slice, or a function of X.
     lam : float or "auto", default="auto"
-        Of "mkkm-mr", in the paper's units: on prepared kernels, M undivided. "auto" makes both terms count the same
-        for a single kernel, at the eigenvectors of the mean kernel; it does not depend on scales. 0 is "mkkm".
+        Of "mkkm-mr", in the paper's units: on prepared kernels, M undivided. 0 is "mkkm". "auto" tries 1/16, 1/4, 1 and
+        4 times the value at which both terms count the same for the mean kernel, and keeps the fit whose labels align
+        best with its combined kernel, <K, P P'> / |K| |P P'| with P the normalised labels (eq. 10 of the paper). Small
+        values trust kernels that few eigenvectors describe, large ones kernels that resemble no other, noise too.
     correlation : {"trace", "hsic", "mmd", "kl"} or callable, default="trace"
         M: Tr(K_p K_q) as in the paper, or others (see `kernelclust.multikernel.correlation_matrix`).
     power : {1, 2}, default=2
@@ -243,20 +247,16 @@ class MultiKernelClustering(ClusterMixin, BaseEstimator):
         M = correlation_matrix(kernels, self.correlation) if needs_M else np.diag([k.trace for k in kernels])
         options = {"lam": self.lam, "power": self.power, "ridge": self.ridge}
         task = Task(kernels, min(c, n), rng, M, max_iter=self.max_iter, tol=self.tol, **options)
-        relaxed = solve(task, **params)
-        self._report(f"{self.method}: objective {relaxed.objective:.6g} after {len(relaxed.history)} steps")
-        labels = self._round(relaxed, c, rng)
         objective = make_dependence(structure, loss=self.loss, normalize=self.normalize, rho=self.rho)
-        weights, coefficients, value, history = self._relaxed_result(relaxed)
-        gap, converged = relaxed.gap, relaxed.converged
-        flat = np.array_equal(objective.A, np.eye(c)) and not objective.has_loss
-        if self.refine and not (flat and relaxed.labels is not None):
-            refined = refine(task, relaxed, labels, objective, rule=self.placement)
-            self._report(f"refined: objective {refined.objective:.6g} after {len(refined.history)} steps")
-            labels, weights, history, value = refined.labels, refined.weights, refined.history, refined.objective
-            gap, converged = refined.gap, converged and refined.converged
-            coefficients = weights**self.power if relaxed.learns else coefficients
-        if not converged:
+        tasks = lam_path(task) if needs_M and isinstance(self.lam, str) else [task]
+        fits = [self._search(one, solve, params, objective) for one in tasks]
+        relaxed, found = fits[0]
+        if len(fits) > 1:
+            T = M if self.correlation == "trace" else correlation_matrix(kernels)
+            scores = [alignment(kernels, T, both[1].labels, self._coefficients_of(*both)) for both in fits]
+            relaxed, found = fits[int(np.argmax(scores))]
+        labels, weights, coefficients = found.labels, found.weights, self._coefficients_of(relaxed, found)
+        if not found.converged:
             warnings.warn(
                 f"method={self.method!r} stopped before it had converged; raise max_iter={self.max_iter} or tol.",
                 ConvergenceWarning,
@@ -271,10 +271,10 @@ class MultiKernelClustering(ClusterMixin, BaseEstimator):
         self.structure_ = structure
         self.labels_ = labels
         self.weights_ = weights
-        self.objective_ = float(value)
+        self.objective_ = float(found.objective)
         self.relaxed_objective_ = float(relaxed.objective)
-        self.history_ = history
-        self.kkt_residual_ = float(gap)
+        self.history_ = found.history
+        self.kkt_residual_ = float(found.gap)
         self.embedding_ = relaxed.embedding
         self.sample_weights_ = relaxed.by_sample
         self.lam_ = relaxed.lam
@@ -476,11 +476,24 @@ class MultiKernelClustering(ClusterMixin, BaseEstimator):
             labels = KMeans(n_clusters, n_init=self.n_init, random_state=rng).fit_predict(E)
         return fill_empty(labels, E, n_clusters)
 
-    def _relaxed_result(self, relaxed: Relaxed):
-        coefficients = relaxed.weights if relaxed.coefficients is None else relaxed.coefficients
+    def _search(self, task: Task, solve: Callable, params: dict, objective: Dependence) -> tuple[Relaxed, Refined]:
+        relaxed = solve(task, **params)
+        self._report(f"{self.method}: objective {relaxed.objective:.6g} after {len(relaxed.history)} steps")
+        c = objective.n_clusters
+        labels = self._round(relaxed, c, task.rng)
+        flat = np.array_equal(objective.A, np.eye(c)) and not objective.has_loss
+        if not self.refine or (flat and relaxed.labels is not None):
+            way = (relaxed.objective, relaxed.history, relaxed.gap, relaxed.converged)
+            return relaxed, Refined(labels, relaxed.weights, *way)
+        refined = refine(task, relaxed, labels, objective, rule=self.placement)
+        self._report(f"refined: objective {refined.objective:.6g} after {len(refined.history)} steps")
+        return relaxed, replace(refined, converged=relaxed.converged and refined.converged)
+
+    def _coefficients_of(self, relaxed: Relaxed, found: Refined) -> np.ndarray:
+        """What kernels are multiplied by in the sum that labels new samples."""
         if relaxed.by_sample is not None:
-            coefficients = np.mean(relaxed.by_sample**2, axis=0)
-        return relaxed.weights, coefficients, relaxed.objective, relaxed.history
+            return np.mean(relaxed.by_sample**2, axis=0)
+        return found.weights**self.power if relaxed.learns else found.weights
 
     def _warn_of_degenerate(self, task: Task, relaxed: Relaxed, weights: np.ndarray) -> None:
         p = int(np.argmax(weights))
@@ -492,8 +505,8 @@ class MultiKernelClustering(ClusterMixin, BaseEstimator):
             warnings.warn(
                 f"kernel {p} has next to no residual ({100 * residual:.2g}% of its trace): {task.n_clusters} "
                 f"eigenvectors describe it completely, so method={self.method!r} gives it {weights[p]:.3f} of the "
-                "weight whatever it knows about clusters. Use method='mkkm-mr' or 'average', ridge=0.01 or more, or "
-                "leave the kernel out.",
+                "weight whatever it knows about clusters. Use method='mkkm-mr' with a larger lam, method='average', "
+                "ridge=0.01 or more, or leave the kernel out.",
                 UserWarning,
                 stacklevel=5,
             )

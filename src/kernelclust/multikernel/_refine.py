@@ -9,11 +9,12 @@ diag(1 / n), and J is eq. (8) of multiple kernel k-means with true labels in pla
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from kernelclust.multikernel._kernels import PlainFactor, combine
+from kernelclust.multikernel._kernels import PlainFactor, PreparedKernel, combine
 from kernelclust.multikernel._simplex import minimize_on_simplex, optimality_gap
 from kernelclust.multikernel._spectral import quadratic
 from kernelclust.multikernel._task import Relaxed, Task
@@ -103,6 +104,19 @@ def _consensus(task: Task, relaxed: Relaxed):
     if relaxed.coefficients is None:
         return PlainFactor(unit_rows(relaxed.embedding))
     return combine(task.kernels, relaxed.coefficients, relaxed.by_sample)
+
+
+def alignment(kernels: Sequence[PreparedKernel], T: np.ndarray, labels: np.ndarray, coefficients: np.ndarray) -> float:
+    """<K, P P'> / |K| |P P'| for K = sum_p c_p K_p and the normalised labels P = Pi n^-1/2; T_pq = Tr(K_p K_q).
+
+    One if K says nothing but these clusters. A kernel of noise and one with fewer dimensions than there are clusters
+    both score low.
+    """
+    used, labels = np.unique(labels, return_inverse=True)
+    n = np.bincount(labels)
+    size = np.sqrt(max(float(coefficients @ T @ coefficients), np.finfo(float).tiny) * len(used))
+    captured = [float(np.sum(np.diag(kernel.cluster_sums(labels, len(used))) / n)) for kernel in kernels]
+    return float(coefficients @ captured) / size
 
 
 def unit_rows(H: np.ndarray) -> np.ndarray:

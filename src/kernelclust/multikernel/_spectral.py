@@ -7,6 +7,7 @@ nothing; the space is then widened by one block, one pass over every kernel, unt
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from kernelclust.multikernel._task import Relaxed, Task
 WIDEST = 4  # blocks that the space holds before it is narrowed to the best two
 TOLERANCE = 1e-4  # of eigenvectors beside the largest eigenvalue; eigenvalues are good to its square
 FIRST_TOLERANCE = 1e-3  # of the eigenvectors of the mean kernel, before weights are first learned
+FACTORS = (1 / 16, 1 / 4, 1.0, 4.0)  # of the balanced lambda, that are tried
 PASSES = 200
 
 
@@ -119,6 +121,14 @@ def balanced_lam(residuals: np.ndarray, M: np.ndarray) -> float:
     return 2 * float(residuals.mean()) / size if size > 0 else 0.0
 
 
+def lam_path(task: Task) -> list[Task]:
+    """The same task with several lambda around the balanced one, which share a space."""
+    space = Subspace(task.kernels, task.n_clusters, task.rng)
+    m = len(task.kernels)
+    middle = balanced_lam(space.converge(np.full(m, 1 / m), FIRST_TOLERANCE), task.M)
+    return [replace(task, lam=factor * middle, space=space) for factor in FACTORS]
+
+
 def quadratic(residuals: np.ndarray, task: Task, lam: float) -> np.ndarray:
     """Q with mu'Q mu = eq. (8) for fixed labels or eigenvectors."""
     return np.diag(residuals + task.ridge * task.traces) + lam / 2 * task.M
@@ -127,7 +137,7 @@ def quadratic(residuals: np.ndarray, task: Task, lam: float) -> np.ndarray:
 def alternate(task: Task, lam: float | str) -> Relaxed:
     """Algorithm 1 of Liu et al.: eigenvectors and weights in turn, until eq. (8) falls by less than tol."""
     m = len(task.kernels)
-    space = Subspace(task.kernels, task.n_clusters, task.rng)
+    space = task.space or Subspace(task.kernels, task.n_clusters, task.rng)
     residuals = space.converge(np.full(m, 1 / m), FIRST_TOLERANCE)
     if isinstance(lam, str):
         lam = balanced_lam(residuals, task.M)

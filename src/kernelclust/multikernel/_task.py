@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +16,7 @@ class Task:
     """Prepared kernels over the same samples, and how to search.
 
     `M` (m x m) compares kernels; `lam` is lambda of eq. (8) or "auto"; `ridge` is added to every residual in units of
-    its kernel's trace; kernels are combined as sum_p mu_p^power K_p.
+    its kernel's trace; kernels are combined as sum_p mu_p^power K_p. `space` is a `Subspace` to go on in.
     """
 
     kernels: Sequence[PreparedKernel]
@@ -27,6 +28,7 @@ class Task:
     ridge: float = 0.0
     max_iter: int = 100
     tol: float = 1e-6
+    space: Any = None
 
     @property
     def n_samples(self) -> int:
