@@ -618,6 +618,29 @@ def test_crsc_states_its_objective_and_falls():
         assert np.trace(V.T @ L @ V) == pytest.approx(np.linalg.eigvalsh(L)[-3:].sum())
 
 
+def test_crsc_in_small_spaces_ends_where_nothing_improves():
+    matrices, _ = make_matrices(1, n=400, noise=(1.5, 2.0))
+    found = crsc.solve(make_task(matrices, tol=1e-9), strength=0.05)
+    assert found.converged
+    U = np.split(found.embedding, 2, axis=1)
+    for V, W, K in ((*U, matrices[0]), (*U[::-1], matrices[1])):
+        L = K / np.sqrt(np.outer(K.sum(axis=1), K.sum(axis=1))) + 0.05 * W @ W.T
+        assert np.trace(V.T @ L @ V) == pytest.approx(np.linalg.eigvalsh(L)[-3:].sum(), rel=1e-6)
+
+
+@pytest.mark.parametrize("sparsity", [0.05, 0.3])
+def test_rmsc_reaches_the_least_objective(sparsity):
+    cvxpy = pytest.importorskip("cvxpy")
+    matrices, _ = make_matrices(0, n=8, noise=(0.6, 0.9))
+    found = rmsc.solve(make_task(matrices, max_iter=2000), sparsity=sparsity, growth=1.01)
+    P = cvxpy.Variable((8, 8), nonneg=True)
+    errors = sum(cvxpy.sum(cvxpy.abs(K / K.sum(axis=1, keepdims=True) - P)) for K in matrices)
+    problem = cvxpy.Problem(cvxpy.Minimize(cvxpy.norm(P, "nuc") + sparsity * errors), [cvxpy.sum(P, axis=1) == 1])
+    problem.solve()
+    assert found.converged
+    assert found.objective == pytest.approx(problem.value, rel=2e-3)
+
+
 def test_rmsc_recovers_a_walk_from_views_with_gross_errors():
     rng = np.random.default_rng(0)
     labels = np.repeat(np.arange(3), 10)
