@@ -1,0 +1,38 @@
+"""The scripts about max-margin clustering run on little, and measure what they say."""
+
+import runpy
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture
+def paper():
+    return runpy.run_path(str(ROOT / "papers" / "margin.py"))
+
+
+def test_benchmark_runs(monkeypatch, capsys):
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    assert runpy.run_path(str(ROOT / "benchmarks" / "margin.py"))["main"](["--small", "--repeats", "1"]) == 0
+    out = capsys.readouterr().out
+    assert "v scan of all tables" in out and "ten clusters" in out
+
+
+def test_paper_table(paper, capsys, monkeypatch):
+    monkeypatch.delenv("KERNELCLUST_DATA", raising=False)
+    rows = ["--rows", "digits1v7,satellite", "--seeds", "1", "--kernels", "linear", "--no-tuned"]
+    assert paper["main"](rows) == 0
+    out = capsys.readouterr().out
+    assert "linear 1.000" in out and "satellite: nothing to measure" in out
+
+
+def test_rows_and_protocols(paper, monkeypatch):
+    X, y = paper["digits"](3, 8)
+    assert X.shape == (357, 64) and list(np.bincount(y)) == [183, 174]
+    paper["tuned"].__globals__.update(KAPPAS=(10.0,), EPSILONS=(0.03,), BALANCES=(None, 1.0))
+    mean, single, setting = paper["tuned"](X[:100], y[:100], "nmi", [0])
+    assert mean == single and setting["kappa"] == 10.0
+    assert mean >= paper["runs"](X[:100], y[:100], "nmi", [0], n_init=1)[0]
