@@ -141,6 +141,12 @@ def test_fast_search_is_the_scan_where_steps_are_long(name):
         for f in (np.zeros(200), np.repeat(rng.standard_normal(4), 50) / 200, np.where(y, 1, -1) * 0.004):
             loss = make_loss(name, 200, BETA)
             assert value_of(f, y, search(f, y, loss), loss) == pytest.approx(scan(f, y, loss)[2], abs=1e-9)
+    for _ in range(200):
+        n = int(rng.integers(20, 120))
+        f = rng.choice([0.3, 0.1, 0.0, -0.2, -0.4], n, p=rng.dirichlet(np.ones(5))) / n ** rng.uniform(0.5, 1)
+        y = rng.random(n) < rng.random()
+        loss = make_loss(name, n, BETA)
+        assert value_of(f, y, search(f, y, loss), loss) == pytest.approx(scan(f, y, loss)[2], abs=1e-9)
 
 
 def test_most_violated_takes_a_loss_of_ones_own():
@@ -250,13 +256,16 @@ def test_quadratic_programs_are_solved(K, D, limit):
     cuts[K // 2 :] = cuts[: K - K // 2]
     sides = np.zeros((0, D)) if limit is None else rng.standard_normal((1, D))
     for C in (0.01, 1.0, 100.0):
-        w, xi = solve_cuts(cuts, losses, C, sides, limit or 0.0)
+        w, xi, weights = solve_cuts(cuts, losses, C, sides, limit or 0.0)
         assert xi == pytest.approx(max((losses - cuts @ w).max(), 0))
         assert np.all(np.abs(sides @ w) <= (limit or 0.0) + 1e-6)
         v, slack = cvxpy.Variable(D), cvxpy.Variable(nonneg=True)
         conditions = [cuts @ v >= losses - slack, cvxpy.abs(sides @ v) <= (limit or 0.0)][: 2 if len(sides) else 1]
         best = cvxpy.Problem(cvxpy.Minimize(cvxpy.sum_squares(v) / 2 + C * slack), conditions).solve(solver="CLARABEL")
         assert w @ w / 2 + C * xi == pytest.approx(best, rel=1e-6, abs=1e-8)
+        assert weights.min() >= 0 and weights.sum() <= 1 + 1e-8
+        for start in (weights, weights[: K // 2], np.full(K, 1 / K)):
+            assert_allclose(solve_cuts(cuts, losses, C, sides, limit or 0.0, start)[0], w, atol=1e-5 * np.abs(w).max())
 
 
 # -- cutting planes ---------------------------------------------------------------------------------------------------
@@ -308,7 +317,7 @@ def test_epsilon_bounds_the_loss_of_not_using_all_cuts(name):
             every = labelings(7).astype(bool)
             psi = machine.psi(fit.labels)
             cuts = np.array([psi - machine.psi(other) for other in every])
-            w, xi = solve_cuts(cuts, machine.losses(every, fit.labels), 0.3, np.zeros((0, len(psi))), 0.0)
+            w, xi, _ = solve_cuts(cuts, machine.losses(every, fit.labels), 0.3, np.zeros((0, len(psi))), 0.0)
             best = w @ w / 2 + 0.3 * xi
             assert best - 1e-6 <= fit.objective <= best + 0.3 * epsilon + 1e-6
 

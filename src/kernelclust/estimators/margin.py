@@ -48,7 +48,8 @@ class MaxMarginClustering(ClusterMixin, BaseEstimator):
     ----------
     n_clusters : int, default=2
     loss : {"nmi", "rand", "f", "error", "adjusted_rand", "v_measure"} or object, default="nmi"
-        Delta. `kernelclust.margin.losses` says how to bring your own.
+        Delta. `kernelclust.margin.losses` says how to bring your own. "error" is conventional max-margin clustering
+        (MMC, CPMMC): |v|^2 / 2 + (C' / n) sum_i (1 - |v . x_i|)_+ with v = 2 n w and C' = 4 n^2 C.
     beta : float, default=1.5
         Of "f" and "v_measure": above 1, separating what belongs together costs more than joining what does not.
     kernel : str or callable, default="linear"

@@ -10,11 +10,12 @@ SETTINGS = {"eps_prox": 1e-4, "eta_prox": 1e-10, "primal_tol": 1e-10}  # objecti
 
 
 def solve_cuts(
-    cuts: np.ndarray, losses: np.ndarray, C: float, sides: np.ndarray, limit: float
-) -> tuple[np.ndarray, float]:
+    cuts: np.ndarray, losses: np.ndarray, C: float, sides: np.ndarray, limit: float, start: np.ndarray | None = None
+) -> tuple[np.ndarray, float, np.ndarray]:
     """min_w,xi |w|^2 / 2 + C xi  with  w . g_k >= d_k - xi,  xi >= 0,  |w . s_j| <= limit.
 
-    cuts: g_k (K, D), losses: d_k (K,), sides: s_j (p, D). Returns w and xi.
+    cuts: g_k (K, D), losses: d_k (K,), sides: s_j (p, D). Returns w, xi and the weights
+    alpha (K,) of the cuts; those of an earlier call with fewer cuts are a start that saves most of the steps.
 
     The dual has w = C (sum_k alpha_k g_k + sum_j (mu_j - nu_j) s_j) with alpha, mu, nu >= 0 and sum alpha <= 1, and
     minimises C |w / C|^2 / 2 - alpha . d + limit sum (mu + nu). In these units all numbers are near one. More cuts than
@@ -25,6 +26,9 @@ def solve_cuts(
     H, linear = C * (M @ M.T), np.concatenate([-losses, np.full(2 * len(sides), limit)])
     large = float(np.abs(losses).max()) or 1.0
     unit = min(1.0, large / max(float(np.diag(H)[:K].max()), np.finfo(float).tiny))  # alpha = unit x, x about one
+    guess = np.zeros(m)
+    if start is not None:
+        guess[: len(start)] = start / unit
     x, _, flag, _ = daqp.solve(
         unit / large * H,
         linear / large,
@@ -32,9 +36,11 @@ def solve_cuts(
         np.append(np.full(m, NO_BOUND), 1 / unit),
         np.append(np.zeros(m), -NO_BOUND),
         np.zeros(m + 1, dtype=np.int32),
+        primal_start=None if start is None else guess,
         **SETTINGS,
     )
     if flag <= 0:
         raise ArithmeticError(f"the quadratic program of {K} cuts was not solved (DAQP exit {flag}).")
-    w = C * unit * (np.maximum(x, 0.0) @ M)
-    return w, max(float((losses - cuts @ w).max()), 0.0)
+    x = unit * np.maximum(x, 0.0)
+    w = C * (x @ M)
+    return w, max(float((losses - cuts @ w).max()), 0.0), x[:K]

@@ -134,6 +134,7 @@ class _Cuts:
     def __init__(self, machine: Machine, options: Options):
         self.machine, self.C, self.limit = machine, options.C, options.limit
         self.sides = None if options.limit is None else machine.sides()
+        self.weights: np.ndarray | None = None  # of the cuts, in the last program
         self.others: list[np.ndarray] = []
         self.psis: list[np.ndarray] = []
 
@@ -151,7 +152,9 @@ class _Cuts:
     def solve(self, labels: np.ndarray, psi: np.ndarray) -> tuple[np.ndarray, float]:
         """w for these labels and cuts, and its objective (eq. 17)."""
         sides = np.zeros((0, len(psi))) if self.sides is None else self.sides
-        w, slack = solve_cuts(*self.gaps(labels, psi), self.C, sides, self.limit or 0.0)
+        w, slack, self.weights = solve_cuts(
+            *self.gaps(labels, psi), self.C, sides, self.limit or 0.0, start=self.weights
+        )
         return w, float(w @ w / 2 + self.C * slack)
 
     def slack(self, w: np.ndarray, labels: np.ndarray, psi: np.ndarray) -> float:
