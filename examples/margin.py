@@ -1,6 +1,6 @@
 """Which handwritten digits are threes, which eights? Clusters that a wide margin separates, and a loss of one's own.
 
-    python examples/margin.py
+python examples/margin.py
 """
 
 import numpy as np

@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.metrics import adjusted_rand_score, v_measure_score
 
 from kernelclust.margin import Options, loss_names, make_features, make_loss, most_violated, solve_two, trivial_slack
-from kernelclust.margin import losses as loss_package
+from kernelclust.margin._loops import best_table
 from kernelclust.margin._qp import solve_cuts
 from kernelclust.margin._search import scan, search, two_by_two, value_of
 from kernelclust.margin._table_search import search_table, table
@@ -149,6 +149,33 @@ def test_fast_search_is_the_scan_where_steps_are_long(name):
         assert value_of(f, y, search(f, y, loss), loss) == pytest.approx(scan(f, y, loss)[2], abs=1e-9)
 
 
+def test_fast_search_is_the_scan_where_the_rate_leaps():
+    """A loss whose weight differs wildly from one size to the next sends the best table to and fro."""
+    leaping = SimpleNamespace(
+        PARAMETERS=(), phi=np.square, affine=lambda own, given, n: (1.0, (1 + np.sin(7.3 * own)) ** 4 / n**2)
+    )
+    rng = np.random.default_rng(15)
+    for _ in range(6):
+        f, y = random_problem(rng, int(rng.integers(30, 90)))
+        f = f / len(f)
+        loss = make_loss(leaping, len(f), BETA)
+        up, down = -np.sort(-f[y > 0]), -np.sort(-f[y < 0])
+        base, rate = loss.affine(loss.phi + loss.phi[::-1], 0.0)
+        for p in range(1, len(f)):  # the best of every size, not only the best of all
+            only = np.where(np.arange(len(f) + 1) == p, base, -1e3)
+            found = best_table(up, down, loss.phi, loss.off, only, np.array(rate))
+            assert sum(found) == p
+            value = _table_value(up, down, found, loss, rate)
+            options = [(i, p - i) for i in range(max(0, p - len(down)), min(p, len(up)) + 1)]
+            assert value == pytest.approx(max(_table_value(up, down, o, loss, rate) for o in options), abs=1e-12)
+
+
+def _table_value(up, down, found, loss, rate):
+    a, b = found
+    cells = loss.phi[[a, b, len(up) - a, len(down) - b]].sum()
+    return 2 * (up[:a].sum() + down[:b].sum()) - rate[a + b] * cells
+
+
 def test_most_violated_takes_a_loss_of_ones_own():
     f, y = random_problem(np.random.default_rng(5), 30)
     double = SimpleNamespace(
@@ -183,7 +210,10 @@ def test_a_loss_object_must_have_its_parts():
         most_violated([0.1], [1], loss=SimpleNamespace(PARAMETERS=()))
     with pytest.raises(ValueError, match="parameter 'gamma'"):
         most_violated([0.1], [1], loss=SimpleNamespace(PARAMETERS=("gamma",), phi=abs, affine=max))
-    assert loss_package.__doc__
+    for phi, rate, message in ((np.sqrt, 1.0, "phi is not convex"), (np.square, -1.0, "rate below 0")):
+        own = SimpleNamespace(PARAMETERS=(), phi=phi, affine=lambda own, given, n, rate=rate: (1.0, rate))
+        with pytest.raises(ValueError, match=message):
+            most_violated([0.1, 0.2, 0.3], [1, -1, 1], loss=own)
 
 
 # -- many clusters ----------------------------------------------------------------------------------------------------

@@ -36,7 +36,9 @@ class TableLoss:
         return np.zeros_like(self.phi) if self.only_diagonal else self.phi
 
     def affine(self, own: np.ndarray, given: float) -> tuple[np.ndarray, np.ndarray]:
-        return self.part.affine(np.asarray(own, dtype=float), given, self.n, **self.params)
+        own = np.asarray(own, dtype=float)
+        base, rate = self.part.affine(own, given, self.n, **self.params)
+        return np.broadcast_to(base, own.shape), np.broadcast_to(rate, own.shape)
 
     def of_tables(self, tables: np.ndarray) -> np.ndarray:  # (..., k, k) whole numbers, rows y' -> (...)
         """Delta of every table."""
@@ -44,7 +46,7 @@ class TableLoss:
         joint = np.einsum("...ii->...", cells) if self.only_diagonal else cells.sum(axis=(-2, -1))
         own, given = self.phi[tables.sum(axis=-1)].sum(axis=-1), self.phi[tables.sum(axis=-2)].sum(axis=-1)
         base, rate = self.affine(own, given)
-        return np.where(own == given, np.maximum(base - rate * joint, 0.0), base - rate * joint)
+        return np.maximum(base - rate * joint, 0.0)  # rounding
 
 
 def make_loss(loss: Any, n: int, beta: float) -> TableLoss:
@@ -55,7 +57,20 @@ def make_loss(loss: Any, n: int, beta: float) -> TableLoss:
     if unknown:
         raise ValueError(f"the loss asks for the parameter {unknown[0]!r}; known: {', '.join(map(repr, given))}.")
     params = {name: float(given[name]) for name in part.PARAMETERS}
-    return TableLoss(part, params, n, np.ascontiguousarray(part.phi(np.arange(n + 1)), dtype=float))
+    made = TableLoss(part, params, n, np.ascontiguousarray(part.phi(np.arange(n + 1)), dtype=float))
+    if part is loss:
+        _check_concave(made)
+    return made
+
+
+def _check_concave(loss: TableLoss) -> None:
+    """Refuse somebody's own loss that is not concave in the table: the search would miss the most violated labeling."""
+    phi = loss.phi
+    if np.diff(phi, 2).min(initial=0.0) < -1e-9 * np.abs(phi).max():
+        raise ValueError(f"loss={loss.part!r}: phi is not convex in the counts, so Delta is not concave in the table.")
+    rates = loss.affine(phi + phi[::-1], float(phi[loss.n]))[1]
+    if rates.min() < 0:
+        raise ValueError(f"loss={loss.part!r}: affine gives a rate below 0, so Delta is not concave in the table.")
 
 
 def check_loss(loss: Any, beta: object) -> None:

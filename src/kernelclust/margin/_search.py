@@ -58,7 +58,7 @@ def search(f: np.ndarray, positive: np.ndarray, loss: TableLoss) -> np.ndarray:
     upper, lower = np.flatnonzero(positive), np.flatnonzero(~positive)
     upper, lower = upper[np.argsort(-f[upper], kind="stable")], lower[np.argsort(-f[lower], kind="stable")]
     base, rate = loss.affine(_sizes(loss), float(loss.phi[len(upper)] + loss.phi[len(lower)]))
-    a, b = best_table(f[upper], f[lower], loss.phi, loss.off, base, rate)
+    a, b = best_table(f[upper], f[lower], loss.phi, loss.off, np.array(base), np.array(rate))
     chosen = np.zeros(len(f), dtype=bool)
     chosen[upper[:a]] = True
     chosen[lower[:b]] = True
