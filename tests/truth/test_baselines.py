@@ -317,7 +317,9 @@ def test_k_means_down_a_tree_finds_blobs_on_it(spec):
 def test_low_rank_down_a_tree():
     X, truth = scrambled("tree:3x3")
     model = HierarchicalKernelKMeans("tree:3x3", approximation="nystroem", n_components=30, random_state=0)
-    assert structured_accuracy(truth, model.fit_predict(X), "tree:3x3") == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert structured_accuracy(truth, model.fit_predict(X), "tree:3x3") == 1
 
 
 def test_normalised_cut_is_scikit_learns():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -95,7 +96,9 @@ def kmeans_down(A: np.ndarray, operator: Operator, rng, **options) -> tuple[np.n
         else:
             kernel, X = "precomputed", operator.K if everything else operator.K[np.ix_(samples, samples)]
         model = KernelKMeans(len(needs), kernel=kernel, approximation=None, random_state=rng, **options)
-        found = model.fit_predict(X)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="The variance of column")  # features have no units
+            found = model.fit_predict(X)
         sweeps.append(model.n_iter_)
         return [samples[found == j] for j in range(len(needs))]
 
