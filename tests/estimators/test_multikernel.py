@@ -270,6 +270,17 @@ def test_predict_is_the_nearest_mean():
     assert_array_equal(low.predict(LIST), low.labels_)
 
 
+def test_large_clusters_come_first():
+    keep = np.flatnonzero((truth == 1) | (np.arange(72) % 3 == 0) | ((truth == 2) & (np.arange(72) % 2 == 0)))
+    for seed in range(4):
+        order = np.random.default_rng(seed).permutation(keep)
+        model = MultiKernelClustering(3, random_state=seed).fit([V[order] for V in LIST])
+        assert list(model.sizes_) == sorted(model.sizes_, reverse=True)
+        assert len(set(model.sizes_)) == 3
+        assert_array_equal(model.sizes_, np.bincount(model.labels_))
+        assert_array_equal(model.predict([V[order] for V in LIST]), model.labels_)
+
+
 # -- missing samples --------------------------------------------------------------------------------------------------
 
 

@@ -677,6 +677,24 @@ def test_rmkc_states_its_objective_falls_and_cleans():
     assert np.linalg.svd(truth.T @ found.embedding[:, :2])[1].min() > 0.95
 
 
+def test_bad_rows_are_found_by_falling_steps():
+    cvxpy = pytest.importorskip("cvxpy")
+    rng = np.random.default_rng(0)
+    rest = 0.2 * rng.standard_normal((6, 6))
+    rest[2] += rng.standard_normal(6)
+    rest = rest + rest.T
+    F = cvxpy.Variable((6, 6))
+    value = 0.5 * cvxpy.sum_squares(rest - F - F.T) + 0.8 * cvxpy.sum(cvxpy.norm(F, 2, axis=1))
+    best = cvxpy.Problem(cvxpy.Minimize(value)).solve()
+
+    def cost(E):
+        return 0.5 * np.square(rest - E - E.T).sum() + 0.8 * np.sqrt(np.square(E).sum(axis=1)).sum()
+
+    path = [cost(rmkc._bad_rows(np.zeros((6, 6)), rest, 0.8, steps)) for steps in (0, 1, 2, 4, 8, 500)]
+    assert path == sorted(path, reverse=True)
+    assert path[-1] == pytest.approx(best, rel=1e-5)
+
+
 def test_rows_are_shrunk_by_the_proximal_map():
     rng = np.random.default_rng(0)
     E = rng.standard_normal((6, 5))

@@ -50,12 +50,18 @@ def solve(task: Task, bad_share: float = 0.1, n_steps: int = 5) -> Relaxed:
         value = rank_cost * float(kept.sum())
         for p in range(m):
             rest = matrices[p] - K
-            for _ in range(n_steps):  # proximal steps of length 1 / 4, the inverse curvature
-                E[p] = _shrink_rows(E[p] + (rest - E[p] - E[p].T) / 2, row_cost / 4)
+            E[p] = _bad_rows(E[p], rest, row_cost, n_steps)
             value += 0.5 * float(np.square(rest - E[p] - E[p].T).sum()) + row_cost * _row_norms(E[p]).sum()
         history.append(float(value))
         converged = len(history) > 1 and history[-2] - history[-1] <= task.tol * abs(history[-1])
     return Relaxed(np.full(m, 1 / m), block[:, : task.n_clusters], history[-1], history, converged)
+
+
+def _bad_rows(E: np.ndarray, rest: np.ndarray, row_cost: float, n_steps: int) -> np.ndarray:
+    """Towards the least 1/2 |rest - E - E'|^2 + row_cost |E|_{2,1}, by proximal steps of 1 / 4, the inverse curvature."""
+    for _ in range(n_steps):
+        E = _shrink_rows(E + (rest - E - E.T) / 2, row_cost / 4)
+    return E
 
 
 def _row_norms(E: np.ndarray) -> np.ndarray:
