@@ -658,6 +658,16 @@ def test_rmsc_recovers_a_walk_from_views_with_gross_errors():
     assert overlap.min() > max(0.99, np.linalg.svd(truth.T @ noisy)[1].min())
 
 
+def test_walks_add_up_to_one_also_for_missing_samples():
+    matrices, _ = make_matrices(n=12)
+    held = np.array([0, 1, 2, 4, 5, 8, 9])
+    kernels = [prepare(DenseKernel(matrices[0])), prepare(DenseKernel(matrices[1][np.ix_(held, held)]), 12, held)]
+    walks = rmsc._walks(Task(kernels, 3, np.random.RandomState(0), np.eye(2)))
+    assert_allclose(walks.sum(axis=2), 1)
+    assert walks[1, 3, 3] == 1
+    assert_allclose(walks[0], matrices[0] / matrices[0].sum(axis=1, keepdims=True))
+
+
 def test_singular_values_are_shrunk():
     X = np.random.default_rng(0).standard_normal((12, 12))
     left, values, right = np.linalg.svd(X)

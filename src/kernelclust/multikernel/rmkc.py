@@ -58,7 +58,7 @@ def solve(task: Task, bad_share: float = 0.1, n_steps: int = 5) -> Relaxed:
 
 
 def _bad_rows(E: np.ndarray, rest: np.ndarray, row_cost: float, n_steps: int) -> np.ndarray:
-    """Towards the least 1/2 |rest - E - E'|^2 + row_cost |E|_{2,1}, by proximal steps of 1 / 4, the inverse curvature."""
+    """Towards the least 1/2 |rest - E - E'|^2 + row_cost |E|_{2,1}, by proximal steps of 1 / 4."""
     for _ in range(n_steps):
         E = _shrink_rows(E + (rest - E - E.T) / 2, row_cost / 4)
     return E
