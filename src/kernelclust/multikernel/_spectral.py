@@ -7,6 +7,7 @@ nothing; the space is then widened by one block, one pass over every kernel, unt
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import replace
 from typing import Any
 
@@ -24,7 +25,10 @@ PASSES = 200
 
 
 class Subspace:
-    """Orthonormal Q (n x r) with K_p Q and Q' K_p Q for every kernel; H = Q Y are the leading eigenvectors in it."""
+    """Orthonormal Q (n x r) with K_p Q and Q' K_p Q for every kernel; H = Q Y are the leading eigenvectors in it.
+
+    Arrays are replaced, never changed, so that a shallow copy can go its own way.
+    """
 
     def __init__(self, kernels: Sequence[Any], k: int, rng: np.random.RandomState):
         n = kernels[0].n_samples
@@ -122,7 +126,7 @@ def balanced_lam(residuals: np.ndarray, M: np.ndarray) -> float:
 
 
 def lam_path(task: Task) -> list[Task]:
-    """The same task with several lambda around the balanced one, which share a space."""
+    """The same task with several lambda around the balanced one, all from the eigenvectors of the mean kernel."""
     space = Subspace(task.kernels, task.n_clusters, task.rng)
     m = len(task.kernels)
     middle = balanced_lam(space.converge(np.full(m, 1 / m), FIRST_TOLERANCE), task.M)
@@ -137,7 +141,7 @@ def quadratic(residuals: np.ndarray, task: Task, lam: float) -> np.ndarray:
 def alternate(task: Task, lam: float | str) -> Relaxed:
     """Algorithm 1 of Liu et al.: eigenvectors and weights in turn, until eq. (8) falls by less than tol."""
     m = len(task.kernels)
-    space = task.space or Subspace(task.kernels, task.n_clusters, task.rng)
+    space = copy(task.space) if task.space else Subspace(task.kernels, task.n_clusters, task.rng)
     residuals = space.converge(np.full(m, 1 / m), FIRST_TOLERANCE)
     if isinstance(lam, str):
         lam = balanced_lam(residuals, task.M)
