@@ -92,6 +92,11 @@ def test_views_by_name_slice_mask_and_function():
         assert_array_equal(named.predict(frame), model.predict(LIST))
     views = [["a1", "a2"], ["b1", "b2"], ["c1", "c2"]]
     same(MultiKernelClustering(3, views=views, random_state=0).fit(pl.DataFrame(frame)), model)
+    named = MultiKernelClustering(3, views=views, random_state=0).fit(frame.assign(name="someone"))
+    same(named, model)
+    with pytest.raises(ValueError, match="feature names"):
+        named.predict(frame)
+    same(MultiKernelClustering(3, views=[[0, 1], [2, 3], [4, 5]], random_state=0).fit(X.tolist()), model)
     alone = MultiKernelClustering(2, views=["a1", ["b1"]], random_state=0).fit(frame)
     assert alone.weights_.shape == (2,)
 

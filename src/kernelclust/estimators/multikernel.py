@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import _get_feature_names, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 import kernelclust.kernels as kernel_parts
 import kernelclust.multikernel as methods
@@ -331,19 +331,13 @@ class MultiKernelClustering(ClusterMixin, BaseEstimator):
             view_names = [str(v) for v in range(len(parts))]
             views = check_views(parts, view_names, observed)
         else:
-            checked = validate_data(
-                self,
-                X,
-                reset=reset,
-                dtype=[np.float64, np.float32],
-                accept_sparse="csr",
-                ensure_all_finite="allow-nan",
-            )
             if self.views is None:
-                parts, view_names = [checked], ["X"]
-            else:
-                source = X if _get_feature_names(X) is not None or hasattr(X, "columns") else checked
-                parts, view_names = columns_of(source, self.views)
+                options = {"dtype": [np.float64, np.float32], "accept_sparse": "csr", "ensure_all_finite": "allow-nan"}
+                parts, view_names = [validate_data(self, X, reset=reset, **options)], ["X"]
+            else:  # columns of no view may hold anything
+                X = X if hasattr(X, "shape") else np.asarray(X)
+                validate_data(self, X, reset=reset, skip_check_array=True)
+                parts, view_names = columns_of(X, self.views)
             views = check_views(parts, view_names, observed)
         widths = [array.shape[1] for array in views.arrays]
         if reset:
