@@ -60,7 +60,7 @@ def xor(rng: np.random.Generator, noise: float = 0.6, n: int = 200) -> tuple[np.
     return 2.0 * sign + noise * rng.standard_normal((n, 2)), (sign.prod(axis=1) > 0).astype(int)
 
 
-def compare_kernels(seeds: Sequence[int], n_perturbations: int = 10) -> int:
+def compare_kernels(seeds: Sequence[int], n_perturbations: int = 9) -> int:
     """Print how often each rule takes the right kernel; return the number of sets missed more than once in ten."""
     sets: list[tuple[str, Callable, int, str]] = [
         ("line, far apart", lambda rng: collinear(rng, 0.32), 3, "rbf"),
@@ -207,7 +207,7 @@ def real_kernels(folder: Path, rows: int = 300) -> None:
         c = len(np.unique(y))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            found = select_kernel(X, c, kernels, n_perturbations=4, n_null=0, random_state=0)
+            found = select_kernel(X, c, kernels, n_perturbations=6, n_null=0, random_state=0)
             each = [
                 KernelKMeans(c, random_state=0, **({"kernel": one} if isinstance(one, str) else one)).fit_predict(X)
                 for one in kernels

@@ -34,7 +34,13 @@ def test_table_holds_a_row_for_every_candidate(selection):
     assert selection.reason in text
     assert html.count("<tr>") == 4 and "rbf(gamma=0.01)" in html
     for row in selection.rows:
-        assert 0 <= row.score <= 1 and 0 <= row.moved <= 1 and row.gamma >= 0 and row.moved <= row.bound + 1e-9
+        assert (
+            0 <= row.score <= 1
+            and row.smallest == 1
+            and 0 <= row.moved <= 1
+            and row.gamma >= 0
+            and row.moved <= row.bound + 1e-9
+        )
         assert row.p_value in (1 / 3, 2 / 3, 1.0)
         assert_allclose(row.null_mean, selection.null[row.name].mean())
 

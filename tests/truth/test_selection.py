@@ -267,15 +267,35 @@ def test_terms_of_a_study_are_those_of_the_bound():
         [[0, 0, 0], [4, 0, 0], [0, 4, 0], [4, 4, 0]], 10, axis=0
     )
     model = StructuredClustering(4, gamma=0.1, random_state=0)
-    settings = {"noise": 0.2, "n_perturbations": 2, "null": "gaussian", "n_null": 0, "seed": 5, "report": print}
+    settings = {"noise": 0.2, "n_perturbations": 3, "null": "gaussian", "n_null": 0, "seed": 5, "report": print}
     (measured,) = _refits.study(X, [("rbf", model)], _refits.alignment, **settings)
-    for t, (noise, other) in enumerate(zip([0.1, 0.2], measured.noisy, strict=True)):
+    for t, (noise, other) in enumerate(zip([0.1, 0.2, 0.05], measured.noisy, strict=True)):
         Z = _refits.disturbed(X, noise, np.random.RandomState(6 + t))
         K, disturbed = rbf_kernel(X, gamma=0.1), rbf_kernel(Z, gamma=0.1)
         expected = stability_bound(K, measured.fit.labels, disturbed, other.labels)
         assert_allclose(measured.gamma[t], expected.gamma / 3)
         assert_allclose(measured.roots[t] ** 2, expected.bound / expected.largest)
         assert_allclose(measured.moved[t], expected.distance / expected.largest, atol=1e-12)
+
+
+def test_scores_are_shares_over_levels_of_noise():
+    X, c = xor(np.random.default_rng(0))
+    found = select_kernel(X, c, n_perturbations=6, n_null=0, random_state=0)
+    again = _refits.Measured("", None, 0.0)
+    again.gamma, again.roots = [1.0, 2, 3, 5, 6, 7], [1.0, 1, 1, 2, 2, 2]
+    assert_allclose(again.unsteadiness(), [3 * 2.5, 4 * 2.5, 5 * 2.5])
+    assert_allclose(sum(1 - row.score for row in found.rows), 1)
+
+
+def test_kernels_that_follow_outliers_are_passed_over():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 2)) + np.repeat([[0.0, 0], [5, 0], [0, 5]], 20, axis=0)
+    X[0] = 60.0
+    kernels = [{"kernel": "polynomial", "degree": 2, "coef0": 0}, "graph"]
+    found = select_kernel(X, 3, kernels, n_perturbations=3, n_null=0, random_state=0)
+    assert found.best == "graph"
+    assert found.rows[0].smallest < 0.1 < found.rows[1].smallest
+    assert ("passed over" in found.reason) == (found.rows[0].score > found.rows[1].score)
 
 
 @pytest.mark.parametrize("kernel, made", [("rbf", 5), ("graph", 15)])

@@ -16,6 +16,7 @@ from kernelclust.estimators import StructuredClustering
 from kernelclust.selection._bound import captured, shortfall
 
 Rng = np.random.RandomState
+LEVELS = (0.5, 1.0, 0.25)  # of the noise, in turn
 
 
 @dataclass
@@ -48,6 +49,18 @@ class Measured:
     roots: list[float] = field(default_factory=list)  # sqrt of the bound over its largest sensible value
     gamma: list[float] = field(default_factory=list)  # over c - 1
     noisy: list[Fit] = field(default_factory=list)
+
+    @property
+    def smallest(self) -> float:
+        """Size of the smallest cluster over the mean size."""
+        return float(self.fit.sizes.min() / self.fit.sizes.mean())
+
+    def unsteadiness(self) -> np.ndarray:
+        """gamma x bound at every level of noise, means over the copies."""
+        terms = np.minimum(np.array([self.gamma, np.square(self.roots)]), 1e100)
+        return np.array(
+            [np.prod(terms[:, t :: len(LEVELS)].mean(axis=1)) for t in range(min(len(LEVELS), terms.shape[1]))]
+        )
 
     @property
     def p_value(self) -> float:
@@ -88,7 +101,7 @@ def study(
         draw = references(X, null) if isinstance(null, str) else null(X, found[members[0]].fit)
         for t in range(n_perturbations):
             report(f"{names}: noise {t + 1} of {n_perturbations}")
-            Z = disturbed(X, noise if t % 2 else noise / 2, Rng(seed + 1 + t))
+            Z = disturbed(X, noise * LEVELS[t % len(LEVELS)], Rng(seed + 1 + t))
             for i, fit in zip(members, _fit_all(Z, models), strict=True):
                 _compare(found[i], fit)
         for t in range(n_null):

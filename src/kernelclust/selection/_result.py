@@ -29,6 +29,8 @@ class Row:
     """Term of the stability bound: how far noise turned the kernel's leading eigenvectors (0: not at all)."""
     bound: float
     """Stability bound on `moved`; 1 and more says nothing."""
+    smallest: float
+    """Size of the smallest cluster over the mean size."""
 
 
 COLUMNS = tuple(Row.__dataclass_fields__)

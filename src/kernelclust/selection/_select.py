@@ -30,10 +30,11 @@ from kernelclust.structures import as_structure
 
 SIMPLE_FIRST = ("rbf", "graph", {"kernel": "polynomial", "degree": 2, "coef0": 0})
 SAME, LIKE = 0.02, 0.1  # clusterings are the same up to twice what noise does to them, within these shares
+OUTLIERS = 0.1  # a cluster of less than this share of the mean size is no group
 
 _NOISE = """noise : float, default=0.2
-        Standard deviation of the noise, as a share of every column's own; every other copy gets half of it.
-    n_perturbations : int, default=10
+        Standard deviation of the noise, as a share of every column's own; in turn, copies get half, all and a quarter.
+    n_perturbations : int, default=9
         Number of noisy copies of the data"""
 _NULL = """null : {"gaussian", "uniform", "columns"}, default="gaussian"
         Reference data without clusters: a normal cloud with the covariance of X, an even box along its main
@@ -69,7 +70,7 @@ def select_kernel(
     kernels: Sequence[Any] = SIMPLE_FIRST,
     *,
     noise: float = 0.2,
-    n_perturbations: int = 10,
+    n_perturbations: int = 9,
     null: str = "gaussian",
     n_null: int = 20,
     random_state: Any = None,
@@ -79,14 +80,15 @@ def select_kernel(
     """Choose a kernel without labels: the one whose clusters noise can move least.
 
     Every kernel is fitted to the data and to noisy copies of it, which gives the terms of the stability bound
-    (`stability_bound`, Song, Smola, Gretton and Borgwardt, 2007). The score is 1 / (1 + sqrt(gamma x bound)), means
-    over the copies: a kernel that sees the clusters has leading eigenvectors that noise can hardly turn (gamma) and
-    that the labels nearly fill (the rest of the bound). Among kernels that find the same clusters as the winner, with
-    and without noise, the first in your list is taken, so list simple kernels first.
+    (`stability_bound`, Song, Smola, Gretton and Borgwardt, 2007): a kernel that sees the clusters has leading
+    eigenvectors that noise can hardly turn (gamma) and that the labels nearly fill (the rest of the bound). The score
+    is 1 - the kernel's share in the sum of gamma x bound over all kernels, mean over three levels of noise. A kernel
+    with a cluster of less than a tenth of the mean size is passed over: it follows outliers. Among kernels that find
+    the same clusters as the winner, with and without noise, the first in your list is taken: list simple kernels first.
 
     Use it when shapes are unknown: blobs, curved groups, products of features. It cannot tell which *question* is
     right: another kernel may show other, equally real groups. On real data with blob-like groups it is no better than
-    always taking "rbf".
+    always taking "rbf" (see benchmarks/selection.py).
 
     Parameters
     ----------
@@ -132,15 +134,18 @@ def select_kernel(
         raise ValueError(f"kernels are of different numbers of samples: {[len(data.order) for data in orders]}.")
     named = zip(map(_kernel_name, kernels), models, strict=True)
     found = [check.study(data, [pair], alignment)[0] for data, pair in zip(orders, named, strict=True)]
-    turned = np.array([np.mean(one.gamma) for one in found])
-    allowed = np.array([np.mean(np.square(one.roots)) for one in found])
-    scores = 1 / (1 + np.sqrt(turned * allowed))
-    steadiest = int(np.argmax(scores))
-    same = [_agree(one, found[steadiest], a, orders[steadiest]) for one, a in zip(found, orders, strict=True)]
-    best = same.index(True)
-    reason = f"{found[steadiest].name}: noise moves what it sees least (gamma {turned[steadiest]:.2g})."
+    unsteady = np.stack([one.unsteadiness() for one in found])  # (kernels, levels of noise)
+    total = unsteady.sum(axis=0)
+    scores = 1 - np.where(total > 0, unsteady / np.where(total > 0, total, 1), 1 / len(found)).mean(axis=1)
+    groups = [i for i, one in enumerate(found) if one.smallest >= OUTLIERS] or range(len(found))
+    steadiest = max(groups, key=lambda i: scores[i])
+    best = next(i for i in groups if _agree(found[i], found[steadiest], orders[i], orders[steadiest]))
+    reason = f"{found[steadiest].name}: noise can move its clusters least."
     if best != steadiest:
         reason = f"{found[best].name} finds the same clusters as the steadier {found[steadiest].name} and comes first."
+    for i, one in enumerate(found):
+        if i not in groups and scores[i] > scores[steadiest]:
+            reason += f" {one.name} was passed over: a cluster of {one.fit.sizes.min():.0f} looks like outliers."
     return _finish("kernel", kernels, found, scores, best, reason, models[best], orders[best])
 
 
@@ -150,7 +155,7 @@ def select_n_clusters(
     n_clusters: Iterable[int] = range(2, 11),
     *,
     noise: float = 0.2,
-    n_perturbations: int = 10,
+    n_perturbations: int = 9,
     null: str = "gaussian",
     n_null: int = 20,
     random_state: Any = None,
@@ -216,7 +221,7 @@ def select_structure(
     structures: Sequence[Any],
     *,
     noise: float = 0.2,
-    n_perturbations: int = 10,
+    n_perturbations: int = 9,
     n_null: int = 20,
     random_state: Any = None,
     verbose: int = 0,
@@ -444,4 +449,5 @@ def _row(one: Measured, score: float) -> Row:
         mean(one.moved),
         mean(one.gamma),
         mean([root**2 for root in one.roots]),
+        one.smallest,
     )
