@@ -232,8 +232,8 @@ def select_structure(
     The score is the normalised HSIC <K, L> / (|K| |L|) with L = P A P', so that structures compete by the pattern of
     similarities that they predict; dependence is its surplus over "flat" with as many clusters. Any few clusters can be
     put on a chain, so the surplus is compared with that of the same clusters in random places, clustered and placed
-    anew. Chosen is the largest score among structures that beat their references (p <= 0.05); if none does, "flat"
-    where it is a candidate, else the largest score. `moved` says how far noise moves samples on the structure.
+    anew. Chosen is the largest score if it beats its references (p <= 0.05) or if "flat" is no candidate, else "flat".
+    `moved` says how far noise moves samples on the structure.
 
     Parameters
     ----------
@@ -277,13 +277,14 @@ def select_structure(
     found = [by_shape[shape] for shape in shapes]
     ranked = sorted(range(len(shapes)), key=lambda i: -scores[shapes[i]])
     plain = [i for i in ranked if shapes[i] == flats[shapes[i].n_clusters]]
-    beats = [i for i in ranked if i not in plain and (n_null == 0 or found[i].p_value <= _level(n_null))]
-    best = next((i for i in ranked if i in beats or i in plain), ranked[0])
+    top = ranked[0]
+    ordered = top not in plain and (n_null == 0 or found[top].p_value <= _level(n_null))
+    best = top if ordered or not plain else plain[0]
     name = found[best].name
-    if best in beats and n_null:
+    if ordered and n_null:
         reason = f"{name} fits better than it fits the same clusters in random places. A hint, no proof."
     elif n_null:
-        reason = f"{name}: no order fits better than it fits the same clusters in random places."
+        reason = f"{name}: the best order fits no better than it fits the same clusters in random places."
     else:
         reason = f"{name} fits the similarities best, which is no evidence; n_null=20 asks what chance does."
     order = np.array([scores[shape] for shape in shapes])
