@@ -220,9 +220,14 @@ class _Blocks:
         tops, gain = np.full((c, c, depth), -1, dtype=np.intp), np.full((c, c, depth), -np.inf)
         for a in range(c):
             here = np.flatnonzero((label == a) & (constraints.place < 0))
-            order = np.argsort(-rise[here], axis=0, kind="stable")[:depth]
+            loss = -rise[here]
+            if len(here) > depth:
+                best = np.argpartition(loss, depth - 1, axis=0)[:depth]
+                order = np.take_along_axis(best, np.argsort(np.take_along_axis(loss, best, axis=0), axis=0), axis=0)
+            else:
+                order = np.argsort(loss, axis=0, kind="stable")
             tops[a, :, : len(order)] = here[order].T
-            gain[a, :, : len(order)] = np.take_along_axis(rise[here], order, axis=0).T
+            gain[a, :, : len(order)] = -np.take_along_axis(loss, order, axis=0).T
         return tops, gain
 
 

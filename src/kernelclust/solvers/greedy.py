@@ -27,6 +27,7 @@ STARTS = 10
 AUTO_STARTS = 20
 ROUNDS = 20  # perturbations of the best start of "auto"
 SUBSAMPLE = 3000  # samples that "auto" tries its starts on
+SMALL = 500  # up to so many samples random starts are tried too where something is known
 POLISH_ALL = 2000  # up to so many samples every start of "auto" is finished on the kernel itself
 POLISH = 3  # beyond, so many at most, and only those within CLOSE of the best
 CLOSE = 0.01
@@ -215,7 +216,8 @@ def _auto(problem: Problem, whole: _Part, climber: _Climber, number: int, option
             candidates += [starts.projected_start(spectrum, objective.A, rng) for _ in range(number)]
         if part.constraints is not None:
             candidates += [starts.seeded_start(part.E, small.weight, part.constraints.seeds, c, rng)]
-            candidates += [starts.random_start(len(part.E), c, rng) for _ in range(number // 2)]
+            if len(part.E) <= SMALL:  # where links and sizes shape the optimum more than the data do
+                candidates += [starts.random_start(len(part.E), c, rng) for _ in range(number // 2)]
         quick = climber if climber.prepare is None else _structured(problem, options, QUICK_RESTARTS)
         quick = replace(quick, climbing=quick.climbing | {"tol": max(options.tol, QUICK)})
         tried = _climb_all(part, quick, candidates, options.n_jobs)

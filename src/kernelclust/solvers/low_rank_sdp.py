@@ -4,7 +4,7 @@
     s.t. sum_r Y_r'Y_r = I,  sum_r Y_r Y_r'1 = 1,  Y >= 0,
 
 Y_r (m x c), r = 1..rank, by an augmented Lagrangian. `pull` favours a rank-one
-solution. Memory O(m c rank) beside the kernel.
+solution. Rows of samples whose label is known have zeros in all other columns. Memory O(m c rank) beside the kernel.
 """
 
 from __future__ import annotations
@@ -68,6 +68,7 @@ def relax(
     A, spectrum = problem.objective.A, problem.spectrum
     Y = np.stack([np.maximum(projected_labels(spectrum, A, rng), 0.0) for _ in range(rank)], axis=1)
     Y = lagrangian.root[:, None, None] * (Y + rng.uniform(0.0, 1.0, Y.shape))
+    Y[lagrangian.closed] = 0.0
     Y /= np.sqrt(np.einsum("mrc,mrc->c", Y, Y))
     largest, stopped, steps = np.inf, "max_steps", 0
     with threadpool_limits(limits=1 if Y.size < SMALL else None, user_api="blas"):
@@ -106,6 +107,10 @@ class _Lagrangian:
         self.stiffness = 1.0
         self.column_price = np.zeros((c, c))
         self.row_price = np.zeros(len(self.root))
+        self.closed = np.zeros((len(self.root), rank, c), dtype=bool)  # entries that stay zero
+        if problem.constraints is not None:
+            place = problem.constraints.place[problem.constraints.block]
+            self.closed[place >= 0] = (place[place >= 0, None] != np.arange(c))[:, None, :]
 
     def dependence(self, Y: np.ndarray) -> float:
         return float((self._image(Y) * Y).sum())
@@ -146,4 +151,5 @@ class _Lagrangian:
         gradient += row_slope[:, None, None] * sums
         pulled = np.tensordot(row_slope, Y, axes=1) - 2 * self.scale * self.pull * totals  # (rank, c)
         gradient += root[:, None, None] * pulled
+        gradient[self.closed] = 1.0  # uphill from zero: held there
         return value, gradient.ravel()
