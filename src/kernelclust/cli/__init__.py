@@ -34,6 +34,8 @@ MODEL_OPTIONS: dict[str, dict[str, Any]] = {
     "--normalize": {"type": _name_or_none, "help": "l2, l1 or none (default: l2)"},
     "--rho": {"type": float, "help": "how much a cluster prefers itself to its neighbours (default: 2)"},
     "--size-prior": {"type": _number_or_name, "help": "above 0 where groups of like size are expected (default: auto)"},
+    "--min-cluster-size": {"type": float, "metavar": "N", "help": "rows in every cluster at least"},
+    "--max-cluster-size": {"type": float, "metavar": "N", "help": "and at most"},
     "--search": {"help": "refine, place or global (default: refine)"},
     "--random-state": {"type": int, "default": 0, "metavar": "SEED", "help": "default: 0"},
     "--n-jobs": {"type": int, "metavar": "N", "help": "starts to run at the same time"},
@@ -89,6 +91,9 @@ def _parser() -> argparse.ArgumentParser:
     table.add_argument("--drop", metavar="LIST", help="leave these columns out")
     table.add_argument("--id-column", metavar="COLUMN", help="not clustered; names the rows in the output")
     table.add_argument("--label-column", metavar="COLUMN", help="not clustered; known labels, to score the result")
+    table.add_argument(
+        "--use-labels", action="store_true", help="keep the places that the label column gives; empty cells are free"
+    )
     table.add_argument("--delimiter", help="default: a comma, semicolon or tab, whichever the first line has")
     table.add_argument("--header", choices=["auto", "yes", "no"], default="auto", help="default: auto")
     table.add_argument("--standardize", action="store_true", help="give every column mean 0 and variance 1")

@@ -23,7 +23,10 @@ from kernelclust.plots import have_matplotlib, neighbours, plot_embedding, plot_
 from kernelclust.report import build_report, describe_fit, history_svg
 from kernelclust.structures import as_structure
 
-SETTINGS = "structure n_clusters kernel gamma loss normalize rho size_prior search n_jobs random_state".split()
+SETTINGS = (
+    "structure n_clusters kernel gamma loss normalize rho size_prior min_cluster_size max_cluster_size search n_jobs "
+    "random_state"
+).split()
 MOST_SIMILARITIES = 2000  # samples that the picture of similarities is made from
 
 
@@ -39,6 +42,7 @@ def run(arguments: argparse.Namespace) -> None:
     m, d = table.data.shape
     _say(talk, f"read {m} rows and {d} columns ({'with' if table.has_header else 'without'} a header)")
 
+    known = _places(table) if arguments.use_labels else None
     X = table.data
     if arguments.standardize:
         X = make_pipeline(MaxAbsScaler(), StandardScaler()).fit_transform(X)  # variances of huge numbers would overflow
@@ -46,7 +50,7 @@ def run(arguments: argparse.Namespace) -> None:
     if "n_clusters" in given:  # the library cannot tell its default from a number that was typed
         as_structure(given.get("structure", "flat"), given["n_clusters"])
     with contextlib.redirect_stdout(sys.stderr):  # stdout is for labels; the library prints its progress there
-        model = StructuredClustering(verbose=int(arguments.verbose), **given).fit(X)
+        model = StructuredClustering(verbose=int(arguments.verbose), **given).fit(X, known)
     _say(talk, f"clustered into {model.structure_} in {time.perf_counter() - started:.1f} s")
     _say(
         talk,
@@ -55,7 +59,7 @@ def run(arguments: argparse.Namespace) -> None:
 
     for doubt in _doubts(table):
         print(f"kernelclust: warning: {doubt}", file=sys.stderr)
-    scores = _scores(table, model)
+    scores = {} if arguments.use_labels else _scores(table, model)  # labels that were used prove nothing
     for name, score in scores.items():
         print(f"kernelclust: {name}: {score}", file=sys.stderr)
     labels = labels_csv(model.labels_, table.ids, table.id_name)
@@ -122,6 +126,21 @@ def _doubts(table: Table) -> list[str]:
     if len(first) > 2 and table.data.shape[1] > 1 and np.array_equal(first - first[0], np.arange(len(first))):
         doubts.append(f"column {table.columns[0]!r} only counts the rows; leave it out with --drop or --id-column.")
     return doubts
+
+
+def _places(table: Table) -> list[int]:
+    """Return the place that the label column gives to every row, -1 where it is empty."""
+    if table.labels is None:
+        raise ValueError("--use-labels needs --label-column COLUMN: the column that holds the known places.")
+    places = []
+    for row, label in enumerate(table.labels):
+        if label and not (label.isascii() and label.isdigit()):
+            raise ValueError(
+                f"--use-labels: row {row} has the label {label!r}; give places on the structure, whole numbers from 0, "
+                "or an empty cell where the place is unknown."
+            )
+        places.append(int(label) if label else -1)
+    return places
 
 
 def _scores(table: Table, model: Any) -> dict[str, str]:
