@@ -47,6 +47,8 @@ def methods(sdp: bool) -> dict[str, Method]:
     found = {
         "DIFFRAC, no structure": fitted(lambda: Diffrac(4, random_state=0)),
         "DIFFRAC, tree": fitted(lambda: Diffrac(structure=TREE, random_state=0)),
+        "DIFFRAC, no structure, kappa=0.001": fitted(lambda: Diffrac(4, kappa=1e-3, random_state=0)),
+        "DIFFRAC, tree, kappa=0.001": fitted(lambda: Diffrac(structure=TREE, kappa=1e-3, random_state=0)),
         "DisKMeans, no structure": fitted(lambda: DisKMeans(4, random_state=0)),
         "DisKMeans, tree": fitted(lambda: DisKMeans(structure=TREE, random_state=0)),
         "kernel k-means": fitted(lambda: KernelKMeans(4, random_state=0)),
@@ -94,6 +96,7 @@ def protein(folder: Path, draws: int, sdp: bool) -> None:
         print(f"{name:34}" + "".join(_cell(errors[name][n]) for n in LABELS))
     for one, other in (
         ("DIFFRAC, tree", "DIFFRAC, no structure"),
+        ("DisKMeans, tree", "DisKMeans, no structure"),
         ("DisKMeans, tree", "DIFFRAC, no structure"),
         ("DisKMeans, tree", "LabelSpreading, rbf, gamma=0.25"),
         ("DisKMeans, tree", "SVC, labelled only"),

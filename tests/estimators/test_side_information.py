@@ -95,8 +95,16 @@ def ring(n=80, sectors=8, seed=0):
     return np.c_[np.cos(angle), np.sin(angle)] + 0.05 * rng.standard_normal((len(at), 2)), at
 
 
-@pytest.mark.parametrize("search", ["refine", "global"])
-@pytest.mark.parametrize(("solver", "label_weight"), [("greedy", None), ("greedy", 5.0), ("low_rank_sdp", None)])
+@pytest.mark.parametrize(
+    ("search", "solver", "label_weight"),
+    [
+        ("refine", "greedy", None),
+        ("refine", "greedy", 5.0),
+        ("global", "greedy", None),
+        ("global", "greedy", 5.0),
+        ("refine", "low_rank_sdp", None),
+    ],
+)
 def test_three_labels_turn_a_ring_as_they_say(search, solver, label_weight):
     Z, at = ring()
     y = np.full(80, -1)

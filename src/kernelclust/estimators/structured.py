@@ -257,7 +257,9 @@ class StructuredClustering(ClusterMixin, BaseEstimator):
             Pairs of sample indices that must, or must not, be in one cluster.
 
         Labels (unless `label_weight` makes them soft), links and sizes are kept exactly by every solver. A
-        contradiction is an error, before any other work. `predict` knows nothing of them.
+        contradiction is an error, before any other work. `predict` knows nothing of them. With few labels
+        search="refine" follows them best: "global" maximises F, and F may prefer other places for all samples but the
+        labelled ones.
 
         Returns
         -------

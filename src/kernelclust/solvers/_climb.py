@@ -201,8 +201,12 @@ class _Blocks:
         if small or self._sizes_bind(n):
             crossed, triples = (constraints.n_blocks, ALL_PAIRS // len(n)) if small else (CROSSED, TRIPLES)
             depth = constraints.n_blocks if small else LISTED
-            tops, gain = self._in_line(now[1], S, n, objective, depth)
-            moves += exchange_pairs(tops, gain, crossed, triples, -np.inf if small else 0.0, *arguments)
+            for _ in range(REBUILD):
+                tops, gain = self._in_line(now[1], S, n, objective, depth)
+                made = exchange_pairs(tops, gain, crossed, triples, -np.inf if small else 0.0, *arguments)
+                moves += made
+                if not made:
+                    break
         return moves
 
     def _sizes_bind(self, n: np.ndarray) -> bool:

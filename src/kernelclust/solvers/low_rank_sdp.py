@@ -68,7 +68,7 @@ def relax(
     A, spectrum = problem.objective.A, problem.spectrum
     Y = np.stack([np.maximum(projected_labels(spectrum, A, rng), 0.0) for _ in range(rank)], axis=1)
     Y = lagrangian.root[:, None, None] * (Y + rng.uniform(0.0, 1.0, Y.shape))
-    Y[lagrangian.closed] = 0.0
+    Y.ravel()[lagrangian.closed] = 0.0
     Y /= np.sqrt(np.einsum("mrc,mrc->c", Y, Y))
     largest, stopped, steps = np.inf, "max_steps", 0
     with threadpool_limits(limits=1 if Y.size < SMALL else None, user_api="blas"):
@@ -107,10 +107,11 @@ class _Lagrangian:
         self.stiffness = 1.0
         self.column_price = np.zeros((c, c))
         self.row_price = np.zeros(len(self.root))
-        self.closed = np.zeros((len(self.root), rank, c), dtype=bool)  # entries that stay zero
+        self.closed = np.empty(0, dtype=np.intp)  # entries of Y that stay zero
         if problem.constraints is not None:
-            place = problem.constraints.place[problem.constraints.block]
-            self.closed[place >= 0] = (place[place >= 0, None] != np.arange(c))[:, None, :]
+            place = problem.constraints.place[problem.constraints.block][:, None, None]
+            shape = len(self.root), rank, c
+            self.closed = np.flatnonzero(np.broadcast_to((place >= 0) & (place != np.arange(c)), shape))
 
     def dependence(self, Y: np.ndarray) -> float:
         return float((self._image(Y) * Y).sum())
@@ -151,5 +152,6 @@ class _Lagrangian:
         gradient += row_slope[:, None, None] * sums
         pulled = np.tensordot(row_slope, Y, axes=1) - 2 * self.scale * self.pull * totals  # (rank, c)
         gradient += root[:, None, None] * pulled
-        gradient[self.closed] = 1.0  # uphill from zero: held there
-        return value, gradient.ravel()
+        slope = gradient.ravel()
+        slope[self.closed] = 1.0  # uphill from zero: held there
+        return value, slope
