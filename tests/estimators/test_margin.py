@@ -10,7 +10,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.datasets import make_blobs, make_circles
+from sklearn.datasets import load_digits, make_blobs, make_circles
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.metrics import adjusted_rand_score
 from sklearn.metrics.pairwise import rbf_kernel
@@ -171,6 +171,8 @@ def test_low_rank_factors(approximation):
     model = fit(kernel="rbf", approximation=approximation)
     assert adjusted_rand_score(truth, model.labels_) == 1
     assert_array_equal(model.predict(X), model.labels_)
+    f = model.decision_function(X)
+    assert abs(f.sum()) < 1e-6 * np.abs(f).sum()  # centred
 
 
 def test_components():
@@ -256,6 +258,14 @@ def test_bias_moves_the_threshold():
     plain, biased = fit(uneven), fit(uneven, bias=True, C=100 / 160**2)
     assert adjusted_rand_score(side, plain.labels_) < 0.8
     assert adjusted_rand_score(side, biased.labels_) > adjusted_rand_score(side, plain.labels_)
+
+
+def test_bias_does_not_push_all_to_one_side():
+    images, digit = load_digits(return_X_y=True)
+    images, digit = images[(digit == 1) | (digit == 7)], digit[(digit == 1) | (digit == 7)]
+    model = fit(images, bias=True)
+    assert not model.trivial_
+    assert adjusted_rand_score(digit, model.labels_) > 0.9
 
 
 @pytest.mark.parametrize("limit", [0.0, 0.02])
