@@ -318,6 +318,15 @@ def test_quadratic_programs_are_solved(K, D, limit):
             assert_allclose(solve_cuts(cuts, losses, C, sides, limit or 0.0, start)[0], w, atol=1e-5 * np.abs(w).max())
 
 
+def test_degenerate_programs():
+    for cuts in (np.zeros((1, 3)), np.full((2, 3), 1e-17), np.eye(3)):
+        w, xi, _ = solve_cuts(cuts, np.full(len(cuts), 0.5), 0.1, np.zeros((0, 3)), 0.0)
+        assert_allclose(w, 0.1 / 3 if len(cuts) == 3 else 0.0, atol=1e-9)
+        assert xi == pytest.approx(0.5 - 0.1 / 3 if len(cuts) == 3 else 0.5)
+        w, xi, _ = solve_cuts(cuts, np.full(len(cuts), 2e-16), 0.1, np.ones((1, 3)), 1.0)
+        assert not w.any() and xi == 0
+
+
 # -- cutting planes ---------------------------------------------------------------------------------------------------
 
 

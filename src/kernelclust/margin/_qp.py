@@ -6,7 +6,12 @@ import daqp
 import numpy as np
 
 NO_BOUND = 1e30
-SETTINGS = {"eps_prox": 1e-4, "eta_prox": 1e-10, "primal_tol": 1e-10}  # objective to 1e-8 of itself, balance to 1e-6
+NO_LOSS = 1e-12  # what rounding leaves of equal labelings
+ATTEMPTS = (  # the first gives objectives to 1e-8 of themselves; C far from 1 / n^2 may need the others
+    {"eps_prox": 1e-4, "eta_prox": 1e-10, "primal_tol": 1e-10},
+    {"eps_prox": 1e-4, "eta_prox": 1e-6, "primal_tol": 1e-8},
+    {"eps_prox": 1e-2, "eta_prox": 1e-4, "primal_tol": 1e-6},
+)
 
 
 def solve_cuts(
@@ -24,23 +29,32 @@ def solve_cuts(
     M = np.vstack([cuts, sides, -sides])
     K, m = len(cuts), len(M)
     H, linear = C * (M @ M.T), np.concatenate([-losses, np.full(2 * len(sides), limit)])
-    large = float(np.abs(losses).max()) or 1.0
-    unit = min(1.0, large / max(float(np.diag(H)[:K].max()), np.finfo(float).tiny))  # alpha = unit x, x about one
+    large = float(losses.max())
+    if large <= NO_LOSS:
+        return np.zeros(cuts.shape[1]), 0.0, np.zeros(len(cuts))
+    size = max(float(np.diag(H)[:K].max()), 1e-10 * large)
+    unit = min(1.0, large / size)  # alpha = unit x, x about one
     guess = np.zeros(m)
     if start is not None:
         guess[: len(start)] = start / unit
-    x, _, flag, _ = daqp.solve(
-        unit / large * H,
-        linear / large,
-        np.append(np.ones(K), np.zeros(m - K))[None],
-        np.append(np.full(m, NO_BOUND), 1 / unit),
-        np.append(np.zeros(m), -NO_BOUND),
-        np.zeros(m + 1, dtype=np.int32),
-        primal_start=None if start is None else guess,
-        **SETTINGS,
-    )
-    if flag <= 0:
-        raise ArithmeticError(f"the quadratic program of {K} cuts was not solved (DAQP exit {flag}).")
+    for settings in ATTEMPTS:
+        x, _, flag, _ = daqp.solve(
+            H / size,
+            linear / (unit * size),
+            np.append(np.ones(K), np.zeros(m - K))[None],
+            np.append(np.full(m, NO_BOUND), 1 / unit),
+            np.append(np.zeros(m), -NO_BOUND),
+            np.zeros(m + 1, dtype=np.int32),
+            primal_start=None if start is None else guess,
+            **settings,
+        )
+        if flag > 0:
+            break
+    else:
+        raise ArithmeticError(
+            f"a quadratic program of {K} cuts was not solved (DAQP exit {flag}): C={C:g} is far from what n samples "
+            "need, about 0.1 / n^2 to 1000 / n^2."
+        )
     x = unit * np.maximum(x, 0.0)
     w = C * (x @ M)
     return w, max(float((losses - cuts @ w).max()), 0.0), x[:K]
