@@ -215,6 +215,35 @@ def test_relaxations_keep_everything(solver, polish):
         assert keeps(known, weight, found.labels, c), seed
 
 
+def test_the_relaxation_knows_the_labels():
+    rng = np.random.default_rng(0)
+    y = np.where(rng.random(20) < 0.4, rng.integers(0, 3, 20), -1)
+    X = rng.standard_normal((20, 2))
+    constraints = make_constraints(np.ones(20), 3, labels=y)
+    problem = a_problem(LowRankKernel(X), make_dependence(as_structure("chain:3")), constraints)
+    Y, relaxed = low_rank_sdp.relax(problem, np.random.RandomState(0), rank=3)
+    assert relaxed.stopped_because == "converged"
+    for i in np.flatnonzero(y >= 0):
+        others = np.delete(np.arange(3), y[i])
+        assert not Y[i][:, others].any() and Y[i][:, y[i]].any()
+
+
+def test_links_between_known_groups():
+    """Every pair of two groups parted, none joined: dense links, and one more group than clusters is named."""
+    rng = np.random.default_rng(0)
+    group = rng.integers(0, 4, 60)
+    i, j = np.triu_indices(60, 1)
+    apart = np.c_[i, j][group[i] != group[j]]
+    kernel = LowRankKernel(rng.standard_normal((60, 2)))
+    problem = a_problem(
+        kernel, make_dependence(as_structure("flat:4")), make_constraints(np.ones(60), 4, cannot_link=apart)
+    )
+    found = greedy.solve(problem, Options(), np.random.RandomState(0)).labels
+    assert len(set(zip(group.tolist(), found.tolist(), strict=True))) == 4
+    with pytest.raises(ValueError, match="parts 4 samples from each other"):
+        make_constraints(np.ones(60), 3, cannot_link=apart)
+
+
 def test_a_large_set_is_searched_on_a_part_and_kept_whole(monkeypatch):
     """More samples than the starts are tried on."""
     monkeypatch.setattr(greedy, "SUBSAMPLE", 60)

@@ -24,6 +24,7 @@ from kernelclust.solvers._block_loops import colour, shift_sizes
 SLACK = 1e-9  # of the total weight: rounding that a size bound forgives
 PATIENCE = 60.0  # seconds that the exact search for a labeling may take
 PROGRAM = 300  # blocks times clusters up to which integer programs are solved for a start
+TRIED = 50  # samples that a clique of cannot-links is sought around
 SHOWN = 8  # samples named in an error
 
 
@@ -557,8 +558,18 @@ def _check_links(constraints: Constraints) -> None:
                 f"cannot_link parts sample {sample[u]} from samples whose labels take all {c} places "
                 f"({_some(sample[partners])}): no cluster is left for it."
             )
-    for u in np.flatnonzero(degree >= c)[:200]:
-        clique = _clique(int(u), first, link, degree)
+
+
+def _check_cliques(constraints: Constraints) -> None:
+    """Name more samples that are all parted from each other than there are clusters, where they are easily found."""
+    c = constraints.n_clusters
+    sample = constraints.members[1][constraints.members[0][:-1]]
+    first, link = constraints.linked
+    degree = np.diff(first)
+    for u in np.argsort(-degree, kind="stable")[:TRIED]:
+        if degree[u] < c:
+            return
+        clique = _clique(int(u), first, link)
         if len(clique) > c:
             raise ValueError(
                 f"cannot_link parts {len(clique)} samples from each other ({_some(sample[sorted(clique)])}), but there "
@@ -566,7 +577,7 @@ def _check_links(constraints: Constraints) -> None:
             )
 
 
-def _clique(start: int, first, link, degree) -> list[int]:
+def _clique(start: int, first, link) -> list[int]:
     """Blocks that are all cannot-linked with each other, found greedily."""
     clique = [start]
     candidates = set(link[first[start] : first[start + 1]].tolist())
@@ -612,6 +623,7 @@ def _find_labeling(constraints: Constraints) -> np.ndarray:
     score = np.zeros((M, c))
     label = constraints._separate(wish, score)
     if not constraints._together(label):
+        _check_cliques(constraints)
         label = _exact(constraints, sized=False)
         if label is None:
             raise ValueError(
