@@ -1,4 +1,4 @@
-"""Max-margin clustering with multivariate loss (Zhao, Kwok and Zhang, 2008): tables III, IV and V beside ours.
+"""Max-margin clustering with multivariate loss (Zhao, Kwok and Zhang, 2009): tables III, IV and V beside ours.
 
     python papers/margin.py [--data DIR] [--rows digits3v8,satellite] [--measures nmi,rand,f] [--seeds 5] [--no-tuned]
 

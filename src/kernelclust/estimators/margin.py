@@ -39,7 +39,7 @@ class MaxMarginClustering(ClusterMixin, BaseEstimator):
 
         min_w |w|^2 / 2 + C xi,   w . sum_i (y_i - y'_i) x_i >= Delta(y', y) - xi  for all y',
 
-    with Delta = 1 - NMI, 1 - Rand, 1 - F or the error rate (Zhao, Kwok and Zhang, 2008; with the error rate this is
+    with Delta = 1 - NMI, 1 - Rand, 1 - F or the error rate (Zhao, Kwok and Zhang, 2009; with the error rate this is
     the older max-margin clustering, MMC or CPMMC, up to units). Choose it when clusters differ along a direction that
     is not the one of the largest variance, where k-means fails, and are of similar size. More than two clusters have a
     w_c each and y_i = argmax_c w_c . x_i + b_c; they start from bisections and from k-means.

@@ -11,7 +11,7 @@ from kernelclust.margin._losses import TableLoss, check_loss, make_loss
 def most_violated(scores, labels, loss="nmi", beta: float = 1.5) -> tuple[np.ndarray, float]:
     """The labeling y' that maximises sum_i y'_i f_i + Delta(y', y), and that maximum.
 
-    This is the most violated constraint of max-margin clustering with a multivariate loss (Zhao, Kwok and Zhang, 2008,
+    This is the most violated constraint of max-margin clustering with a multivariate loss (Zhao, Kwok and Zhang, 2009,
     eq. 18). Delta depends on y' only through the table of y' and y; the best y' with a given table takes the samples
     with the largest scores. For a given number of y' = +1 the value is concave in the table, so the n^2 tables of the
     paper need not be scanned: one sort and O(log n) steps for each number.

@@ -1,4 +1,4 @@
-"""Cutting planes with CCCP inside (Zhao, Kwok and Zhang, 2008, algorithms 1 and 2), for two clusters and for more.
+"""Cutting planes with CCCP inside (Zhao, Kwok and Zhang, 2009, algorithms 1 and 2), for two clusters and for more.
 
     min_w |w|^2 / 2 + C xi(w),   xi(w) = max_y' Delta(y', y) - w . (Psi(y) - Psi(y')),   |w . s| <= limit
 
