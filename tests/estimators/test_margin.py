@@ -24,7 +24,7 @@ from kernelclust.margin._losses import make_loss
 X, truth = make_blobs(80, n_features=4, centers=2, cluster_std=1.0, random_state=0)
 X.flags.writeable = False
 THREE, three = make_blobs(60, n_features=3, centers=3, cluster_std=0.5, random_state=1)
-KERNELS = ["linear", "cosine", "rbf", "laplacian", "polynomial", "graph", "diffusion"]
+KERNELS = ["linear", "cosine", "rbf", "laplacian", "polynomial", "graph", "diffusion", "auto"]
 every_loss = pytest.mark.parametrize("loss", loss_names())
 
 

@@ -54,7 +54,8 @@ class MaxMarginClustering(ClusterMixin, BaseEstimator):
         Of "f" and "v_measure": above 1, separating what belongs together costs more than joining what does not.
     kernel : str or callable, default="linear"
         "linear" and "cosine" work on the samples themselves, sparse ones included; "rbf", "laplacian", "polynomial",
-        "graph", "diffusion", "precomputed" or a function k(X, Y) through their leading eigenvectors.
+        "auto" and "graph" (images, whatever has neighbours), "diffusion", "precomputed" or a function k(X, Y) through
+        their leading eigenvectors.
     gamma : float, "scale" or None, default=None
         Inverse width of "rbf" and "laplacian", factor of "polynomial". None and "scale" are 1 / mean squared distance
         between samples (1 / mean distance for "laplacian").
