@@ -188,6 +188,9 @@ def test_combination():
     factors = [prepare(LowRankKernel(np.linalg.cholesky(K + 1e-13 * np.eye(45)))) for K in matrices]
     for kernels in (dense, factors, [dense[0], factors[1], factors[2]]):
         assert_allclose(combine(kernels, mu, t) @ V, truth @ V, atol=1e-9)
+    single = [prepare(DenseKernel(K.astype(np.float32))) for K in matrices]
+    assert combine(single, mu, t).K.dtype == np.float32
+    assert_allclose(combine(single, mu, t) @ V, truth @ V, atol=1e-4)
     plain = sum(c * prepared_matrix(K) for c, K in zip(mu, matrices, strict=True))
     assert_allclose(combine(dense, mu).diagonal(), np.diag(plain))
 

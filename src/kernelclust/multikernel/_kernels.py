@@ -21,6 +21,7 @@ class PreparedKernel:
     """
 
     form: Literal["dense", "low_rank"]
+    dtype: np.dtype
 
     def __init__(self, own: np.ndarray, n: int, samples: np.ndarray | None, unit: bool):
         self.n_samples, self.samples = n, samples
@@ -83,7 +84,7 @@ class PreparedDense(PreparedKernel):
     form: Literal["dense"] = "dense"
 
     def __init__(self, operator: DenseKernel, n: int, samples=None, *, center: bool = True, unit: bool = True):
-        self.K = operator.K
+        self.K, self.dtype = operator.K, operator.K.dtype
         self.row_mean: np.ndarray = operator.row_mean if center else np.zeros(len(self.K))
         self.mean = operator.mean if center else 0.0
         super().__init__(np.einsum("ii->i", self.K) - 2 * self.row_mean + self.mean, n, samples, unit)
@@ -113,7 +114,7 @@ class PreparedLowRank(PreparedKernel):
             operator.B += operator.offset.astype(operator.B.dtype)
             operator.offset = np.zeros_like(operator.offset)
         super().__init__(operator.diagonal(), n, samples, unit)
-        self.operator, self.B, self.offset = operator, operator.B, operator.offset
+        self.operator, self.B, self.offset, self.dtype = operator, operator.B, operator.offset, operator.B.dtype
         self.B *= self.scale[:, None].astype(self.B.dtype)
 
     def _product(self, V: np.ndarray) -> np.ndarray:
@@ -125,7 +126,7 @@ class PreparedLowRank(PreparedKernel):
         return back * _times(self.B, features) + self.offset @ features
 
     def _add(self, out, first, last, size, coefficient) -> None:
-        out += coefficient * size[first:last, None] * (self.B[first:last] @ self.B.T) * size
+        out += (coefficient * size[first:last, None] * (self.B[first:last] @ self.B.T) * size).astype(out.dtype)
 
     def cluster_sums(self, labels: np.ndarray, n_clusters: int) -> np.ndarray:
         sums = self.feature_sums(labels, n_clusters)
@@ -181,7 +182,7 @@ def combine(
             if by_sample is not None:
                 part *= by_sample[:, [p]].astype(part.dtype)
         return PlainFactor(B)
-    K = np.zeros((n, n))
+    K = np.zeros((n, n), dtype=np.result_type(*(kernels[p].dtype for p in used)))
     for rows in row_blocks(n, n):
         for p in used:
             kernels[p].add_to(K[rows], rows, coefficients[p], None if by_sample is None else by_sample[:, p])
