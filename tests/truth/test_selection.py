@@ -283,19 +283,19 @@ def test_scores_are_shares_over_levels_of_noise():
     found = select_kernel(X, c, n_perturbations=6, n_null=0, random_state=0)
     again = _refits.Measured("", None, 0.0)
     again.gamma, again.roots = [1.0, 2, 3, 5, 6, 7], [1.0, 1, 1, 2, 2, 2]
-    assert_allclose(again.unsteadiness(), [3 * 2.5, 4 * 2.5, 5 * 2.5])
+    assert_allclose(again.unsteadiness(), [3 * 1.5, 4 * 1.5, 5 * 1.5])
     assert_allclose(sum(1 - row.score for row in found.rows), 1)
 
 
 def test_kernels_that_follow_outliers_are_passed_over():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((60, 2)) + np.repeat([[0.0, 0], [5, 0], [0, 5]], 20, axis=0)
-    X[0] = 60.0
+    X[:2] = [60, 60], [-50, 60]
     kernels = [{"kernel": "polynomial", "degree": 2, "coef0": 0}, "graph"]
     found = select_kernel(X, 3, kernels, n_perturbations=3, n_null=0, random_state=0)
     assert found.best == "graph"
     assert found.rows[0].smallest < 0.1 < found.rows[1].smallest
-    assert ("passed over" in found.reason) == (found.rows[0].score > found.rows[1].score)
+    assert found.rows[0].score > found.rows[1].score and "passed over" in found.reason
 
 
 @pytest.mark.parametrize("kernel, made", [("rbf", 5), ("graph", 15)])

@@ -56,8 +56,8 @@ class Measured:
         return float(self.fit.sizes.min() / self.fit.sizes.mean())
 
     def unsteadiness(self) -> np.ndarray:
-        """gamma x bound at every level of noise, means over the copies."""
-        terms = np.minimum(np.array([self.gamma, np.square(self.roots)]), 1e100)
+        """gamma x sqrt(bound) at every level of noise, means over the copies."""
+        terms = np.minimum(np.array([self.gamma, self.roots]), 1e100)
         return np.array(
             [np.prod(terms[:, t :: len(LEVELS)].mean(axis=1)) for t in range(min(len(LEVELS), terms.shape[1]))]
         )

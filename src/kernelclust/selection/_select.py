@@ -82,7 +82,7 @@ def select_kernel(
     Every kernel is fitted to the data and to noisy copies of it, which gives the terms of the stability bound
     (`stability_bound`, Song, Smola, Gretton and Borgwardt, 2007): a kernel that sees the clusters has leading
     eigenvectors that noise can hardly turn (gamma) and that the labels nearly fill (the rest of the bound). The score
-    is 1 - the kernel's share in the sum of gamma x bound over all kernels, mean over three levels of noise. A kernel
+    is 1 - the kernel's share in the sum of gamma sqrt(bound) over kernels, mean over three levels of noise. A kernel
     with a cluster of less than a tenth of the mean size is passed over: it follows outliers. Among kernels that find
     the same clusters as the winner, with and without noise, the first in your list is taken: list simple kernels first.
 
