@@ -45,6 +45,7 @@ from kernelclust.solvers.placement import RULES
 from kernelclust.solvers.starts import fill_empty
 
 DOMINANT = 0.9  # weight from which a kernel with next to no residual is reported
+KRYLOV = 6  # products that a kernel's lowest eigenvalue is sought with
 DEGENERATE = 0.01  # residual, as a share of the trace, that is next to none
 
 
@@ -518,14 +519,13 @@ class MultiKernelClustering(ClusterMixin, BaseEstimator):
 def _check_definite(kernel: DenseKernel) -> None:
     """Refuse a kernel that is far from positive semidefinite, seen from a small Krylov space."""
     n = kernel.n_samples
-    newest = Q = np.linalg.qr(np.random.RandomState(0).standard_normal((n, min(4, n))))[0]
-    images = [kernel @ newest]
-    for _ in range(2):
-        newest = images[-1] - Q @ (Q.T @ images[-1])
+    Q = np.linalg.qr(np.random.RandomState(0).standard_normal((n, 1)))[0]
+    images = kernel @ Q
+    for _ in range(min(KRYLOV, n - 1)):
+        newest = images[:, -1:] - Q @ (Q.T @ images[:, -1:])
         newest = np.linalg.qr(newest - Q @ (Q.T @ newest))[0]
-        Q = np.hstack([Q, newest])
-        images.append(kernel @ newest)
-    H = Q.T @ np.hstack(images)
+        Q, images = np.hstack([Q, newest]), np.hstack([images, kernel @ newest])
+    H = Q.T @ images
     values = np.linalg.eigvalsh((H + H.T) / 2)
     seen = Spectrum(values[::-1], Q, values[::-1], float(values[0]), 1 / float(np.sqrt(n)))
     check_definite(seen, kernel)

@@ -30,11 +30,14 @@ class Subspace:
     Arrays are replaced, never changed, so that a shallow copy can go its own way.
     """
 
-    def __init__(self, kernels: Sequence[Any], k: int, rng: np.random.RandomState):
+    def __init__(self, kernels: Sequence[Any], k: int, rng: np.random.RandomState, start: np.ndarray | None = None):
         n = kernels[0].n_samples
         self.kernels, self.k = kernels, k
         self.traces = np.array([kernel.trace for kernel in kernels])
-        start = np.eye(n) if n <= EXACT else start_block(n, k, rng)
+        if n <= EXACT:
+            start = np.eye(n)
+        elif start is None:
+            start = start_block(n, k, rng)
         self.block = min(k + GUARD, n)
         self.Q = np.empty((n, 0))
         self.images = [np.empty((n, 0)) for _ in kernels]
@@ -110,6 +113,17 @@ class Subspace:
         return self.Q @ self.top
 
 
+def mean_space(task: Task) -> Subspace:
+    """The space for the prepared kernels of a task, from some of their rows: the first pass comes for nothing."""
+    n = task.n_samples
+    chosen = np.sort(task.rng.choice(n, min(task.n_clusters + GUARD, n), replace=False))
+    rows = np.zeros((len(chosen), n))
+    for row, sample in zip(rows, chosen, strict=True):
+        for kernel in task.kernels:
+            kernel.add_to(row[None], slice(sample, sample + 1))
+    return Subspace(task.kernels, task.n_clusters, task.rng, rows.T)
+
+
 def sum_of(parts) -> np.ndarray:
     """Sum of arrays, in the memory of the first."""
     parts = iter(parts)
@@ -127,8 +141,7 @@ def balanced_lam(residuals: np.ndarray, M: np.ndarray) -> float:
 
 def lam_path(task: Task) -> list[Task]:
     """The same task with several lambda around the balanced one, all from the eigenvectors of the mean kernel."""
-    space = Subspace(task.kernels, task.n_clusters, task.rng)
-    m = len(task.kernels)
+    space, m = mean_space(task), len(task.kernels)
     middle = balanced_lam(space.converge(np.full(m, 1 / m), FIRST_TOLERANCE), task.M)
     return [replace(task, lam=factor * middle, space=space) for factor in FACTORS]
 
@@ -141,7 +154,7 @@ def quadratic(residuals: np.ndarray, task: Task, lam: float) -> np.ndarray:
 def alternate(task: Task, lam: float | str) -> Relaxed:
     """Algorithm 1 of Liu et al.: eigenvectors and weights in turn, until eq. (8) falls by less than tol."""
     m = len(task.kernels)
-    space = copy(task.space) if task.space else Subspace(task.kernels, task.n_clusters, task.rng)
+    space = copy(task.space) if task.space else mean_space(task)
     residuals = space.converge(np.full(m, 1 / m), FIRST_TOLERANCE)
     if isinstance(lam, str):
         lam = balanced_lam(residuals, task.M)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kernelclust.multikernel._spectral import Subspace
+from kernelclust.multikernel._spectral import mean_space
 from kernelclust.multikernel._task import Relaxed, Task
 
 PARAMETERS = ()
@@ -16,6 +16,6 @@ PARAMETERS = ()
 def solve(task: Task) -> Relaxed:
     m = len(task.kernels)
     share = np.full(m, 1 / m)
-    space = Subspace(task.kernels, task.n_clusters, task.rng)
+    space = mean_space(task)
     value = float(share @ space.converge(share))
     return Relaxed(share, space.H, value, [value], True, coefficients=share)
