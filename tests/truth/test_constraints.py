@@ -418,6 +418,21 @@ def test_soft_labels_add_what_they_say():
     assert_allclose(zero.value, free.value)
 
 
+def test_soft_labels_turn_a_chain():
+    """Both directions have the same F; what the labels add decides, by placement alone."""
+    X = np.repeat(np.arange(4.0), 5)[:, None]
+    place = np.repeat(np.arange(4), 5)
+    objective = make_dependence(as_structure("chain:4"))
+    constraints = make_constraints(np.ones(20), 4, labels=np.where(place == 0, 0, -1), label_weight=0.01)
+
+    def by_value(S, n, **known):
+        return best_placement(placement_problem("F", objective, S, n, **known))
+
+    found = climb(LowRankKernel(X), objective, 3 - place, placement=by_value, constraints=constraints)
+    assert_array_equal(found.labels, place)
+    assert_allclose(found.history[-1] - found.history[0], 0.05, rtol=1e-6)
+
+
 # -- places -----------------------------------------------------------------------------------------------------------
 
 
