@@ -110,7 +110,7 @@ class StructuredClustering(ClusterMixin, BaseEstimator):
         None is the exact kernel. "auto" is exact while the kernel matrix fits scikit-learn's `working_memory`
         (1024 MiB unless set: 11 585 samples in double precision), else Nystrom, with a warning.
     n_components : int, optional
-        Rank of the approximation; 300 by default.
+        Rank of the approximation; 300 by default. "cholesky" takes as many columns as the eigengap asks for.
     min_cluster_size, max_cluster_size : number or array of shape (c,), optional
         Bounds on the size of every cluster, or of each place: kept exactly. Sizes are sums of sample weights.
     label_weight : float, optional
