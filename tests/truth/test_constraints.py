@@ -488,6 +488,30 @@ def test_local_search_leaves_clusters_of_known_places():
         assert np.isfinite(placement_margin(problem))
 
 
+def test_local_search_hears_wishes():
+    rng = np.random.default_rng(0)
+    wanted = rng.permutation(12)
+    linear = np.zeros((12, 12))
+    linear[np.arange(12), wanted] = 1e3
+    Z = rng.standard_normal((12, 12))
+    objective = make_dependence(as_structure("ring:12"))
+    problem = placement_problem("F", objective, Z @ Z.T, np.ones(12), linear=linear)
+    assert_array_equal(best_placement(problem), wanted)
+
+
+def test_starts_are_numbered_as_the_labels_say():
+    place = np.arange(30) % 5
+    known = np.where(np.arange(30) < 20, place, -1)
+    shuffled = np.array([3, 0, 4, 1, 2])[place]
+    constraints = make_constraints(np.ones(30), 5, labels=known)
+    assert_array_equal(constraints.numbered(shuffled), place)
+    sized = make_constraints(np.ones(30), 2, min_size=[10, 20], max_size=[10, 20])
+    assert_array_equal(np.bincount(sized.numbered(np.repeat([0, 1], [20, 10]))), [10, 20])
+    whole = greedy._Part(LowRankKernel(np.eye(30)), np.eye(30), constraints)
+    assert whole.at(np.arange(30)).constraints is constraints  # all samples: sizes are promises still
+    assert not whole.at(np.arange(15)).constraints.strict
+
+
 # -- copies -----------------------------------------------------------------------------------------------------------
 
 
