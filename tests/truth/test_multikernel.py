@@ -26,10 +26,12 @@ from kernelclust.multikernel import (
     rmsc,
 )
 from kernelclust.multikernel._eigen import leading_eigenvectors
+from kernelclust.multikernel._kernels import PlainFactor
 from kernelclust.multikernel._refine import Unrelaxed, alignment, label_scale
 from kernelclust.multikernel._simplex import project_on_simplex
 from kernelclust.multikernel._spectral import Subspace, lam_path
 from kernelclust.objectives import make_dependence
+from kernelclust.solvers._climb import climb
 from kernelclust.structures import as_structure
 
 
@@ -189,10 +191,32 @@ def test_combination():
     for kernels in (dense, factors, [dense[0], factors[1], factors[2]]):
         assert_allclose(combine(kernels, mu, t) @ V, truth @ V, atol=1e-9)
     single = [prepare(DenseKernel(K.astype(np.float32))) for K in matrices]
-    assert combine(single, mu, t).K.dtype == np.float32
     assert_allclose(combine(single, mu, t) @ V, truth @ V, atol=1e-4)
     plain = sum(c * prepared_matrix(K) for c, K in zip(mu, matrices, strict=True))
     assert_allclose(combine(dense, mu).diagonal(), np.diag(plain))
+    for kernels in (dense, [dense[0], factors[1], factors[2]]):
+        combined = combine(kernels, mu, t)
+        assert_allclose([combined.row(i) for i in range(45)], truth, atol=1e-9)
+        assert_allclose(combined.diagonal(), np.diag(truth))
+
+
+@pytest.mark.parametrize("spec", ["flat:3", "ring:4"])
+@pytest.mark.parametrize("loss", [None, "structure"])
+def test_climbing_without_a_combined_matrix_is_climbing_with_it(spec, loss):
+    matrices, _ = make_matrices()
+    mu = np.array([0.5, 0.2, 0.3])
+    combined = combine([prepare(DenseKernel(K)) for K in matrices], mu)
+    K = sum(c * prepared_matrix(K) for c, K in zip(mu, matrices, strict=True))
+    values, vectors = np.linalg.eigh(K)
+    factor = PlainFactor(vectors * np.sqrt(np.maximum(values, 0)))  # not centred either
+    objective = make_dependence(as_structure(spec), loss=loss)
+    for seed in range(5):
+        labels = np.random.default_rng(seed).permutation(np.arange(45) % objective.n_clusters)
+        one, other = climb(combined, objective, labels), climb(factor, objective, labels)
+        assert_array_equal(one.labels, other.labels)
+        assert_allclose(one.history, other.history, rtol=1e-8)
+        fresh = (combined @ np.eye(objective.n_clusters)[one.labels]).T
+        assert_allclose(one.running, fresh, atol=1e-9)
 
 
 def test_block_eigenvectors_equal_a_full_decomposition():

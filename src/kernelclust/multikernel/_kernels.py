@@ -150,11 +150,39 @@ def prepare(operator: DenseKernel | LowRankKernel, n: int | None = None, samples
     return PreparedLowRank(operator, n, samples, center=center, unit=unit)
 
 
-class _Plain(DenseKernel):
-    """A matrix taken as it is: no centring."""
+class Combined:
+    """sum_p c_p diag(t_p) K~_p diag(t_p), known by its products and rows: no matrix beside those of the kernels."""
 
-    def __init__(self, K: np.ndarray):
-        self.K, self.weight, self.row_mean, self.mean = K, np.ones(len(K)), np.zeros(len(K)), 0.0
+    form: Literal["rows"] = "rows"
+
+    def __init__(self, kernels: Sequence[PreparedKernel], coefficients: np.ndarray, by_sample: np.ndarray | None):
+        self.kernels, self.coefficients = kernels, coefficients
+        self.n_samples = kernels[0].n_samples
+        self.weight = np.ones(self.n_samples)
+        self.by_sample = [None if by_sample is None else by_sample[:, p] for p in range(len(kernels))]
+
+    def _parts(self):
+        return zip(self.kernels, self.coefficients, self.by_sample, strict=True)
+
+    def __matmul__(self, V: np.ndarray) -> np.ndarray:
+        out = np.zeros(V.shape)
+        for kernel, c, t in self._parts():
+            out += c * (kernel @ V) if t is None else c * t[:, None] * (kernel @ (t[:, None] * V))
+        return out
+
+    def row(self, i: int) -> np.ndarray:
+        out = np.zeros((1, self.n_samples))
+        for kernel, c, t in self._parts():
+            kernel.add_to(out, slice(i, i + 1), c, t)
+        return out[0]
+
+    def diagonal(self) -> np.ndarray:
+        return sum(c * kernel.diagonal * (1.0 if t is None else t**2) for kernel, c, t in self._parts())
+
+    def cluster_sums(self, labels: np.ndarray, n_clusters: int) -> np.ndarray:
+        Pi = one_hot(labels, n_clusters, self.weight)
+        S = Pi.T @ (self @ Pi)
+        return (S + S.T) / 2
 
 
 class PlainFactor(LowRankKernel):
@@ -166,10 +194,10 @@ class PlainFactor(LowRankKernel):
 
 def combine(
     kernels: Sequence[PreparedKernel], coefficients: np.ndarray, by_sample: np.ndarray | None = None
-) -> DenseKernel | LowRankKernel:
+) -> Combined | LowRankKernel:
     """sum_p c_p diag(t_p) K~_p diag(t_p) as one operator that greedy moves can climb; t_p is column p of `by_sample`.
 
-    Factors side by side if all kernels are low rank, else one matrix.
+    Factors side by side if all kernels are low rank.
     """
     used = [p for p in range(len(kernels)) if coefficients[p] > 0] or [0]
     n = kernels[0].n_samples
@@ -182,11 +210,8 @@ def combine(
             if by_sample is not None:
                 part *= by_sample[:, [p]].astype(part.dtype)
         return PlainFactor(B)
-    K = np.zeros((n, n), dtype=np.result_type(*(kernels[p].dtype for p in used)))
-    for rows in row_blocks(n, n):
-        for p in used:
-            kernels[p].add_to(K[rows], rows, coefficients[p], None if by_sample is None else by_sample[:, p])
-    return _Plain(K)
+    chosen = None if by_sample is None else by_sample[:, used]
+    return Combined([kernels[p] for p in used], np.asarray(coefficients)[used], chosen)
 
 
 @njit(cache=True, nogil=True)

@@ -95,7 +95,6 @@ def refine(
         converged = still or (len(history) > 1 and history[-2] - history[-1] <= 1e-12 * abs(history[-1]))
         if converged:
             break
-        kernel = None  # two combined matrices at a time would be one too many
         kernel = combine(task.kernels, mu**task.power)
     return Refined(labels, mu, history[-1], history, optimality_gap(Q, mu), converged)
 

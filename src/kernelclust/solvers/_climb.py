@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from kernelclust.solvers._block_loops import (
     sweep_blocks,
 )
 from kernelclust.solvers._constraints import Constraints
-from kernelclust.solvers._loops import sweep_dense, sweep_low_rank
+from kernelclust.solvers._loops import next_move, sweep_dense, sweep_low_rank
 
 REBUILD = 10  # sweeps after which running sums are computed afresh, so that rounding cannot add up
 UNEVEN = 1e3  # ratio of weights from which this is done after every sweep: heavy samples leave rounding behind
@@ -92,11 +93,37 @@ class _LowRank:
         return np.asarray(mean @ self.kernel.B) @ self.sums.T
 
 
-STATES = {"dense": _Dense, "low_rank": _LowRank}
+class _Rows:
+    """Running similarity sums of a kernel whose rows are made when a sample moves; no matrix is held."""
+
+    def __init__(self, kernel, labels: np.ndarray, n_clusters: int, running: np.ndarray | None):
+        self.kernel, self.diagonal = kernel, kernel.diagonal()
+        self.sums = self.rebuilt(labels, n_clusters) if running is None else running
+
+    def rebuilt(self, labels: np.ndarray, n_clusters: int) -> np.ndarray:
+        return np.ascontiguousarray((self.kernel @ one_hot(labels, n_clusters, self.kernel.weight)).T)
+
+    def cluster_sums(self, labels: np.ndarray) -> np.ndarray:
+        S = self.sums @ one_hot(labels, len(self.sums), self.kernel.weight)
+        return (S + S.T) / 2
+
+    def sweep(self, labels, count, S, n, x, *objective) -> int:
+        weight, moves, i = self.kernel.weight, 0, -1
+        while True:
+            i, a = next_move(i + 1, weight, self.diagonal, labels, count, self.sums, S, n, x, *objective)
+            if i == len(labels):
+                return moves
+            moved = weight[i] * self.kernel.row(i)
+            self.sums[a] -= moved
+            self.sums[labels[i]] += moved
+            moves += 1
+
+
+STATES = {"dense": _Dense, "low_rank": _LowRank, "rows": _Rows}
 
 
 def climb(
-    kernel: DenseKernel | LowRankKernel,
+    kernel: Any,
     objective: Dependence,
     labels: np.ndarray,
     *,
@@ -108,6 +135,8 @@ def climb(
     allow_empty: bool = False,
 ) -> Solution:
     """Raise F from a labeling by moving single samples, and whole clusters where a placement is given.
+
+    `kernel` has one of the forms of `STATES`.
 
     A sweep visits every sample once and moves it where F rises most, if it rises by more than `tol` times the sum
     of the absolute terms of F. A placement is taken when it raises F. Stops when neither moves anything. `running`

@@ -191,6 +191,29 @@ def sweep_dense(K, row_mean, mean, weight, diagonal, labels, count, G, S, n, x,
 
 
 @njit(cache=True, nogil=True)
+def next_move(start, weight, diagonal, labels, count, G, S, n, x,
+              A, T, first, neighbour, power, added, coef, penalty, has_loss, allow_empty, threshold):  # fmt: skip
+    """Visit samples from `start` on until one moves; returns its number and the cluster it left, or (m, 0).
+
+    For kernels whose rows are made when they are wanted: G is updated by the caller.
+    """
+    c = len(n)
+    g, row, scratch, extra = np.empty(c), np.empty(c), np.empty((4, c)), np.zeros(c)
+    for i in range(start, len(labels)):
+        a = labels[i]
+        if count[a] == 1 and not allow_empty:
+            continue
+        for j in range(c):
+            g[j] = G[j, i]
+        b = decide(a, weight[i], diagonal[i], g, S, n, x, count, A, T, first, neighbour, power, added, coef, penalty,
+                   has_loss, threshold, row, scratch, extra)  # fmt: skip
+        if b != a:
+            labels[i] = b
+            return i, a
+    return len(labels), 0
+
+
+@njit(cache=True, nogil=True)
 def sweep_low_rank(B, weight, diagonal, labels, count, sums, S, n, x,
                    A, T, first, neighbour, power, added, coef, penalty, has_loss, allow_empty, threshold):  # fmt: skip
     """The same for K = B B', with the clusters' feature sums (c x d) in place of G."""
