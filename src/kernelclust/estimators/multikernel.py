@@ -136,8 +136,7 @@ class MultiKernelClustering(ClusterMixin, BaseEstimator):
     that view, as if it sat at the view's mean: the view says nothing about it. Kernels are multiplied by n / (samples
     held), so that a view does not look better for holding few. A sample missing from all views is refused.
 
-    Memory: the kernels, which are not copied, and O(n m c); while labels are refined one more matrix for their sum,
-    or one more set of factors if all kernels are low rank. "rmsc" and "rmkc" need several matrices for each kernel.
+    Memory: the kernels, which are not copied, and O(n m c); "rmsc" and "rmkc" need more matrices of the same size.
 
     `predict` puts new samples where F of the combined kernel rises most: the nearest mean for flat clusters. "crsc",
     "rmsc" and "rmkc" have no function of x; the mean of the kernels stands in.
