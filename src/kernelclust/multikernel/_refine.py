@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from kernelclust.kernels import one_hot
 from kernelclust.multikernel._kernels import PlainFactor, PreparedKernel, combine
 from kernelclust.multikernel._simplex import minimize_on_simplex, optimality_gap
 from kernelclust.multikernel._spectral import quadratic
@@ -61,6 +62,11 @@ class Unrelaxed:
         """S_p (m, c, c)."""
         return np.array([kernel.cluster_sums(labels, self.objective.n_clusters) for kernel in self.task.kernels])
 
+    def products(self, labels: np.ndarray) -> np.ndarray:
+        """(K_p Pi)' (m, c, n), one pass over every kernel: its cluster sums, and where the next climb starts."""
+        Pi = one_hot(labels, self.objective.n_clusters, np.ones(len(labels)))
+        return np.array([(kernel @ Pi).T for kernel in self.task.kernels])
+
     def residuals(self, sums: np.ndarray, n: np.ndarray) -> np.ndarray:
         """Tr K_p - <S_p, B(n)> / t (m,)."""
         captured = np.einsum("pij,ij->p", sums, self.objective.weights(n))
@@ -84,18 +90,21 @@ def refine(
         whole = float(kernel.diagonal().sum())
         history = [whole - value / J.t for value in solution.history]
         return Refined(solution.labels, relaxed.weights, history[-1], history, 0.0, solution.converged)
-    history, converged = [], False
+    history, converged, running = [], False, None
     for _ in range(task.max_iter):
-        solution = climb(kernel, objective, labels, max_iter=task.max_iter)
+        solution = climb(kernel, objective, labels, running=running, max_iter=task.max_iter)
         still = len(history) > 0 and np.array_equal(labels, solution.labels)
         labels, n = solution.labels, J.sizes(solution.labels)
-        Q = quadratic(J.residuals(J.sums(labels), n), task, relaxed.lam)
+        products = J.products(labels) if kernel.form == "rows" else None
+        sums = J.sums(labels) if products is None else products @ one_hot(labels, c, np.ones(len(labels)))
+        Q = quadratic(J.residuals(sums, n), task, relaxed.lam)
         mu = minimize_on_simplex(Q)
         history.append(float(mu @ Q @ mu) + J.penalty(n))
         converged = still or (len(history) > 1 and history[-2] - history[-1] <= 1e-12 * abs(history[-1]))
         if converged:
             break
         kernel = combine(task.kernels, mu**task.power)
+        running = None if products is None or kernel.form != "rows" else np.tensordot(mu**task.power, products, 1)
     return Refined(labels, mu, history[-1], history, optimality_gap(Q, mu), converged)
 
 
