@@ -187,8 +187,9 @@ def choice(load: Callable) -> None:
 
 def speed() -> int:
     misses = 0
-    X, _ = make_blobs(50, centers=3, random_state=0)
-    KernelKMeans(3, kernel="auto", random_state=0).fit(X)  # compiles
+    X, _ = make_blobs(50, n_features=5, random_state=0)
+    for structure in ("flat:10", "chain:10"):
+        fit(Task(X, np.zeros(50), structure), 0, kernel="auto")  # compiles
     for m, limit in ((1000, 3.0), (20_000, 60.0)):
         for structure in ("flat:10", "chain:10"):
             X, _ = make_blobs(m, n_features=20, centers=10, cluster_std=4.0, random_state=0)
