@@ -242,6 +242,13 @@ def test_losses_and_trees():
         assert model.history_ == sorted(model.history_, reverse=True)
 
 
+@pytest.mark.parametrize("kernels", ["rbf", "linear", "graph", "cosine"])
+def test_a_constant_view_is_refused_by_name(kernels):
+    with pytest.raises(ValueError, match=r"\(view 2\) is constant: .* leave it out"):
+        MultiKernelClustering(3, kernels=kernels).fit([*LIST[:2], np.full((len(LIST[0]), 2), 3.7)])
+    assert len(MultiKernelClustering(2, kernels=kernels).fit([np.ones((20, 4))]).labels_) == 20
+
+
 def test_degenerate_kernels_are_reported_and_avoidable():
     flat = np.repeat([[0.0], [1.0]], 36, axis=0)  # two values: a kernel of rank one
     views = [X, flat[np.random.default_rng(0).permutation(72)]]
@@ -451,7 +458,6 @@ def test_a_method_that_ran_out_of_steps_says_so():
 @pytest.mark.filterwarnings("ignore:kernel 2 has next to no residual")
 def test_extremes():
     same_everywhere = np.ones((12, 2))
-    assert MultiKernelClustering(2, random_state=0).fit([same_everywhere, X[:12]]).labels_.shape == (12,)
     assert MultiKernelClustering(2, random_state=0).fit(same_everywhere).labels_.shape == (12,)
     assert_array_equal(MultiKernelClustering(1, random_state=0).fit(LIST).labels_, 0)
     assert sorted(MultiKernelClustering(4, random_state=0).fit([V[:4] for V in LIST]).labels_) == [0, 1, 2, 3]

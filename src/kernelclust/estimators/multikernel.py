@@ -25,7 +25,15 @@ from kernelclust.estimators.structured import (
     canonical_places,
     check_enough_samples,
 )
-from kernelclust.kernels import APPROXIMATIONS, DenseKernel, FittedKernel, Spectrum, check_definite, fit_kernel
+from kernelclust.kernels import (
+    APPROXIMATIONS,
+    DenseKernel,
+    FittedKernel,
+    LowRankKernel,
+    Spectrum,
+    check_definite,
+    fit_kernel,
+)
 from kernelclust.multikernel import CORRELATIONS, Refined, Relaxed, Task, correlation_matrix, prepare, refine
 from kernelclust.multikernel._extension import extension
 from kernelclust.multikernel._refine import alignment, unit_rows
@@ -46,6 +54,7 @@ from kernelclust.solvers.starts import fill_empty
 
 DOMINANT = 0.9  # weight from which a kernel with next to no residual is reported
 KRYLOV = 6  # products that a kernel's lowest eigenvalue is sought with
+ROUNDING = 1e-12  # share of a kernel's diagonal that centring may leave of a constant one
 DEGENERATE = 0.01  # residual, as a share of the trace, that is next to none
 
 
@@ -241,6 +250,7 @@ class MultiKernelClustering(ClusterMixin, BaseEstimator):
         n, c = views.n_samples, structure.n_clusters
         rng = check_random_state(self.random_state)
         fitted, samples = self._fit_kernels(views, c, rng)
+        self._check_informative(fitted)
         kernels = [
             prepare(one.operator, n, held, center=self.center, unit=self.unit_diagonal)
             for one, held in zip(fitted, samples, strict=True)
@@ -427,6 +437,16 @@ class MultiKernelClustering(ClusterMixin, BaseEstimator):
             self._samples.append(held)
         return fitted, samples
 
+    def _check_informative(self, fitted: list[FittedKernel]) -> None:
+        """Refuse a constant kernel beside others: it has no residual, so weights would go to it."""
+        constant = [self.center and _is_constant(one.operator) for one in fitted]
+        if any(constant) and not all(constant):
+            p = constant.index(True)
+            raise ValueError(
+                f"kernel {p} (view {self._view_of_kernel[p]}) is constant: all its samples are equal, so it says "
+                "nothing about clusters; leave it out."
+            )
+
     def _fit_kernel(self, X, kernel, params: dict, n_clusters: int, total: int, rng) -> FittedKernel:
         gamma = params.pop("gamma", "scale") if not callable(kernel) else "scale"
         width = params.pop("width", 1.0) if not callable(kernel) else 1.0
@@ -513,6 +533,16 @@ class MultiKernelClustering(ClusterMixin, BaseEstimator):
         tags.input_tags.pairwise = self._is_precomputed()
         tags.input_tags.sparse = not self._is_precomputed()
         return tags
+
+
+def _is_constant(operator: DenseKernel | LowRankKernel) -> bool:
+    """Whether samples differ by no more than rounding."""
+    own = float(np.mean(operator.diagonal()))
+    if operator.form == "low_rank":
+        raw = own + float(operator.offset @ operator.offset)
+    else:
+        raw = float(np.abs(np.diagonal(operator.K)).mean())
+    return own <= ROUNDING * raw
 
 
 def _check_definite(kernel: DenseKernel) -> None:
