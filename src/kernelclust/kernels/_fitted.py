@@ -32,6 +32,7 @@ from kernelclust.kernels._extension import (
     SimilarityFunction,
 )
 from kernelclust.kernels._graphs import distinct_rows
+from kernelclust.kernels._loops import size_and_skew
 from kernelclust.kernels._low_rank import cholesky_map, guided_cholesky, in_blocks, nystroem_map
 from kernelclust.kernels._operators import DenseKernel, LowRankKernel, one_hot, row_blocks
 from kernelclust.kernels._spectrum import check_definite, leading_spectrum
@@ -300,10 +301,12 @@ def check_precomputed(K, name: str = "the kernel matrix") -> np.ndarray:
     K = check_array(K, dtype=[np.float64, np.float32], input_name=name)
     if K.shape[0] != K.shape[1]:
         raise ValueError(f"a precomputed kernel must be square, one row and one column a sample; this is {K.shape}.")
-    scale = max((float(np.abs(K[rows]).max()) for rows in row_blocks(*K.shape)), default=0.0)
+    scale, skew = size_and_skew(K)
     if scale > LARGEST:
         raise ValueError(f"{name} has entries of size {scale:.3g}, too large for sums of squares; rescale it.")
     tolerance = scale * (1e-8 if K.dtype == np.float64 else 1e-4)
+    if skew <= tolerance:
+        return K
     for rows in row_blocks(*K.shape):
         difference = np.abs(K[rows] - K[:, rows].T)
         if difference.max() > tolerance:

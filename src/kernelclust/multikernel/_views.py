@@ -8,7 +8,6 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from numba import njit
 from scipy import sparse
 from sklearn.metrics import euclidean_distances
 from sklearn.utils import _safe_indexing, check_array
@@ -18,8 +17,6 @@ from kernelclust.kernels import check_precomputed, kernel_names
 
 WIDTHS = (0.25, 1.0, 4.0)  # of the Gaussian kernels that "auto" puts on a single table, times that of the median
 MEDIAN_SAMPLES = 2000
-LARGEST = 1e90
-TILE = 64
 
 
 @dataclass(frozen=True)
@@ -116,25 +113,8 @@ def check_kernels(X, observed) -> Views:
     for p, K in enumerate(checked):
         mask[:, p] &= ~np.isnan(np.einsum("ii->i", K))
         held = np.flatnonzero(mask[:, p])
-        checked[p] = K if len(held) == len(K) else K[np.ix_(held, held)]
-        largest, skew = _size_and_skew(np.ascontiguousarray(checked[p]))
-        if not skew <= 1e-8 * largest < LARGEST:
-            checked[p] = check_precomputed(checked[p], f"kernel {p}")  # says where, or forgives single precision
+        checked[p] = check_precomputed(K if len(held) == len(K) else K[np.ix_(held, held)], f"kernel {p}")
     return Views(checked, _check_seen(mask))
-
-
-@njit(cache=True, nogil=True)
-def _size_and_skew(K):
-    """Largest |K_ij| and largest |K_ij - K_ji|, tile by tile."""
-    n = len(K)
-    largest, skew = 0.0, 0.0
-    for a in range(0, n, TILE):
-        for b in range(0, a + 1, TILE):
-            for i in range(a, min(a + TILE, n)):
-                for j in range(b, min(b + TILE, n)):
-                    largest = max(largest, abs(K[i, j]))
-                    skew = max(skew, abs(K[i, j] - K[j, i]))
-    return largest, skew
 
 
 def _check_mask(observed, n: int, v: int) -> np.ndarray:
