@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Literal
 
@@ -13,7 +14,7 @@ from kernelclust.kernels import DenseKernel, LowRankKernel, one_hot, row_blocks
 SMALL = 1e-12  # a diagonal entry of so much of the mean one is rounding: the sample lies on the mean
 
 
-class PreparedKernel:
+class PreparedKernel(ABC):
     """K~ = D (H K H) D (n x n) with D_ii = 1 / sqrt((H K H)_ii), and zero rows for samples that are not in this view.
 
     `samples` are the numbers of those that K holds (None: all); K~ is multiplied by n / len(samples), so that its trace
@@ -68,14 +69,17 @@ class PreparedKernel:
             self._add(block, first, last, size, coefficient)
             out[np.ix_(held[first:last] - rows.start, held)] += block
 
+    @abstractmethod
     def _product(self, V: np.ndarray) -> np.ndarray:
-        raise NotImplementedError
+        """K~ V over the samples held."""
 
+    @abstractmethod
     def _given_product(self, V: np.ndarray) -> np.ndarray:
-        raise NotImplementedError
+        """K V over the samples held."""
 
+    @abstractmethod
     def _add(self, out: np.ndarray, first: int, last: int, size: np.ndarray, coefficient: float) -> None:
-        raise NotImplementedError
+        """out += coefficient K~[first:last], multiplied by `size` from both sides."""
 
 
 class PreparedDense(PreparedKernel):
