@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import make_blobs
+from sklearn.metrics import adjusted_rand_score
+from sklearn.metrics.pairwise import rbf_kernel
 
-from kernelclust import StructuredClustering
+from kernelclust import KernelKMeans, StructuredClustering
 from kernelclust.kernels import DenseKernel, LowRankKernel, one_hot
 from kernelclust.objectives import make_dependence
 from kernelclust.solvers import _climb, _loops, starts
@@ -165,6 +167,29 @@ def test_size_prior_gives_no_cluster_to_a_lone_sample():
     even = StructuredClustering(2, kernel="linear", size_prior=1.0, random_state=0).fit(X)
     assert sorted(lone.sizes_) == [1, 60]
     assert sorted(even.sizes_) == [30, 31]
+
+
+def test_place_keeps_the_flat_clusters_and_gives_them_the_best_places():
+    moved = 0
+    for seed in range(5):
+        X = np.random.default_rng(seed).standard_normal((60, 2))
+        flat = KernelKMeans(5, random_state=0).fit(X)
+        placed, refined = (
+            StructuredClustering(structure="chain:5", search=search, random_state=0).fit(X)
+            for search in ("place", "refine")
+        )
+        assert adjusted_rand_score(flat.labels_, placed.labels_) == 1
+        objective = make_dependence(placed.structure_, rho=2.0)
+        kernel = DenseKernel(rbf_kernel(X, gamma=placed.gamma_))
+        assert_allclose(placed.objective_, value_of(kernel, objective, placed.labels_), rtol=1e-9)
+        assert refined.objective_ >= placed.objective_ - 1e-9
+        moved += refined.objective_ > placed.objective_ * (1 + 1e-9)
+        means = np.array([[np.mean(kernel.K[np.ix_(placed.labels_ == a, placed.labels_ == b)]) for b in range(5)]
+                          for a in range(5)])  # fmt: skip
+        apart = np.diag(means)[:, None] + np.diag(means) - 2 * means
+        lengths = [sum(apart[p[j], p[j + 1]] for j in range(4)) for p in itertools.permutations(range(5))]
+        assert_allclose(sum(apart[j, j + 1] for j in range(4)), min(lengths), rtol=1e-9)
+    assert moved > 0
 
 
 def test_ties_keep_the_label():
