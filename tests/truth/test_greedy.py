@@ -85,7 +85,16 @@ def test_compiled_sweeps_are_the_plain_sweeps(spec, loss, normalize, form, monke
     objective = make_dependence(as_structure(spec), loss=loss, normalize=normalize)
     kernel, labels = problem(2, form)
     fast = climb(kernel, objective, labels)
-    for name in ("inverse_norm", "visit_plain", "loss_norms", "visit_loss", "low_rank_gains", "move_row", "decide"):
+    for name in (
+        "inverse_norm",
+        "visit_plain",
+        "loss_norms",
+        "visit_loss",
+        "low_rank_gains",
+        "move_row",
+        "decide",
+        "next_move",
+    ):
         monkeypatch.setattr(_loops, name, getattr(_loops, name).py_func)
     for name in ("sweep_dense", "sweep_low_rank"):
         monkeypatch.setattr(_climb, name, getattr(_loops, name).py_func)

@@ -169,33 +169,11 @@ def decide(a, w, k, g, S, n, x, count, A, T, first, neighbour, power, added, coe
 
 
 @njit(cache=True, nogil=True)
-def sweep_dense(K, row_mean, mean, weight, diagonal, labels, count, G, S, n, x,
-                A, T, first, neighbour, power, added, coef, penalty, has_loss, allow_empty, threshold):  # fmt: skip
-    """One visit to every sample; G (c x m) = (K Pi)' is updated by one kernel row for each move. Returns the moves."""
-    c = len(n)
-    g, row, scratch, extra = np.empty(c), np.empty(c), np.empty((4, c)), np.zeros(c)
-    moves = 0
-    for i in range(len(labels)):
-        a = labels[i]
-        if count[a] == 1 and not allow_empty:
-            continue
-        for j in range(c):
-            g[j] = G[j, i]
-        b = decide(a, weight[i], diagonal[i], g, S, n, x, count, A, T, first, neighbour, power, added, coef, penalty,
-                   has_loss, threshold, row, scratch, extra)  # fmt: skip
-        if b != a:
-            labels[i] = b
-            moves += 1
-            move_row(K[i], row_mean, row_mean[i] - mean, weight[i], G[a], G[b])
-    return moves
-
-
-@njit(cache=True, nogil=True)
 def next_move(start, weight, diagonal, labels, count, G, S, n, x,
               A, T, first, neighbour, power, added, coef, penalty, has_loss, allow_empty, threshold):  # fmt: skip
     """Visit samples from `start` on until one moves; returns its number and the cluster it left, or (m, 0).
 
-    For kernels whose rows are made when they are wanted: G is updated by the caller.
+    The caller updates G = (K Pi)' (c x m) by the moved sample's kernel row.
     """
     c = len(n)
     g, row, scratch, extra = np.empty(c), np.empty(c), np.empty((4, c)), np.zeros(c)
@@ -211,6 +189,20 @@ def next_move(start, weight, diagonal, labels, count, G, S, n, x,
             labels[i] = b
             return i, a
     return len(labels), 0
+
+
+@njit(cache=True, nogil=True)
+def sweep_dense(K, row_mean, mean, weight, diagonal, labels, count, G, S, n, x,
+                A, T, first, neighbour, power, added, coef, penalty, has_loss, allow_empty, threshold):  # fmt: skip
+    """One visit to every sample; G (c x m) = (K Pi)' is updated by one kernel row for each move. Returns the moves."""
+    moves, i = 0, -1
+    while True:
+        i, a = next_move(i + 1, weight, diagonal, labels, count, G, S, n, x, A, T, first, neighbour, power, added, coef,
+                         penalty, has_loss, allow_empty, threshold)  # fmt: skip
+        if i == len(labels):
+            return moves
+        move_row(K[i], row_mean, row_mean[i] - mean, weight[i], G[a], G[labels[i]])
+        moves += 1
 
 
 @njit(cache=True, nogil=True)
