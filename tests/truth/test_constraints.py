@@ -1,12 +1,15 @@
 """What is known is kept, always; what cannot be kept is found; and the search does not get worse for it."""
 
 import itertools
+import warnings
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
 
+from kernelclust import KernelKMeans
 from kernelclust.kernels import DenseKernel, LowRankKernel, leading_spectrum, one_hot
 from kernelclust.objectives import Dependence, make_dependence
 from kernelclust.solvers import _constraints, greedy, low_rank_sdp, nmf, polar, spectral
@@ -550,3 +553,16 @@ def test_hard_problems_are_given_up_in_words(monkeypatch):
     monkeypatch.setattr(_constraints, "milp", lambda *args, **kwargs: Stopped())
     with pytest.raises(ValueError, match="none was ruled out"):
         make_constraints(np.array([4.0, 4.0, 4.0, 2.0, 2.0]), 3, min_size=5, max_size=6)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_start_takes_the_numbers_that_labels_give(seed):
+    """One start with the right clusters under other numbers, and no time to move them sample by sample."""
+    truth = np.repeat(np.arange(4), 15)
+    data = 20.0 * np.eye(4)[truth] + np.random.default_rng(0).standard_normal((60, 4))
+    place = np.random.default_rng(seed).permutation(4)[truth]
+    y = np.where(np.arange(60) % 15 == 0, place, -1)
+    model = KernelKMeans(4, kernel="linear", init="spectral", max_iter=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        assert_array_equal(model.fit(data, y).labels_, place)
