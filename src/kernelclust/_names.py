@@ -14,7 +14,8 @@ import numpy as np
 
 def names(package: ModuleType) -> list[str]:
     """Names of the parts in a package: its public modules, without importing them."""
-    return sorted(module.name for module in pkgutil.iter_modules(package.__path__) if not module.name.startswith("_"))
+    found = pkgutil.iter_modules(package.__path__)
+    return sorted(module.name for module in found if not module.ispkg and not module.name.startswith("_"))
 
 
 def load(package: ModuleType, name: str) -> ModuleType:

@@ -1,0 +1,111 @@
+"""What a kernel is to everyone else: products, some rows, a diagonal.
+
+Nobody asks an operator how it stores itself. Solvers, bounds and placement use the members of `Kernel` alone; what a
+part needs beyond them it names in NEEDS, and is refused before work starts where an operator lacks it.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+
+import numpy as np
+
+BLOCK = 2**22  # entries of a kernel block made at a time (32 MB)
+
+
+def row_blocks(n_rows: int, n_columns: int, entries: int = BLOCK) -> Iterator[slice]:
+    """Slices over rows such that a block of that many columns has about `entries` entries."""
+    step = max(1, entries // max(1, n_columns))
+    return (slice(start, min(start + step, n_rows)) for start in range(0, n_rows, step))
+
+
+def one_hot(labels: np.ndarray, n_clusters: int, weight: np.ndarray) -> np.ndarray:
+    """Weighted partition matrix (m, c)."""
+    Pi = np.zeros((len(labels), n_clusters))
+    Pi[np.arange(len(labels)), labels] = weight
+    return Pi
+
+
+class Kernel(ABC):
+    """A symmetric kernel over m samples with weights w, centred: H K H', H = I - 1 w' / sum(w).
+
+    Weights are part of the kernel: a weight counts as that many copies of a sample. `factor` is B (m x d), centred,
+    with K = B B' exactly, for kernels of few dimensions, else None. `cheap`: whether a pass costs little beside
+    making the kernel; where it does not, searches start from a few rows and pass once.
+    """
+
+    weight: np.ndarray  # (m,)
+    factor: np.ndarray | None = None
+    cheap: bool = True
+
+    @property
+    def n_samples(self) -> int:
+        return len(self.weight)
+
+    @abstractmethod
+    def __matmul__(self, V: np.ndarray) -> np.ndarray:
+        """K V for V (m, k): one pass."""
+
+    @abstractmethod
+    def rows(self, index: np.ndarray | slice, columns: np.ndarray | None = None) -> np.ndarray:
+        """K[index], or K[index][:, columns], as a new float64 array."""
+
+    @abstractmethod
+    def diagonal(self) -> np.ndarray:
+        """K_ii (m,)."""
+
+    @abstractmethod
+    def raw_size(self) -> float:
+        """Largest |K_ii| before centring: what rounding is measured by."""
+
+    def squared_norm(self) -> float:
+        """Squared Frobenius norm of D^1/2 K D^1/2, D = diag(w); one pass."""
+        total = 0.0
+        for block in row_blocks(self.n_samples, self.n_samples):
+            total += float(self.weight[block] @ (np.square(self.rows(block)) @ self.weight))
+        return total
+
+    def sketch(self, index: np.ndarray) -> np.ndarray:
+        """K[index], centred exactly or, where that would take a pass, as well as these rows alone can tell."""
+        return self.rows(index)
+
+    def cluster_sums(self, labels: np.ndarray, n_clusters: int) -> np.ndarray:
+        """S = Pi' D K D Pi (c x c)."""
+        Pi = one_hot(labels, n_clusters, self.weight)
+        S = Pi.T @ (self @ Pi)
+        return (S + S.T) / 2
+
+
+class Centring:
+    """H = I - 1 share' for products and rows of a raw matrix, known by its row means r = K share and t = share' r."""
+
+    def __init__(self, weight: np.ndarray, center: bool = True):
+        self.share = weight / weight.sum() if center else np.zeros(len(weight))
+        self.row_mean: np.ndarray = np.zeros(len(weight))
+        self.mean = 0.0
+
+    def known(self, row_mean: np.ndarray) -> None:
+        self.row_mean, self.mean = row_mean, float(self.share @ row_mean)
+
+    def before(self, V: np.ndarray) -> np.ndarray:
+        """H' V: what the raw matrix is multiplied with."""
+        return V - np.multiply.outer(self.share, V.sum(axis=0))
+
+    def after(self, Y: np.ndarray) -> np.ndarray:
+        """H Y, in place."""
+        Y -= self.share @ Y
+        return Y
+
+    def rows(self, raw: np.ndarray, index, columns=None) -> np.ndarray:
+        """Centred rows from raw ones, in place."""
+        raw -= self.row_mean if columns is None else self.row_mean[columns]
+        raw -= (self.row_mean[index] - self.mean)[:, None]
+        return raw
+
+    def squared(self, raw: float, weight: np.ndarray) -> float:
+        """Squared norm of D^1/2 H K H' D^1/2 from that of D^1/2 K D^1/2."""
+        if not self.share.any():
+            return raw
+        total = weight.sum()
+        return max(raw - 2 * total * float(weight @ self.row_mean**2) + (total * self.mean) ** 2, 0.0)

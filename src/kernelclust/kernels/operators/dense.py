@@ -1,0 +1,83 @@
+"""A kernel whose entries are all in memory, in double or single precision."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kernelclust._threads import in_order
+from kernelclust.kernels.operators._base import Centring, Kernel, row_blocks
+
+WIDTH = 2048  # entries that single precision adds up before double precision takes over
+STRIPE = 2**22  # entries of a stripe that a thread works on
+
+
+class DenseKernel(Kernel):
+    """A symmetric matrix K (m x m), kept as it is and centred on the way, with no second m x m matrix:
+
+    (H K H')_ij = K_ij - r_i - r_j + t with row means r and grand mean t.
+
+    `sums` are K share (m,) and the sum of w_i w_j K_ij^2, where the maker of K knows them already.
+    """
+
+    def __init__(
+        self,
+        K: np.ndarray,
+        weight: np.ndarray | None = None,
+        *,
+        center: bool = True,
+        sums: tuple[np.ndarray, float] | None = None,
+    ):
+        self._K = np.ascontiguousarray(K)
+        self.weight = np.ones(len(K)) if weight is None else weight
+        self._centring = Centring(self.weight, center)
+        self._square: float | None = None
+        if sums is not None:
+            row_mean, self._square = sums
+        else:
+            row_mean = self.affinity(self._centring.share[:, None])[:, 0]
+        self._centring.known(row_mean if center else np.zeros(len(K)))
+
+    def affinity(self, V: np.ndarray) -> np.ndarray:
+        """The matrix as it was given, not centred, times V."""
+        K = self._K
+        if K.dtype == np.float64:
+            return K @ V
+        V = V.astype(np.float32)
+
+        def stripe(rows: slice) -> np.ndarray:
+            parts = (K[rows, at : at + WIDTH] @ V[at : at + WIDTH] for at in range(0, len(V), WIDTH))
+            return sum(parts, np.zeros((rows.stop - rows.start, V.shape[1])))
+
+        return np.concatenate(list(in_order(stripe, row_blocks(*K.shape, entries=STRIPE))))
+
+    def __matmul__(self, V: np.ndarray) -> np.ndarray:
+        return self._centring.after(self.affinity(self._centring.before(V)))
+
+    def rows(self, index, columns=None) -> np.ndarray:
+        raw = self._K[index] if columns is None else self._K[index][:, columns]
+        return self._centring.rows(np.array(raw, dtype=np.float64), index, columns)
+
+    def diagonal(self) -> np.ndarray:
+        return np.einsum("ii->i", self._K) - 2 * self._centring.row_mean + self._centring.mean
+
+    def raw_size(self) -> float:
+        return float(np.abs(np.einsum("ii->i", self._K)).max())
+
+    def squared_norm(self) -> float:
+        if self._square is None:
+            w, even = self.weight, bool(np.all(self.weight == 1))
+            self._square = 0.0
+            for rows in row_blocks(*self._K.shape):
+                block = self._K[rows].astype(np.float64, copy=False)
+                self._square += float(np.vdot(block, block) if even else w[rows] @ (np.square(block) @ w))
+        return self._centring.squared(self._square, self.weight)
+
+
+PART = DenseKernel
+
+
+def example(rng: np.random.RandomState, weight: np.ndarray) -> tuple[Kernel, np.ndarray]:
+    """An operator and the matrix that it is the centred form of, for the contract tests."""
+    X = rng.standard_normal((len(weight), 3))
+    K = np.exp(-0.3 * np.square(X[:, None] - X).sum(axis=2))
+    return DenseKernel(K, weight), K

@@ -1,0 +1,96 @@
+"""A kernel that is exact and never stored: every pass makes its entries anew, tile by tile."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kernelclust.kernels import _tiles
+from kernelclust.kernels.operators._base import Centring, Kernel, row_blocks
+
+CLOSE = 128  # samples whose own similarity is computed at a time
+
+
+class TiledKernel(Kernel):
+    """K_ij = function(z_i, z_j) for prepared samples Z (m x d), made when asked for; memory grows with m alone.
+
+    Entries are computed in `dtype`, sums in double precision. The first pass, whatever it is for, also brings the
+    means that centring needs and the squared norm.
+    """
+
+    cheap = False
+
+    def __init__(
+        self, function: _tiles.Function, Z, weight: np.ndarray | None = None, *, dtype=np.float64, center: bool = True
+    ):
+        self.weight = np.ones(Z.shape[0]) if weight is None else weight
+        self._function, self._Z, self._dtype = function, Z, dtype
+        self._centring = Centring(self.weight, center)
+        self._square: float | None = None
+
+    def affinity(self, V: np.ndarray) -> np.ndarray:
+        """The kernel itself, not centred, times V."""
+        if self._square is not None:
+            return _tiles.product(self._function, self._Z, V, self._dtype)
+        moments = _tiles.Moments(self.weight, self._centring.share)
+        out = _tiles.product(self._function, self._Z, V, self._dtype, moments)
+        self._centring.known(moments.row_mean)
+        self._square = moments.square
+        return out
+
+    def _pass(self) -> None:
+        if self._square is None:
+            self.affinity(np.empty((self.n_samples, 0)))
+
+    def __matmul__(self, V: np.ndarray) -> np.ndarray:
+        return self._centring.after(self.affinity(self._centring.before(V)))
+
+    def _raw_rows(self, index, columns=None) -> np.ndarray:
+        Z = self._Z if columns is None else self._Z[columns]
+        return _tiles.rows(self._function, self._Z[index], Z, self._dtype)
+
+    def rows(self, index, columns=None) -> np.ndarray:
+        self._pass()
+        return self._centring.rows(self._raw_rows(index, columns), index, columns)
+
+    def sketch(self, index: np.ndarray) -> np.ndarray:
+        raw = self._raw_rows(index)
+        if self._square is not None:
+            return self._centring.rows(raw, index)
+        own = raw @ self._centring.share  # exact for these rows; columns are judged by these rows alone
+        share = self._centring.share[index]
+        share = share / share.sum() if share.any() else share
+        raw -= own[:, None]
+        raw -= share @ raw
+        return raw
+
+    def _raw_diagonal(self) -> np.ndarray:
+        blocks = (slice(start, start + CLOSE) for start in range(0, self.n_samples, CLOSE))
+        return np.concatenate([np.diagonal(self._function(self._Z[b], self._Z[b])) for b in blocks]).astype(float)
+
+    def diagonal(self) -> np.ndarray:
+        self._pass()
+        return self._raw_diagonal() - 2 * self._centring.row_mean + self._centring.mean
+
+    def raw_size(self) -> float:
+        return float(np.abs(self._raw_diagonal()).max())
+
+    def squared_norm(self) -> float:
+        self._pass()
+        assert self._square is not None
+        return self._centring.squared(self._square, self.weight)
+
+
+PART = TiledKernel
+
+
+def example(rng: np.random.RandomState, weight: np.ndarray) -> tuple[Kernel, np.ndarray]:
+    """An operator and the matrix that it is the centred form of, for the contract tests."""
+    X = rng.standard_normal((len(weight), 3))
+
+    def function(Y, Z) -> np.ndarray:
+        return np.exp(-0.3 * np.square(Y[:, None] - Z).sum(axis=2))
+
+    K = np.empty((len(X), len(X)))
+    for rows in row_blocks(*K.shape):
+        K[rows] = function(X[rows], X)
+    return TiledKernel(function, X, weight), K
