@@ -1,18 +1,15 @@
 """Kernel clustering that listens to what people know: clusters on a chain, a ring, a grid, a tree."""
 
-from kernelclust import margin, metrics, structures
+from kernelclust import metrics, structures
 from kernelclust.estimators import (
     CLUHSIC,
     CLUHSICAL,
     Diffrac,
     DisKMeans,
     KernelKMeans,
-    MaxMarginClustering,
-    MultiKernelClustering,
     StructuredClustering,
 )
 from kernelclust.objectives import dependence_score
-from kernelclust.selection import select_kernel, select_n_clusters, select_structure, stability_bound
 
 __version__ = "0.1.0.dev0"
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import inspect
 import pkgutil
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from numbers import Integral, Real
 from types import ModuleType
 
@@ -21,6 +22,24 @@ def names(package: ModuleType) -> list[str]:
 def load(package: ModuleType, name: str) -> ModuleType:
     """Import the one part that was asked for."""
     return importlib.import_module(f"{package.__name__}.{name}")
+
+
+def keywords(function: Callable) -> dict[str, object]:
+    """Keyword-only parameters of a function with their defaults: what a part takes from its user."""
+    parameters = inspect.signature(function).parameters.values()
+    return {one.name: one.default for one in parameters if one.kind is one.KEYWORD_ONLY}
+
+
+def check_keywords(name: str, given: Mapping | None, owner: str, allowed: Iterable[str]) -> dict:
+    """The user's dict `name` of parameters for a part, or an error that lists what the part takes."""
+    if given is not None and not isinstance(given, Mapping):
+        raise TypeError(f"{name}={given!r}: give a dict of parameters, or None.")
+    allowed, given = list(allowed), dict(given or {})
+    for key in given:
+        if key not in allowed:
+            listed = ", ".join(allowed) or "none"
+            raise ValueError(f"{name} has {key!r}, which {owner} does not take (it takes: {listed}).")
+    return given
 
 
 def check_name(kind: str, name: object, known: Iterable[object], *, also: str = "") -> None:

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from kernelclust.baselines._base import KernelBaseline, Operator
+from kernelclust.baselines._base import KernelBaseline
 from kernelclust.baselines._tree import Groups, check_tree, descend
 from kernelclust.estimators import KernelKMeans
+from kernelclust.kernels import Kernel
 from kernelclust.structures import Structure
 
 
@@ -26,7 +27,7 @@ class HierarchicalKernelKMeans(KernelBaseline):
     ----------
     structure : str, Structure or (c, c) array, default="tree:3x3"
         A tree; "flat:8" is one of depth one, i.e. `KernelKMeans`.
-    kernel, gamma, degree, coef0, kernel_params, approximation, n_components
+    kernel, gamma, kernel_params, approximation, n_components
         As in `StructuredClustering`; the width is that of all samples at every level.
     n_init, max_iter, random_state
         As in `KernelKMeans`, for every node of the tree.
@@ -55,8 +56,6 @@ class HierarchicalKernelKMeans(KernelBaseline):
         *,
         kernel="rbf",
         gamma="scale",
-        degree=3,
-        coef0=1,
         kernel_params=None,
         approximation="auto",
         n_components=None,
@@ -67,8 +66,6 @@ class HierarchicalKernelKMeans(KernelBaseline):
         self.structure = structure
         self.kernel = kernel
         self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
         self.kernel_params = kernel_params
         self.approximation = approximation
         self.n_components = n_components
@@ -79,22 +76,21 @@ class HierarchicalKernelKMeans(KernelBaseline):
     def _check_params(self, structure: Structure) -> None:
         check_tree(structure, type(self).__name__)
 
-    def _cluster(self, operator: Operator, structure: Structure, rng) -> dict[str, Any]:
+    def _cluster(self, operator: Kernel, structure: Structure, rng) -> dict[str, Any]:
         A = check_tree(structure, type(self).__name__)
         labels, n_iter = kmeans_down(A, operator, rng, n_init=self.n_init, max_iter=self.max_iter)
         return {"labels_": labels, "n_iter_": n_iter}
 
 
-def kmeans_down(A: np.ndarray, operator: Operator, rng, **options) -> tuple[np.ndarray, int]:
+def kmeans_down(A: np.ndarray, operator: Kernel, rng, **options) -> tuple[np.ndarray, int]:
     """Leaf of every sample (m,) by kernel k-means down the tree of A, and the most sweeps that a node took."""
     sweeps = [1]
 
     def divide(samples: np.ndarray, needs: np.ndarray) -> Groups:
-        everything = len(samples) == operator.n_samples
-        if operator.form == "low_rank":
-            kernel, X = "linear", operator.B if everything else operator.B[samples]
+        if operator.factor is not None:
+            kernel, X = "linear", operator.factor[samples]
         else:
-            kernel, X = "precomputed", operator.K if everything else operator.K[np.ix_(samples, samples)]
+            kernel, X = "precomputed", operator.rows(samples, samples)
         model = KernelKMeans(len(needs), kernel=kernel, approximation=None, random_state=rng, **options)
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="The variance of column")  # features have no units

@@ -11,8 +11,9 @@ from scipy.cluster.hierarchy import linkage
 from scipy.spatial.distance import pdist
 
 from kernelclust._names import check_name
-from kernelclust.baselines._base import KernelBaseline, Operator
+from kernelclust.baselines._base import KernelBaseline
 from kernelclust.baselines._tree import Groups, check_tree, descend, distances_to_means
+from kernelclust.kernels import Kernel, row_blocks
 from kernelclust.structures import Structure
 
 LINKAGES = ("average", "complete", "ward")
@@ -36,7 +37,7 @@ class TreeLinkage(KernelBaseline):
     structure : str, Structure or (c, c) array, default="tree:3x3"
         A tree: "tree:3x3", "tree:(a,(b,c))"; "flat:8" is one of depth one, i.e. the ordinary cut.
     linkage : {"average", "complete", "ward"}, default="average"
-    kernel, gamma, degree, coef0, kernel_params
+    kernel, gamma, kernel_params
         As in `StructuredClustering`.
 
     Attributes
@@ -64,23 +65,19 @@ class TreeLinkage(KernelBaseline):
         linkage="average",
         kernel="rbf",
         gamma="scale",
-        degree=3,
-        coef0=1,
         kernel_params=None,
     ):
         self.structure = structure
         self.linkage = linkage
         self.kernel = kernel
         self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
         self.kernel_params = kernel_params
 
     def _check_params(self, structure: Structure) -> None:
         check_name("linkage", self.linkage, LINKAGES)
         check_tree(structure, "TreeLinkage")
 
-    def _cluster(self, operator: Operator, structure: Structure, rng) -> dict[str, Any]:
+    def _cluster(self, operator: Kernel, structure: Structure, rng) -> dict[str, Any]:
         Z = np.empty((0, 4)) if operator.n_samples == 1 else linkage(pair_distances(operator), self.linkage)
         dendrogram = Dendrogram(Z)
 
@@ -90,19 +87,21 @@ class TreeLinkage(KernelBaseline):
         return {"labels_": descend(check_tree(structure, "TreeLinkage"), operator, divide), "linkage_matrix_": Z}
 
 
-def pair_distances(operator: Operator) -> np.ndarray:
+def pair_distances(operator: Kernel) -> np.ndarray:
     """Distances in feature space, condensed as scipy has them (m (m - 1) / 2,)."""
-    if operator.form == "low_rank":
-        return pdist(operator.B)
-    m, K = operator.n_samples, operator.K
-    half = np.einsum("ii->i", K) / 2.0
+    if operator.factor is not None:
+        return pdist(operator.factor)
+    m, half = operator.n_samples, operator.diagonal() / 2.0
     ends = np.cumsum(np.arange(m - 1, 0, -1))
     condensed = np.empty(ends[-1])  # half the squared distances, row by row
-    for i, row in enumerate(np.split(condensed, ends[:-1])):
-        np.subtract(half[i + 1 :], K[i, i + 1 :], out=row)
-        row += half[i]
+    lines = iter(np.split(condensed, ends[:-1]))
+    for block in row_blocks(m - 1, m):
+        for i, similar in zip(range(block.start, block.stop), operator.rows(block), strict=True):
+            row = next(lines)
+            np.subtract(half[i + 1 :], similar[i + 1 :], out=row)
+            row += half[i]
     lowest = int(condensed.argmin())
-    if condensed[lowest] < -np.sqrt(np.finfo(K.dtype).eps) * np.abs(half).max():
+    if condensed[lowest] < -1e-6 * operator.raw_size():
         i = int(np.searchsorted(ends, lowest, side="right"))
         raise ValueError(
             f"the kernel gives no distances: k_ii + k_jj - 2 k_ij = {2 * condensed[lowest]:.3g} < 0 for samples {i} "
@@ -156,7 +155,7 @@ class Dendrogram:
         return [np.sort(self.order[part][kept[part]]) for part in stretches]
 
 
-def _gather(operator: Operator, branches: Groups, k: int) -> Groups:
+def _gather(operator: Kernel, branches: Groups, k: int) -> Groups:
     """The k largest branches, each of the others joined to the one with the nearest mean."""
     branches = sorted(branches, key=len, reverse=True)
     groups, rest = branches[:k], branches[k:]

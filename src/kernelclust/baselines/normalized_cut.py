@@ -9,8 +9,9 @@ from sklearn.cluster import spectral_clustering
 from sklearn.metrics.pairwise import linear_kernel
 
 from kernelclust._names import check_name
-from kernelclust.baselines._base import KernelBaseline, Operator
+from kernelclust.baselines._base import KernelBaseline
 from kernelclust.baselines._tree import refill, variances
+from kernelclust.kernels import Kernel
 from kernelclust.structures import Flat, Structure
 
 ASSIGNMENTS = ("cluster_qr", "discretize", "kmeans")
@@ -28,7 +29,7 @@ class NormalizedCut(KernelBaseline):
     n_clusters : int, default=8
     assign_labels : {"cluster_qr", "discretize", "kmeans"}, default="cluster_qr"
         How eigenvectors are made into labels; the first is deterministic.
-    kernel, gamma, degree, coef0, kernel_params
+    kernel, gamma, kernel_params
         As in `StructuredClustering`. Similarities must not be negative.
     random_state : int, RandomState or None
         Start of the eigensolver, and of the other assignments.
@@ -54,8 +55,6 @@ class NormalizedCut(KernelBaseline):
         assign_labels="cluster_qr",
         kernel="rbf",
         gamma="scale",
-        degree=3,
-        coef0=1,
         kernel_params=None,
         random_state=None,
     ):
@@ -63,8 +62,6 @@ class NormalizedCut(KernelBaseline):
         self.assign_labels = assign_labels
         self.kernel = kernel
         self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
         self.kernel_params = kernel_params
         self.random_state = random_state
 
@@ -78,7 +75,7 @@ class NormalizedCut(KernelBaseline):
         """The named linear kernel sees X from its mean, which changes nothing but an affinity."""
         return linear_kernel if isinstance(self.kernel, str) and self.kernel == "linear" else self.kernel
 
-    def _cluster(self, operator: Operator, structure: Structure, rng) -> dict[str, Any]:
+    def _cluster(self, operator: Kernel, structure: Structure, rng) -> dict[str, Any]:
         m, c = operator.n_samples, structure.n_clusters
         affinity = self._affinity(operator)
         if c == 1 or c == m:
@@ -93,12 +90,11 @@ class NormalizedCut(KernelBaseline):
             labels[groups[old]] = j
         return {"labels_": labels}
 
-    def _affinity(self, operator: Operator) -> np.ndarray:
-        if operator.form == "low_rank":
-            B = operator.B + operator.offset
-            K = B @ B.T
-        else:
-            K = operator.K
+    def _affinity(self, operator: Kernel) -> np.ndarray:
+        if not hasattr(operator, "affinity"):
+            raise ValueError(f"a normalised cut needs the similarities as given, which {type(operator).__name__} lacks.")
+        K = operator.affinity(np.eye(operator.n_samples))
+        K = (K + K.T) / 2
         lowest, largest = float(K.min()), float(np.abs(K).max())
         if lowest < -1e-10 * largest:
             i, j = np.unravel_index(int(K.argmin()), K.shape)

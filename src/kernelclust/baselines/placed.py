@@ -8,9 +8,10 @@ from sklearn.cluster import KMeans
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import validate_data
 
-from kernelclust.estimators.structured import canonical_places, check_enough_samples
+from kernelclust.engine import canonical_places
+from kernelclust.estimators import check_enough_samples
 from kernelclust.objectives import make_dependence
-from kernelclust.solvers.placement import best_placement, placement_margin, placement_problem
+from kernelclust.solvers import best_placement, placement_margin, placement_problem
 from kernelclust.structures import Structure, as_structure
 
 

@@ -10,12 +10,12 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from kernelclust._names import check_name
-from kernelclust.baselines._base import KernelBaseline, Operator
+from kernelclust.baselines._base import KernelBaseline
 from kernelclust.baselines._tree import check_tree
 from kernelclust.baselines.hierarchical_kmeans import kmeans_down
-from kernelclust.metrics._labels import node_labels
-from kernelclust.objectives.dependence import loss_matrix
-from kernelclust.objectives.first_order import StructuredRidge, check_definite
+from kernelclust.metrics import node_labels
+from kernelclust.objectives import StructuredRidge, check_regression, loss_matrix
+from kernelclust.kernels import Kernel
 from kernelclust.structures import Structure
 
 INITS = ("hierarchical", "random")
@@ -47,7 +47,7 @@ class XWSS(KernelBaseline):
     C : float, default=0.1
         Weight of the errors, in units of the number of samples; larger follows the present labels more closely.
     init : {"hierarchical", "random"} or array of labels, default="hierarchical"
-    kernel, gamma, degree, coef0, kernel_params, approximation, n_components
+    kernel, gamma, kernel_params, approximation, n_components
         As in `StructuredClustering`.
     n_init : int or "auto"
         Starts of the kernel k-means that labels start from.
@@ -82,8 +82,6 @@ class XWSS(KernelBaseline):
         init="hierarchical",
         kernel="rbf",
         gamma="scale",
-        degree=3,
-        coef0=1,
         kernel_params=None,
         approximation="auto",
         n_components=None,
@@ -97,8 +95,6 @@ class XWSS(KernelBaseline):
         self.init = init
         self.kernel = kernel
         self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
         self.kernel_params = kernel_params
         self.approximation = approximation
         self.n_components = n_components
@@ -118,9 +114,9 @@ class XWSS(KernelBaseline):
             if self.init == "hierarchical":
                 check_tree(structure, "XWSS with init='hierarchical' (init='random' or labels need none)")
 
-    def _cluster(self, operator: Operator, structure: Structure, rng) -> dict[str, Any]:
+    def _cluster(self, operator: Kernel, structure: Structure, rng) -> dict[str, Any]:
         labels = self._start(operator, structure, rng)
-        check_definite(operator)
+        check_regression(operator)
         A, Delta = np.asarray(structure.kernel, dtype=float), loss_matrix(self.loss, structure)
         assert Delta is not None
         seen, problem = {labels.tobytes()}, ""
@@ -140,7 +136,7 @@ class XWSS(KernelBaseline):
             warnings.warn(f"{problem}; another C may settle.", ConvergenceWarning, stacklevel=3)
         return {"labels_": labels, "n_iter_": n_iter}
 
-    def _start(self, operator: Operator, structure: Structure, rng) -> np.ndarray:
+    def _start(self, operator: Kernel, structure: Structure, rng) -> np.ndarray:
         m, c = operator.n_samples, structure.n_clusters
         if not isinstance(self.init, str):
             labels = node_labels(self.init, structure, "init")

@@ -1,18 +1,21 @@
 """scikit-learn estimators: thin, mostly docstring."""
 
+from kernelclust.estimators._base import DEFAULT_CLUSTERS, KernelClusterer, check_enough_samples, check_structure
 from kernelclust.estimators.discriminative import Diffrac, DisKMeans
-from kernelclust.estimators.margin import MaxMarginClustering
-from kernelclust.estimators.multikernel import MultiKernelClustering
 from kernelclust.estimators.presets import CLUHSIC, CLUHSICAL, KernelKMeans
 from kernelclust.estimators.structured import StructuredClustering
 
 __all__ = [
     "CLUHSIC",
     "CLUHSICAL",
+    "DEFAULT_CLUSTERS",
     "Diffrac",
     "DisKMeans",
+    "KernelClusterer",
     "KernelKMeans",
     "MaxMarginClustering",
     "MultiKernelClustering",
     "StructuredClustering",
+    "check_enough_samples",
+    "check_structure",
 ]

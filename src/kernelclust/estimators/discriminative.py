@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from numbers import Real
 
 import numpy as np
 
-from kernelclust.estimators.structured import DEFAULT_CLUSTERS, StructuredClustering
-from kernelclust.kernels import FittedKernel, Spectrum, discriminative, leading_spectrum
+from kernelclust.engine import Fit, Request
+from kernelclust.estimators.presets import preset
+from kernelclust.estimators.structured import StructuredClustering
+from kernelclust.kernels import Spectrum
+from kernelclust.structures import Structure
 
 
 class _Discriminative(StructuredClustering):
@@ -16,35 +20,34 @@ class _Discriminative(StructuredClustering):
     _strength: str
     _strength_is_per_sample: bool
 
-    def _transform(self, fitted: FittedKernel, spectrum: Spectrum, n_clusters: int, rng):
-        total = float(fitted.operator.weight.sum())
-        factor = total if self._strength_is_per_sample else 1.0
-        rounding = 1e-12 * total * _size(fitted)
-        self.ridge_ = self._ridge(getattr(self, self._strength), spectrum, n_clusters, factor, rounding)
-        fitted = discriminative(fitted, self.ridge_)
-        return fitted, leading_spectrum(fitted.operator, spectrum.values.size, n_clusters - 1, rng)
+    def _request(self, structure: Structure, options=None) -> Request:
+        def ridge(spectrum: Spectrum, total: float, rounding: float) -> float:
+            """The parameter's value, or the c-th eigenvalue of the kernel, the first that c clusters do not need."""
+            value = getattr(self, self._strength)
+            if not isinstance(value, str):
+                return float(value) * (total if self._strength_is_per_sample else 1.0)
+            top = float(max(spectrum.values[0], 0.0))
+            if top <= rounding:  # constant data: nothing to tell apart, and rounding must not be blown up
+                return 1.0
+            at = min(structure.n_clusters - 1, len(spectrum.values) - 1)
+            return max(float(spectrum.values[at]), 1e-6 * top)
 
-    def _ridge(self, value, spectrum: Spectrum, n_clusters: int, factor: float, rounding: float) -> float:
-        """factor * value, or the c-th eigenvalue of the kernel, the first that a flat clustering does not need."""
+        return replace(super()._request(structure, options), ridge=ridge)
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        value = getattr(self, self._strength)
         if isinstance(value, Real) and 0 < float(value) < np.inf:
-            return factor * float(value)
+            return
         if not (isinstance(value, str) and value == "auto"):
             raise ValueError(f"{self._strength}={value!r}: give a positive number or 'auto'.")
-        at = min(n_clusters - 1, len(spectrum.values) - 1)
-        top = float(max(spectrum.values[0], 0.0))
-        if top <= rounding:  # constant data: nothing to tell apart, and rounding must not be blown up
-            return 1.0
-        return max(float(spectrum.values[at]), 1e-6 * top)
+
+    def _keep(self, found: Fit, structure: Structure) -> None:
+        super()._keep(found, structure)
+        self.ridge_ = found.ridge
 
 
-def _size(fitted: FittedKernel) -> float:
-    """Size of the kernel's entries before centring."""
-    operator = fitted.operator
-    if operator.form == "dense":
-        return float(np.abs(np.diagonal(operator.K)).max())
-    return float(np.square(operator.offset).sum() + operator.diagonal().max())
-
-
+@preset(added={"lam": "auto"}, fixed={"loss": None, "size_prior": 0.0})
 class DisKMeans(_Discriminative):
     """Discriminative k-means: find clusters and the subspace that tells them apart together (Ye, Zhao and Wu, 2007).
 
@@ -68,43 +71,15 @@ class DisKMeans(_Discriminative):
 
     _strength, _strength_is_per_sample = "lam", False
 
-    def __init__(
-        self,
-        n_clusters=DEFAULT_CLUSTERS,
-        *,
-        structure="flat",
-        kernel="rbf",
-        gamma="scale",
-        degree=3,
-        coef0=1,
-        kernel_params=None,
-        lam="auto",
-        normalize="l2",
-        rho=2.0,
-        search="refine",
-        placement="distance",
-        solver="greedy",
-        solver_params=None,
-        polish=True,
-        init="auto",
-        n_init="auto",
-        approximation="auto",
-        n_components=None,
-        min_cluster_size=None,
-        max_cluster_size=None,
-        label_weight=None,
-        max_iter=100,
-        tol=1e-10,
-        allow_empty=False,
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-    ):
-        given = {name: value for name, value in locals().items() if name not in ("self", "__class__", "lam")}
-        super().__init__(**given)
-        self.lam = lam
 
-
+@preset(
+    added={"kappa": "auto"},
+    normalize=None,
+    rho=0.0,
+    search="global",
+    placement="F",
+    fixed={"loss": None, "size_prior": 0.0},
+)
 class Diffrac(_Discriminative):
     """DIFFRAC: labels that a regularised regression predicts best (Bach and Harchaoui, 2008).
 
@@ -128,39 +103,3 @@ class Diffrac(_Discriminative):
     """
 
     _strength, _strength_is_per_sample = "kappa", True
-
-    def __init__(
-        self,
-        n_clusters=DEFAULT_CLUSTERS,
-        *,
-        structure="flat",
-        kernel="rbf",
-        gamma="scale",
-        degree=3,
-        coef0=1,
-        kernel_params=None,
-        kappa="auto",
-        normalize=None,
-        rho=0.0,
-        search="global",
-        placement="F",
-        solver="greedy",
-        solver_params=None,
-        polish=True,
-        init="auto",
-        n_init="auto",
-        approximation="auto",
-        n_components=None,
-        min_cluster_size=None,
-        max_cluster_size=None,
-        label_weight=None,
-        max_iter=100,
-        tol=1e-10,
-        allow_empty=False,
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-    ):
-        given = {name: value for name, value in locals().items() if name not in ("self", "__class__", "kappa")}
-        super().__init__(**given)
-        self.kappa = kappa

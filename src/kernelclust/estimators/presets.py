@@ -1,10 +1,54 @@
-"""StructuredClustering under the names that people search for."""
+"""StructuredClustering under the names that people search for; a preset declares only what differs."""
 
 from __future__ import annotations
 
-from kernelclust.estimators.structured import DEFAULT_CLUSTERS, StructuredClustering
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from kernelclust.estimators.structured import StructuredClustering
 
 
+def preset(*, fixed: dict[str, Any] | None = None, added: dict[str, Any] | None = None, **defaults: Any) -> Callable:
+    """Class decorator: StructuredClustering's parameters with other defaults, some `fixed`, some `added`.
+
+    The signature is made from the base class, so that scikit-learn (get_params, clone) and help() see it.
+    """
+    fixed, added = fixed or {}, added or {}
+
+    def decorate(cls: type) -> type:
+        base = inspect.signature(StructuredClustering.__init__).parameters.values()
+        parameters = [one.replace(default=defaults.get(one.name, one.default)) for one in base if one.name not in fixed]
+        parameters += [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=added[name]) for name in added]
+        signature = inspect.Signature(parameters)
+
+        def __init__(self, *args: Any, **kwargs: Any) -> None:
+            given = signature.bind(self, *args, **kwargs)
+            given.apply_defaults()
+            for name, value in list(given.arguments.items())[1:]:
+                setattr(self, name, value)
+
+        __init__.__signature__ = signature  # type: ignore[attr-defined]
+        cls.__init__ = __init__  # type: ignore[misc]
+        for name, value in fixed.items():
+            setattr(cls, name, value)
+        return cls
+
+    return decorate
+
+
+@preset(
+    fixed={
+        "structure": "flat",
+        "loss": None,
+        "normalize": "l2",
+        "rho": 0.0,
+        "search": "refine",
+        "placement": "distance",
+        "solver": "greedy",
+        "solver_params": None,
+    }
+)
 class KernelKMeans(StructuredClustering):
     """Kernel k-means: clusters without an order, in the feature space of any kernel.
 
@@ -22,53 +66,8 @@ class KernelKMeans(StructuredClustering):
     300
     """
 
-    def __init__(
-        self,
-        n_clusters=DEFAULT_CLUSTERS,
-        *,
-        kernel="rbf",
-        gamma="scale",
-        degree=3,
-        coef0=1,
-        kernel_params=None,
-        size_prior="auto",
-        init="auto",
-        n_init="auto",
-        approximation="auto",
-        n_components=None,
-        min_cluster_size=None,
-        max_cluster_size=None,
-        label_weight=None,
-        max_iter=100,
-        tol=1e-10,
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-    ):
-        self.n_clusters = n_clusters
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
-        self.size_prior = size_prior
-        self.init = init
-        self.n_init = n_init
-        self.approximation = approximation
-        self.n_components = n_components
-        self.min_cluster_size = min_cluster_size
-        self.max_cluster_size = max_cluster_size
-        self.label_weight = label_weight
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
 
-    structure, loss, normalize, rho = "flat", None, "l2", 0.0
-    search, placement, solver, solver_params, polish, allow_empty = "refine", "distance", "greedy", None, True, False
-
-
+@preset(rho=0.0, search="global", placement="F", fixed={"size_prior": 0.0})
 class CLUHSIC(StructuredClustering):
     """Clustering by maximal dependence as its paper means it (Song, Smola, Gretton and Borgwardt, 2007).
 
@@ -85,41 +84,8 @@ class CLUHSIC(StructuredClustering):
     [0, 1, 2, 3]
     """
 
-    def __init__(
-        self,
-        n_clusters=DEFAULT_CLUSTERS,
-        *,
-        structure="flat",
-        kernel="rbf",
-        gamma="scale",
-        degree=3,
-        coef0=1,
-        kernel_params=None,
-        loss=None,
-        normalize="l2",
-        rho=0.0,
-        search="global",
-        placement="F",
-        solver="greedy",
-        solver_params=None,
-        polish=True,
-        init="auto",
-        n_init="auto",
-        approximation="auto",
-        n_components=None,
-        min_cluster_size=None,
-        max_cluster_size=None,
-        label_weight=None,
-        max_iter=100,
-        tol=1e-10,
-        allow_empty=False,
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-    ):
-        super().__init__(**{name: value for name, value in locals().items() if name not in ("self", "__class__")})
 
-
+@preset(loss="structure", normalize="l1", rho=0.0, search="global", placement="F", fixed={"size_prior": 0.0})
 class CLUHSICAL(StructuredClustering):
     """CLUHSIC with a loss between clusters (Zhong, Pan, Kwok and Tsang, 2010).
 
@@ -135,37 +101,3 @@ class CLUHSICAL(StructuredClustering):
     >>> sorted([labels.tolist(), labels[::-1].tolist()])[0]  # a chain has two directions
     [0, 1, 2, 3]
     """
-
-    def __init__(
-        self,
-        n_clusters=DEFAULT_CLUSTERS,
-        *,
-        structure="flat",
-        kernel="rbf",
-        gamma="scale",
-        degree=3,
-        coef0=1,
-        kernel_params=None,
-        loss="structure",
-        normalize="l1",
-        rho=0.0,
-        search="global",
-        placement="F",
-        solver="greedy",
-        solver_params=None,
-        polish=True,
-        init="auto",
-        n_init="auto",
-        approximation="auto",
-        n_components=None,
-        min_cluster_size=None,
-        max_cluster_size=None,
-        label_weight=None,
-        max_iter=100,
-        tol=1e-10,
-        allow_empty=False,
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-    ):
-        super().__init__(**{name: value for name, value in locals().items() if name not in ("self", "__class__")})

@@ -1,11 +1,31 @@
-"""How alike two samples are: operators, functions (one file each) and low-rank factors."""
+"""How alike two samples are: kernel functions (one file each), operators, low-rank factors, spectra."""
 
-from kernelclust.kernels._discriminative import discriminative
-from kernelclust.kernels._fitted import APPROXIMATIONS, FittedKernel, check_precomputed, fit_kernel, kernel_names
-from kernelclust.kernels._loops import sum_rows
+from kernelclust.kernels._spectrum import Spectrum, certified, check_definite, leading_spectrum  # isort: skip
+from kernelclust.kernels._fit import (
+    APPROXIMATIONS,
+    FittedKernel,
+    check_kernel_params,
+    check_precomputed,
+    discriminative,
+    fit_kernel,
+    is_pairwise,
+    kernel_names,
+    kernel_part,
+)
 from kernelclust.kernels._low_rank import incomplete_cholesky
-from kernelclust.kernels._operators import DenseKernel, Kernel, LowRankKernel, WeightedSumKernel, one_hot, row_blocks
-from kernelclust.kernels._spectrum import Spectrum, check_definite, leading_spectrum
+from kernelclust.kernels._new_samples import NewSamples, UnitScaled
+from kernelclust.kernels.operators import (
+    DenseKernel,
+    Kernel,
+    LowRankKernel,
+    RidgeKernel,
+    ScaledKernel,
+    TiledKernel,
+    WeightedSumKernel,
+    feature_sums,
+    one_hot,
+    row_blocks,
+)
 
 __all__ = [
     "APPROXIMATIONS",
@@ -13,16 +33,25 @@ __all__ = [
     "FittedKernel",
     "Kernel",
     "LowRankKernel",
+    "NewSamples",
+    "RidgeKernel",
+    "ScaledKernel",
     "Spectrum",
+    "TiledKernel",
+    "UnitScaled",
     "WeightedSumKernel",
+    "certified",
     "check_definite",
+    "check_kernel_params",
     "check_precomputed",
     "discriminative",
+    "feature_sums",
     "fit_kernel",
     "incomplete_cholesky",
+    "is_pairwise",
     "kernel_names",
+    "kernel_part",
     "leading_spectrum",
     "one_hot",
     "row_blocks",
-    "sum_rows",
 ]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from kernelclust.kernels._operators import row_blocks
+from kernelclust._warnings import warn
+from kernelclust.kernels.operators import row_blocks
 
 MOST_COLUMNS = 1000  # of a factor whose rank the eigengap decides
 FIRST_COLUMNS = 64  # room for so many columns of a factor at first
@@ -78,12 +78,10 @@ def guided_cholesky(
         return incomplete_cholesky(diagonal, column, n_components)
     B, pivots = incomplete_cholesky(diagonal, column, MOST_COLUMNS, n_clusters=n_clusters, weight=weight)
     if len(pivots) == MOST_COLUMNS < len(diagonal):
-        warnings.warn(
+        warn(
             f"approximation='cholesky' stopped at {MOST_COLUMNS} columns before its error fell below the eigengap of "
             f"{n_clusters} clusters, which is small: clusters may differ from those of the exact kernel. Give "
-            "n_components to choose the rank, or approximation=None for the exact kernel.",
-            UserWarning,
-            stacklevel=8,
+            "n_components to choose the rank, or approximation=None for the exact kernel."
         )
     return B, pivots
 

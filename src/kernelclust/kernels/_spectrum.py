@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
 from kernelclust._threads import one_thread
-from kernelclust.kernels._operators import Kernel
+from kernelclust.kernels.operators import Kernel, LowRankKernel, gram
 
 EXACT = 500  # up to here a full decomposition is cheap
-PASSES = 3  # passes over a larger dense kernel at most
+PASSES = 3  # passes over a larger kernel at most
 SLACK = 1e-3  # relative slack of the bounds that ends the passes early
 OVERSAMPLING = 4
 LANDMARKS = 500
+SKETCHED = 3  # times the eigenvectors wanted that are kept of the landmarks' own
 INDEFINITE = 0.1
 NEARLY_ALL = 0.999
 
@@ -23,7 +25,7 @@ class Spectrum:
     """D^1/2 H K H D^1/2 = U diag(values) U' in its leading part, D the sample weights.
 
     `functions` = D^-1/2 U holds an eigenvector's value at every sample, the same for a sample and its copies;
-    `bounds` are not below the true leading eigenvalues; `lowest` is the most negative eigenvalue seen.
+    `bounds` are not below the true leading eigenvalues, if `certain`; `lowest` is the most negative eigenvalue seen.
     """
 
     values: np.ndarray  # (k,), descending
@@ -31,12 +33,13 @@ class Spectrum:
     bounds: np.ndarray  # (r,), r <= k
     lowest: float
     constant: float  # value of the constant function of the same length as the eigenvectors
+    certain: bool = True  # False for a sketch from a few rows, before any pass
 
     def at(self, samples: np.ndarray) -> Spectrum:
         """The same, seen at some of the samples only."""
         return replace(self, functions=self.functions[samples])
 
-    @property
+    @cached_property
     def embedding(self) -> np.ndarray:
         """E (m x k) with E E' the best rank-k approximation of the centred kernel."""
         return self.functions * np.sqrt(np.maximum(self.values, 0))
@@ -45,32 +48,49 @@ class Spectrum:
 def leading_spectrum(kernel: Kernel, k: int, n_bounds: int, rng: np.random.RandomState) -> Spectrum:
     """k leading eigenpairs of a kernel, and bounds on the first n_bounds eigenvalues.
 
-    Exact for low-rank and small kernels; otherwise by a few block Lanczos steps, one pass over the kernel each.
+    Exact for kernels with a factor and small ones; otherwise by a few block Lanczos steps, one pass over the kernel
+    each. Where a pass is not cheap it is a sketch from some rows, to be made `certified` once labels are known.
     """
-    kernel = kernel.collapse()
     k = max(1, min(k, kernel.n_samples))
     root = np.sqrt(kernel.weight)
     constant = 1 / float(np.sqrt(kernel.weight.sum()))
-    if kernel.form == "low_rank" and kernel.B.shape[1] > kernel.n_samples:
-        half = root[:, None] * kernel.B
+    if kernel.factor is not None and kernel.factor.shape[1] > kernel.n_samples:
+        half = root[:, None] * kernel.factor
         return _exact(half @ half.T, root, k, n_bounds)
-    if kernel.form == "low_rank":
-        values, vectors = _descending(kernel.gram())
+    if kernel.factor is not None:
+        values, vectors = _descending(gram(kernel.factor, kernel.weight))
         values, vectors = values[:k], vectors[:, :k]
         positive = np.where(values > max(values[0], 0) * 1e-13, values, np.inf)
-        functions = kernel.B @ (vectors / np.sqrt(positive))
+        functions = kernel.factor @ (vectors / np.sqrt(positive))
         return Spectrum(np.maximum(values, 0), functions, np.maximum(values[:n_bounds], 0), 0.0, constant)
     if kernel.n_samples <= EXACT:
-        K = root[:, None] * (kernel.K - kernel.row_mean[:, None] - kernel.row_mean + kernel.mean) * root
+        K = root[:, None] * kernel.rows(np.arange(kernel.n_samples)) * root
         return _exact((K + K.T) / 2, root, k, n_bounds)
+    if not kernel.cheap:
+        return replace(leading_spectrum(_sketched(kernel, k, rng), k, n_bounds, rng), certain=False)
     values, vectors, bounds, lowest = _block_lanczos(
         lambda V: root[:, None] * (kernel @ (root[:, None] * V)),
         _landmark_vectors(kernel, k + OVERSAMPLING, rng),
         k,
         min(n_bounds, k),
-        kernel.squared_norm(),
+        kernel.squared_norm,
     )
     return Spectrum(values, vectors / root[:, None], bounds, lowest, constant)
+
+
+def certified(kernel: Kernel, spectrum: Spectrum, V: np.ndarray) -> tuple[Spectrum, np.ndarray]:
+    """The spectrum with bounds that hold, and K V: both from one pass."""
+    root = np.sqrt(kernel.weight)[:, None]
+    k, n_bounds = len(spectrum.values), len(spectrum.bounds)
+    Q = _orthonormal(root * spectrum.functions)
+    product = kernel @ np.hstack([root * Q, V])
+    images = root * product[:, : Q.shape[1]]
+    H = Q.T @ images
+    theta, Y = _descending((H + H.T) / 2)
+    bounds = eigenvalue_bounds(theta, Y, images, kernel.squared_norm(), min(n_bounds, len(theta)))
+    functions = Q @ Y[:, :k] / root
+    found = Spectrum(theta[:k], functions, bounds, min(float(theta[-1]), 0.0), spectrum.constant)
+    return found, product[:, Q.shape[1] :]
 
 
 def _exact(K: np.ndarray, root: np.ndarray, k: int, n_bounds: int) -> Spectrum:
@@ -82,22 +102,36 @@ def _exact(K: np.ndarray, root: np.ndarray, k: int, n_bounds: int) -> Spectrum:
     return Spectrum(values[:k], vectors[:, :k] / root[:, None], values[:n_bounds], float(values[-1]), constant)
 
 
-def _landmark_vectors(kernel, k: int, rng: np.random.RandomState) -> np.ndarray:
-    """Eigenvectors (m x k) as a few hundred samples see them: a start from a small part of one pass."""
+def _landmarks(kernel: Kernel, rng: np.random.RandomState) -> tuple[np.ndarray, np.ndarray]:
+    """A few hundred rows of the kernel, and which they are."""
     m = kernel.n_samples
     chosen = np.sort(rng.choice(m, min(m, LANDMARKS), replace=False))
-    rows = kernel.K[chosen] - kernel.row_mean - (kernel.row_mean[chosen, None] - kernel.mean)
+    return kernel.sketch(chosen), chosen
+
+
+def _landmark_vectors(kernel: Kernel, k: int, rng: np.random.RandomState) -> np.ndarray:
+    """Eigenvectors (m x k) as a few hundred samples see them: a start from a small part of one pass."""
+    rows, chosen = _landmarks(kernel, rng)
     vectors = _descending(rows[:, chosen])[1][:, :k]
     return np.sqrt(kernel.weight)[:, None] * (rows.T @ vectors)
+
+
+def _sketched(kernel: Kernel, k: int, rng: np.random.RandomState) -> LowRankKernel:
+    """What a few hundred rows tell of the kernel in their leading directions."""
+    rows, chosen = _landmarks(kernel, rng)
+    values, vectors = _descending((rows[:, chosen] + rows[:, chosen].T) / 2)
+    some = values[: SKETCHED * k] > 1e-6 * max(float(values[0]), np.finfo(float).tiny)
+    keep = np.flatnonzero(some) if some.any() else np.arange(1)
+    size = np.sqrt(np.maximum(values[keep], np.finfo(float).tiny))
+    return LowRankKernel(rows.T @ (vectors[:, keep] / size), kernel.weight, overwrite=True)
 
 
 def check_definite(spectrum: Spectrum, kernel: Kernel) -> None:
     """Refuse a kernel with a negative eigenvalue of more than a tenth of the largest."""
     top = max(float(spectrum.values[0]), 0.0)
-    if kernel.form != "dense" or spectrum.lowest >= -INDEFINITE * top:
+    if kernel.factor is not None or spectrum.lowest >= -INDEFINITE * top:
         return
-    size = float(np.abs(np.diagonal(kernel.K)).max() + np.abs(kernel.row_mean).max())
-    if spectrum.lowest < -1e-10 * size * kernel.weight.sum():  # beyond what rounding leaves of a constant kernel
+    if spectrum.lowest < -1e-10 * 2 * kernel.raw_size() * kernel.weight.sum():  # beyond what rounding leaves of a constant kernel
         raise ValueError(
             f"the kernel is far from positive semidefinite: its eigenvalues, once centred, reach from "
             f"{spectrum.lowest:.3g} to {top:.3g}. A kernel holds similarities; turn distances D into one, e.g. "
@@ -111,7 +145,7 @@ def _descending(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return values[::-1], vectors[:, ::-1]
 
 
-def _block_lanczos(product, start: np.ndarray, k: int, n_bounds: int, squared_norm: float):
+def _block_lanczos(product, start: np.ndarray, k: int, n_bounds: int, squared_norm):
     """Ritz values and vectors, bounds and the lowest Ritz value from the Krylov space of a block."""
     m, block = start.shape
     newest = _orthonormal(start)
@@ -120,7 +154,7 @@ def _block_lanczos(product, start: np.ndarray, k: int, n_bounds: int, squared_no
         images = np.hstack([images, product(newest)])
         H = Q.T @ images
         theta, Y = _descending((H + H.T) / 2)
-        bounds = eigenvalue_bounds(theta, Y, images, squared_norm, n_bounds)
+        bounds = eigenvalue_bounds(theta, Y, images, squared_norm(), n_bounds)
         if step == PASSES or Q.shape[1] + block > m or _slack(theta, bounds) < SLACK:
             break
         newest = _orthonormal(images[:, -newest.shape[1] :], Q)

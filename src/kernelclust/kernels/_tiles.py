@@ -21,8 +21,8 @@ def stripes(m: int) -> list[slice]:
 class Moments:
     """K share (m,) and the sum of w_i w_j K_ij^2, gathered while tiles are at hand."""
 
-    def __init__(self, weight: np.ndarray, share: np.ndarray):
-        self.weight, self.even = weight.astype(np.float32), bool(np.all(weight == 1))
+    def __init__(self, weight: np.ndarray, share: np.ndarray, dtype):
+        self.weight, self.even = weight.astype(dtype), bool(np.all(weight == 1))
         self.share = share
         self.row_mean, self.square = np.zeros(len(weight)), 0.0
 

@@ -24,7 +24,6 @@ from kernelclust.kernels._graphs import (
     neighbour_graphs,
 )
 
-PARAMETERS = ()
 SIZES = (1.0, 1.5, 2.0)
 DENSE_UP_TO = 3000
 FEW_COLUMNS = 4
@@ -112,3 +111,8 @@ def fit_members(X, weight: np.ndarray, found: list[View], n_clusters: int, n_fun
     if K is not None:
         K /= len(members)
     return K, members
+
+
+def fit(X, weight, *, n_clusters, method, n_components, rng):
+    from kernelclust.kernels._graph_fit import fit_auto
+    return fit_auto(X, weight, n_clusters, method, n_components)

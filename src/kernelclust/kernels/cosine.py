@@ -7,7 +7,6 @@ from scipy import sparse
 from sklearn.preprocessing import normalize
 from sklearn.utils.extmath import safe_sparse_dot
 
-PARAMETERS = ()
 
 
 def features(X):

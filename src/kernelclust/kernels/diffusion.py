@@ -12,7 +12,6 @@ from kernelclust._names import check_number
 from kernelclust.kernels._graphs import smoothest
 from kernelclust.kernels.graph import neighbour_graph
 
-PARAMETERS = ("n_neighbors", "time")
 DENSE_UP_TO = 3000  # beyond, the smoothest functions on the graph make the kernel
 
 
@@ -30,3 +29,9 @@ def factor(X, n_components: int, *, n_clusters: int, n_neighbors: int | None = N
     degree = W.sum(axis=1)
     flat = np.sqrt(degree / degree.sum())
     return np.column_stack([flat, vectors * np.exp(-float(time) * values / 2)])
+
+
+def fit(X, weight, *, n_clusters, method, n_components, rng, n_neighbors: int | None = None, time: float = 10.0):
+    import sys
+    from kernelclust.kernels._graph_fit import fit_graph
+    return fit_graph(sys.modules[__name__], X, weight, n_clusters=n_clusters, method=method, n_components=n_components, params={"n_neighbors": n_neighbors, "time": time})

@@ -14,7 +14,6 @@ from scipy import sparse
 from kernelclust._names import check_number
 from kernelclust.kernels._graphs import commute_factor, commute_kernel, n_neighbors_for, neighbour_graphs
 
-PARAMETERS = ("n_neighbors", "regularization")
 DENSE_UP_TO = 3000  # beyond, the smoothest functions on the graph make the kernel
 SIZE = 1.5
 
@@ -37,3 +36,9 @@ def neighbour_graph(X, n_clusters: int, n_neighbors: int | None = None) -> spars
     """Connected graph of the neighbours, symmetric weights."""
     k = n_neighbors_for(X.shape[0], n_clusters, SIZE) if n_neighbors is None else n_neighbors
     return neighbour_graphs(X, [k])[0]
+
+
+def fit(X, weight, *, n_clusters, method, n_components, rng, n_neighbors: int | None = None, regularization: float = 0.0):
+    import sys
+    from kernelclust.kernels._graph_fit import fit_graph
+    return fit_graph(sys.modules[__name__], X, weight, n_clusters=n_clusters, method=method, n_components=n_components, params={"n_neighbors": n_neighbors, "regularization": regularization})

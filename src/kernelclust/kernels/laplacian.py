@@ -6,7 +6,6 @@ import numpy as np
 from scipy import sparse
 from sklearn.metrics.pairwise import manhattan_distances
 
-PARAMETERS = ("gamma",)
 TRANSLATION_INVARIANT = True
 DISTANCE_POWER = 1
 

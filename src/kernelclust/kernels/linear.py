@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 from sklearn.utils.extmath import safe_sparse_dot
 
-PARAMETERS = ()
 TRANSLATION_INVARIANT = True  # once centred
 
 

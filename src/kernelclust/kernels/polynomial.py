@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 from sklearn.utils.extmath import safe_sparse_dot
 
-PARAMETERS = ("gamma", "degree", "coef0")
 
 
-def block(X, Y, *, gamma: float, degree: float, coef0: float) -> np.ndarray:
+def block(X, Y, *, gamma: float, degree: float = 3, coef0: float = 1) -> np.ndarray:
     K = safe_sparse_dot(X, Y.T, dense_output=True)
     K *= gamma
     K += coef0

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 from scipy import sparse
+from scipy.spatial.distance import cdist
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
-PARAMETERS = ("gamma",)
 TRANSLATION_INVARIANT = True
+CANCELS = 1e8  # gamma |x|^2 beyond which |x|^2 - 2 x.y + |y|^2 loses near neighbours: distances are taken directly
 
 
 def block(X, Y, *, gamma: float) -> np.ndarray:
@@ -17,9 +18,15 @@ def block(X, Y, *, gamma: float) -> np.ndarray:
         K *= 2 * gamma
         K += x[:, None]
         K += y
+    elif -min(x.min(initial=0.0), y.min(initial=0.0)) > CANCELS:
+        K = cdist(X, Y, "sqeuclidean")
+        K *= -gamma
     else:  # the norms ride along in the product: one pass less over the block
-        left = np.column_stack([2 * gamma * X, x, np.ones_like(x)])
-        right = np.column_stack([Y, np.ones_like(y), y])
+        left = np.empty((len(x), X.shape[1] + 2), dtype=X.dtype)
+        np.multiply(X, 2 * gamma, out=left[:, :-2])
+        left[:, -2], left[:, -1] = x, 1
+        right = np.empty((len(y), Y.shape[1] + 2), dtype=Y.dtype)
+        right[:, :-2], right[:, -2], right[:, -1] = Y, 1, y
         K = left @ right.T
     np.minimum(K, 0, out=K)
     np.exp(K, out=K)

@@ -191,6 +191,17 @@ def make_dependence(
     return Dependence(A, T, normalize, coef=4 * C**2 * gamma, penalty=C)
 
 
+def flat_objective(objective: Dependence) -> Dependence:
+    """F without structure, for a first stage: kernel k-means, or zero-one loss where there is a loss.
+
+    Unnormalised and l1 values without a loss favour degenerate clusters, so their first stage is kernel k-means.
+    """
+    c = objective.n_clusters
+    if objective.has_loss and objective.normalize is not None:
+        return Dependence(np.eye(c), c * np.eye(c) - 1, objective.normalize, objective.coef, objective.penalty)
+    return Dependence(np.eye(c), np.eye(c), "l2", size_prior=objective.size_prior)
+
+
 def dependence_score(
     K: ArrayLike,
     labels: ArrayLike,

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from scipy.sparse.linalg import LinearOperator, cg
 
 from kernelclust.kernels import DenseKernel, Kernel, check_precomputed, leading_spectrum
-from kernelclust.metrics._labels import node_labels
+from kernelclust.metrics import node_labels
 from kernelclust.objectives.dependence import loss_matrix
 from kernelclust.structures import as_structure
 
@@ -143,7 +143,7 @@ def first_order_error(
         if not isinstance(value, Real) or not 0 < float(value) < np.inf:
             raise ValueError(f"{name}={value!r}: give a positive number.")
     kernel = DenseKernel(K)
-    check_definite(kernel)
+    check_regression(kernel)
     ridge = StructuredRidge(kernel, y, np.asarray(places.kernel, dtype=float), Delta, float(C), float(gamma))
     if not ridge.root.any():
         raise ValueError("the loss is zero for these labels: there is nothing to approximate.")
@@ -153,7 +153,7 @@ def first_order_error(
     return FirstOrderError(t1, float(np.vdot(r, r - first)), float(np.vdot(first, ridge.product(x))) / t1)
 
 
-def check_definite(kernel: Kernel) -> None:
+def check_regression(kernel: Kernel) -> None:
     """Refuse a kernel that ridge regression cannot use."""
     spectrum = leading_spectrum(kernel, 1, 1, np.random.RandomState(0))
     top = max(float(spectrum.values[0]), 0.0)

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from kernelclust._solution import Solution
-from kernelclust.kernels import DenseKernel, LowRankKernel, one_hot, sum_rows
-from kernelclust.objectives import Dependence
-from kernelclust.objectives.dependence import POWER
+from kernelclust.kernels import DenseKernel, LowRankKernel, one_hot, feature_sums
+from kernelclust.kernels._loops import sum_rows
+from kernelclust.objectives import POWER, Dependence
 from kernelclust.solvers._block_loops import (
     count_blocked,
     exchange_chains,
@@ -44,11 +44,11 @@ class _Dense:
     def rebuilt(self, labels: np.ndarray, n_clusters: int) -> np.ndarray:
         kernel = self.kernel
         G = np.zeros((n_clusters, kernel.n_samples))
-        sum_rows(kernel.K, kernel.weight, labels, G)
+        sum_rows(kernel._K, kernel.weight, labels, G)
         n = np.bincount(labels, kernel.weight, minlength=n_clusters)
-        means = np.bincount(labels, kernel.weight * kernel.row_mean, minlength=n_clusters)
-        G -= np.outer(n, kernel.row_mean)
-        G -= (means - kernel.mean * n)[:, None]
+        means = np.bincount(labels, kernel.weight * kernel._centring.row_mean, minlength=n_clusters)
+        G -= np.outer(n, kernel._centring.row_mean)
+        G -= (means - kernel._centring.mean * n)[:, None]
         return G
 
     def cluster_sums(self, labels: np.ndarray) -> np.ndarray:
@@ -58,12 +58,12 @@ class _Dense:
     def sweep(self, labels, count, S, n, x, *objective) -> int:
         K = self.kernel
         return sweep_dense(
-            K.K, K.row_mean, K.mean, K.weight, self.diagonal, labels, count, self.sums, S, n, x, *objective
+            K._K, K._centring.row_mean, K._centring.mean, K.weight, self.diagonal, labels, count, self.sums, S, n, x, *objective
         )
 
     def data(self) -> tuple:
         K = self.kernel
-        return K.K, K.row_mean, K.mean, True, K.weight
+        return K._K, K._centring.row_mean, K._centring.mean, True, K.weight
 
     def block_gains(self, mean) -> np.ndarray:
         return np.asarray(mean @ self.sums.T)
@@ -77,20 +77,20 @@ class _LowRank:
         self.sums = self.rebuilt(labels, n_clusters) if running is None else running
 
     def rebuilt(self, labels: np.ndarray, n_clusters: int) -> np.ndarray:
-        return self.kernel.feature_sums(labels, n_clusters)
+        return feature_sums(self.kernel.factor, self.kernel.weight, labels, n_clusters)
 
     def cluster_sums(self, labels: np.ndarray) -> np.ndarray:
         return self.sums @ self.sums.T
 
     def sweep(self, labels, count, S, n, x, *objective) -> int:
-        data = (self.kernel.B, self.kernel.weight, self.diagonal)
+        data = (self.kernel.factor, self.kernel.weight, self.diagonal)
         return sweep_low_rank(*data, labels, count, self.sums, S, n, x, *objective)
 
     def data(self) -> tuple:
-        return self.kernel.B, np.empty(0), 0.0, False, self.kernel.weight
+        return self.kernel.factor, np.empty(0), 0.0, False, self.kernel.weight
 
     def block_gains(self, mean) -> np.ndarray:
-        return np.asarray(mean @ self.kernel.B) @ self.sums.T
+        return np.asarray(mean @ self.kernel.factor) @ self.sums.T
 
 
 class _Rows:
@@ -113,7 +113,7 @@ class _Rows:
             i, a = next_move(i + 1, weight, self.diagonal, labels, count, self.sums, S, n, x, *objective)
             if i == len(labels):
                 return moves
-            moved = weight[i] * self.kernel.row(i)
+            moved = weight[i] * self.kernel.rows(np.array([i]))[0]
             self.sums[a] -= moved
             self.sums[labels[i]] += moved
             moves += 1
@@ -146,7 +146,7 @@ def climb(
     """
     c = objective.n_clusters
     labels = np.array(labels, dtype=np.intp)
-    state = STATES[kernel.form](kernel, labels, c, running)
+    state = (_LowRank if kernel.factor is not None else _Dense if hasattr(kernel,'_K') else _Rows)(kernel, labels, c, running)
     objective_arrays = _arrays(objective, float(kernel.weight.sum()))
     S = state.cluster_sums(labels)
     n = np.bincount(labels, kernel.weight, minlength=c)

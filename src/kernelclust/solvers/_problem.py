@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from kernelclust.kernels import DenseKernel, LowRankKernel, Spectrum
+from kernelclust.kernels import Kernel, Spectrum
 from kernelclust.objectives import Dependence
 from kernelclust.solvers._constraints import Constraints
 
@@ -21,7 +21,7 @@ def _silent(line: str) -> None:
 class Problem:
     """The kernel and its spectrum, F, F without structure, what is known about samples, and which are copies."""
 
-    kernel: DenseKernel | LowRankKernel
+    kernel: Kernel
     spectrum: Spectrum
     objective: Dependence
     flat: Dependence
@@ -59,6 +59,8 @@ class Options:
     polish: bool = True
     n_jobs: int | None = None
     report: Callable[[str], None] = _silent
+
+    FROM_SOLVER_PARAMS: ClassVar = ("tol", "allow_empty", "polish")  # set through the estimator's solver_params
 
     @property
     def climbing(self) -> dict[str, Any]:

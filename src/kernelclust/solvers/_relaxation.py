@@ -11,11 +11,11 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from kernelclust._solution import Solution
-from kernelclust.solvers import starts
+from kernelclust.solvers import _starts as starts
 from kernelclust.solvers._climb import climb
 from kernelclust.solvers._constraints import Constraints
 from kernelclust.solvers._problem import Options, Problem
-from kernelclust.solvers.placement import best_placement, placement_problem
+from kernelclust.solvers._placement import best_placement, placement_problem
 
 
 @dataclass(frozen=True)

@@ -12,15 +12,14 @@ from joblib import Parallel, delayed
 from kernelclust._names import check_name
 from kernelclust._solution import Solution
 from kernelclust._threads import one_thread
-from kernelclust.kernels import LowRankKernel
+from kernelclust.kernels import LowRankKernel, feature_sums
 from kernelclust.objectives import Dependence
-from kernelclust.solvers import starts
+from kernelclust.solvers import _starts as starts
 from kernelclust.solvers._climb import climb
 from kernelclust.solvers._constraints import Constraints
 from kernelclust.solvers._problem import Options, Problem
-from kernelclust.solvers.placement import RESTARTS, best_placement, placement_problem
+from kernelclust.solvers._placement import RESTARTS, best_placement, placement_problem
 
-PARAMETERS = ()
 INITS = ("auto", "spectral", "projected", "k-means++", "random")
 SEARCHES = ("refine", "place", "global")
 STARTS = 10
@@ -101,9 +100,9 @@ class _Part:
         """Some of the samples, in the features."""
         small = LowRankKernel(self.E[samples], self.kernel.weight[samples])
         if len(samples) == len(self.E):
-            return _Part(small, small.B, self.constraints, self.copies)
+            return _Part(small, small.factor, self.constraints, self.copies)
         known, copies = (None if one is None else one.at(samples) for one in (self.constraints, self.copies))
-        return _Part(small, small.B, known, copies if copies is not None and copies.n_blocks < len(samples) else None)
+        return _Part(small, small.factor, known, copies if copies is not None and copies.n_blocks < len(samples) else None)
 
 
 def _structured(problem: Problem, options: Options, restarts: int = RESTARTS) -> _Climber:
@@ -226,7 +225,8 @@ def _auto(problem: Problem, whole: _Part, climber: _Climber, number: int, option
     for rank, solution in enumerate(tried):
         options.report(f"start {rank}: F = {solution.value:.6g} in the leading eigenvectors")
     close = [solution for solution in tried if solution.value >= tried[0].value - CLOSE * abs(tried[0].value)]
-    kept = [solution.labels for solution in (tried if m <= POLISH_ALL else close[:POLISH])]
+    some = POLISH if whole.kernel.cheap else 1
+    kept = [solution.labels for solution in (tried if m <= POLISH_ALL and whole.kernel.cheap else close[:some])]
     if m > SUBSAMPLE:
         kept = [_extend(whole.E - small.offset, small, labels, objective) for labels in kept]
     placed = replace(climber, placed=True)
@@ -265,7 +265,7 @@ def _distinct(solutions: list[Solution]) -> list[Solution]:
 def _extend(E: np.ndarray, small: LowRankKernel, labels: np.ndarray, objective: Dependence) -> np.ndarray:
     """Labels of all samples from those of a subsample: each where F rises most."""
     c = objective.n_clusters
-    sums = small.feature_sums(labels, c)
+    sums = feature_sums(small.factor, small.weight, labels, c)
     n = np.bincount(labels, small.weight, minlength=c)
     M, h = objective.slopes(sums @ sums.T, n)
     return np.argmax(E @ (sums.T @ M) + np.where(n > 0, h, -np.inf), axis=1)

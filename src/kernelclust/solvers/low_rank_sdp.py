@@ -23,9 +23,9 @@ from kernelclust.solvers._relaxation import (
     non_negative_orthonormal,
     require_l2,
 )
-from kernelclust.solvers.starts import projected_labels
+from kernelclust.solvers._starts import projected_labels
 
-PARAMETERS = ("rank", "pull", "violation", "max_steps")
+RELAXES = True
 INNER_STEPS = 400
 SMALL = 100_000  # entries of Y below which threads cost more than they bring
 

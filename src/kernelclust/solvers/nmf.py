@@ -13,7 +13,7 @@ from kernelclust.kernels import row_blocks
 from kernelclust.solvers._problem import Options, Problem
 from kernelclust.solvers._relaxation import Relaxed, WeightedKernel, finish, labels_of, require_l2, trace_value
 
-PARAMETERS = ("max_steps", "step_tol")
+RELAXES = True
 
 
 def solve(
@@ -54,9 +54,5 @@ def lowest_entry(kernel) -> float:
     """Smallest entry of the centred kernel, in blocks."""
     lowest = np.inf
     for rows in row_blocks(kernel.n_samples, kernel.n_samples):
-        if kernel.form == "dense":
-            block = kernel.K[rows] - kernel.row_mean - (kernel.row_mean[rows, None] - kernel.mean)
-        else:
-            block = kernel.B[rows] @ kernel.B.T
-        lowest = min(lowest, float(block.min()))
+        lowest = min(lowest, float(kernel.rows(rows).min()))
     return lowest

@@ -13,7 +13,7 @@ from kernelclust.solvers._problem import Options, Problem
 from kernelclust.solvers._relaxation import Relaxed, WeightedKernel, finish, polar_factor, require_l2, trace_value
 from kernelclust.solvers.spectral import round_rotations
 
-PARAMETERS = ("max_steps", "step_tol")
+RELAXES = True
 
 
 def solve(

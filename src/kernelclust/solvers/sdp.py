@@ -23,7 +23,7 @@ from kernelclust.solvers._relaxation import (
     require_l2,
 )
 
-PARAMETERS = ("conic_solver",)
+RELAXES = True
 LARGEST = 80  # rows of Q: (mc)^2 / 2 sign constraints, minutes beyond
 
 

@@ -17,7 +17,7 @@ from kernelclust.kernels import LowRankKernel
 from kernelclust.solvers._problem import Options, Problem
 from kernelclust.solvers._relaxation import Relaxed, WeightedKernel, finish, labels_of, polar_factor, require_l2
 
-PARAMETERS = ()
+RELAXES = True
 TRIALS = 64  # signs or rotations tried at most
 ROUNDS = 3  # of rounding, each with the sizes that the last one found
 SETTLE = 10

@@ -58,10 +58,28 @@ class DenseKernel(Kernel):
         return self._centring.rows(np.array(raw, dtype=np.float64), index, columns)
 
     def diagonal(self) -> np.ndarray:
-        return np.einsum("ii->i", self._K) - 2 * self._centring.row_mean + self._centring.mean
+        return self.raw_diagonal() - 2 * self._centring.row_mean + self._centring.mean
+
+    def raw_diagonal(self) -> np.ndarray:
+        """K_ii of every sample, not centred."""
+        return np.array(np.einsum("ii->i", self._K), dtype=np.float64)
+
+    @property
+    def share(self) -> np.ndarray:
+        """(m,) weights of the samples in the mean that is subtracted."""
+        return self._centring.share
+
+    @property
+    def mean(self) -> float:
+        """Grand mean of the kernel."""
+        return self._centring.mean
+
+    def mean_sums(self, C: np.ndarray) -> np.ndarray:
+        """What centring takes from the sums of every new sample with coefficients C (m, c), beside its own mean."""
+        return self._centring.row_mean @ C - self._centring.mean * C.sum(axis=0)
 
     def raw_size(self) -> float:
-        return float(np.abs(np.einsum("ii->i", self._K)).max())
+        return float(np.abs(self.raw_diagonal()).max())
 
     def squared_norm(self) -> float:
         if self._square is None:

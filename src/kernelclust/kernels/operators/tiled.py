@@ -31,7 +31,7 @@ class TiledKernel(Kernel):
         """The kernel itself, not centred, times V."""
         if self._square is not None:
             return _tiles.product(self._function, self._Z, V, self._dtype)
-        moments = _tiles.Moments(self.weight, self._centring.share)
+        moments = _tiles.Moments(self.weight, self._centring.share, self._dtype)
         out = _tiles.product(self._function, self._Z, V, self._dtype, moments)
         self._centring.known(moments.row_mean)
         self._square = moments.square
@@ -63,16 +63,33 @@ class TiledKernel(Kernel):
         raw -= share @ raw
         return raw
 
-    def _raw_diagonal(self) -> np.ndarray:
+    def raw_diagonal(self) -> np.ndarray:
+        """k(x, x) of every sample, not centred."""
         blocks = (slice(start, start + CLOSE) for start in range(0, self.n_samples, CLOSE))
         return np.concatenate([np.diagonal(self._function(self._Z[b], self._Z[b])) for b in blocks]).astype(float)
 
     def diagonal(self) -> np.ndarray:
         self._pass()
-        return self._raw_diagonal() - 2 * self._centring.row_mean + self._centring.mean
+        return self.raw_diagonal() - 2 * self._centring.row_mean + self._centring.mean
+
+    @property
+    def share(self) -> np.ndarray:
+        """(m,) weights of the samples in the mean that is subtracted."""
+        return self._centring.share
+
+    @property
+    def mean(self) -> float:
+        """Grand mean of the kernel."""
+        self._pass()
+        return self._centring.mean
+
+    def mean_sums(self, C: np.ndarray) -> np.ndarray:
+        """What centring takes from the sums of every new sample with coefficients C (m, c), beside its own mean."""
+        self._pass()
+        return self._centring.row_mean @ C - self._centring.mean * C.sum(axis=0)
 
     def raw_size(self) -> float:
-        return float(np.abs(self._raw_diagonal()).max())
+        return float(np.abs(self.raw_diagonal()).max())
 
     def squared_norm(self) -> float:
         self._pass()

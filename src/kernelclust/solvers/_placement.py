@@ -14,8 +14,7 @@ from numba import njit
 from scipy.optimize import linear_sum_assignment
 
 from kernelclust._names import check_name
-from kernelclust.objectives import Dependence
-from kernelclust.objectives.dependence import POWER
+from kernelclust.objectives import POWER, Dependence
 from kernelclust.solvers._loops import loss_norms
 
 RULES = ("distance", "F")

@@ -12,11 +12,9 @@ from scipy import sparse
 from sklearn.metrics.pairwise import euclidean_distances
 
 from kernelclust.kernels import LowRankKernel, leading_spectrum, one_hot
-from kernelclust.kernels.auto import Member
+
 from kernelclust.objectives import Dependence
-from kernelclust.solvers import greedy
-from kernelclust.solvers._problem import Options, Problem
-from kernelclust.solvers.placement import best_placement, placement_problem
+from kernelclust.solvers import Options, Problem, best_placement, greedy, placement_problem
 
 DISAGREE = 0.5  # mean alignment of the views' own clusterings below which sizes are expected to be alike
 SIZE_PRIOR = 0.2
@@ -45,7 +43,7 @@ def alignment(A: np.ndarray, one: np.ndarray, other: np.ndarray, weight: np.ndar
 class Evidence:
     """The graphs of kernel="auto" one by one: do views agree on the clusters, do graphs agree on their order."""
 
-    members: list[Member]
+    members: list
     pictures: list[Any]  # the samples as each view sees them
     weight: np.ndarray
     n_clusters: int
@@ -60,7 +58,7 @@ class Evidence:
         if number not in self._clusterings:
             kernel = LowRankKernel(self.members[number].B, self.weight)
             flat = Dependence(np.eye(self.n_clusters), np.eye(self.n_clusters), "l2")
-            spectrum = leading_spectrum(kernel, kernel.B.shape[1], self.n_clusters - 1, self.rng)
+            spectrum = leading_spectrum(kernel, kernel.factor.shape[1], self.n_clusters - 1, self.rng)
             found = greedy.solve(Problem(kernel, spectrum, flat, flat), Options(n_init=STARTS), self.rng)
             self._clusterings[number] = found.labels
         return self._clusterings[number]
@@ -85,7 +83,7 @@ class Evidence:
             node = best_placement(placement_problem("distance", objective, S, n))
             return alignment(A, labels, node[which], weight)
 
-        def of_graph(member: Member, which: np.ndarray) -> float:
+        def of_graph(member, which: np.ndarray) -> float:
             sums = one_hot(which, c, weight).T @ member.B
             return arranged(sums @ sums.T, np.bincount(which, weight, minlength=c), which)
 

@@ -1,0 +1,224 @@
+"""The way of one fit: kernel, spectrum, search, numbering, certificate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+
+from kernelclust._solution import Solution
+from kernelclust._threads import threads_for
+from kernelclust._warnings import warn
+from kernelclust.engine._evidence import DISAGREE, LOW_SUPPORT, SIZE_PRIOR, Evidence
+from kernelclust.engine._numbering import canonical_places, renumbered
+from kernelclust.engine._prediction import Prediction
+from kernelclust.kernels import (
+    FittedKernel,
+    Spectrum,
+    certified,
+    check_definite,
+    discriminative,
+    fit_kernel,
+    leading_spectrum,
+    one_hot,
+)
+from kernelclust.objectives import Dependence, flat_objective, make_dependence
+from kernelclust.solvers import (
+    Constraints,
+    Options,
+    Problem,
+    equal_rows,
+    load_solver,
+    placement_margin,
+    placement_problem,
+)
+from kernelclust.structures import Structure
+
+EXTRA_DIMENSIONS = 8  # eigenvectors beyond the c - 1 that a flat clustering needs
+LOW_MARGIN = 0.3  # placement margins below deserve a warning
+
+
+@dataclass(frozen=True)
+class Request:
+    """What to fit, every part checked: the terms of the formula and the way to search."""
+
+    structure: Structure
+    kernel: dict[str, Any] = field(default_factory=dict)  # of fit_kernel
+    loss: Any = None
+    normalize: str | None = "l2"
+    rho: float = 0.0
+    size_prior: float | str = 0.0
+    solver: str = "greedy"
+    solver_params: dict[str, Any] = field(default_factory=dict)
+    options: Options = Options()
+    ridge: Callable[[Spectrum, float, float], float] | None = None  # of the discriminative view
+    random_state: Any = None
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A fit as a value: operator, spectrum, solution, evidence and certificate, for the samples of positive weight.
+
+    `labels` are places, numbered canonically; `S` and `n` are the cluster sums and sizes there.
+    """
+
+    kernel: FittedKernel
+    spectrum: Spectrum
+    objective: Dependence
+    solution: Solution
+    labels: np.ndarray
+    S: np.ndarray
+    n: np.ndarray
+    value: float
+    upper_bound: float
+    size_bound: float
+    placement_margin: float
+    size_prior: float
+    ridge: float | None = None
+    view_agreement: float | None = None
+    support: float | None = None
+    image: np.ndarray | None = field(default=None, repr=False)  # K D Pi (m, c), where it is known
+
+    @property
+    def gap(self) -> float:
+        if not np.isfinite(self.upper_bound):
+            return 1.0
+        # nothing to gain: the value is zero but for rounding
+        return (self.upper_bound - self.value) / abs(self.upper_bound) if self.upper_bound != 0 else 0.0
+
+    def prediction(self) -> Prediction:
+        weight = self.kernel.operator.weight
+        Pi = one_hot(self.labels, len(self.n), weight)
+        judged, base = None, self.kernel.base
+        if base is not None:
+            judged = base.combination(Pi), np.diag(base.operator.cluster_sums(self.labels, len(self.n)))
+        return Prediction.of(self.kernel.combination(Pi, self.image), self.objective, self.S, self.n, judged)
+
+
+def fit(
+    X, weight: np.ndarray, request: Request, known: Constraints | None = None, kernel: FittedKernel | None = None
+) -> Fit:
+    """Fit samples X of positive weight; `kernel` is theirs, where it has been made already."""
+    with threads_for(len(weight)):
+        return _fit(X, weight, request, known, kernel)
+
+
+def _fit(X, weight, request: Request, known, kernel) -> Fit:
+    structure, c = request.structure, request.structure.n_clusters
+    rng = check_random_state(request.random_state)
+    if kernel is None:
+        kernel = fit_kernel(X, weight, n_clusters=c, rng=rng, **request.kernel)
+    evidence = _evidence(kernel, weight, c)
+    size_prior = _size_prior(request, evidence)
+    objective = make_dependence(
+        structure, loss=request.loss, normalize=request.normalize, rho=request.rho, size_prior=size_prior
+    )
+    spectrum = leading_spectrum(kernel.operator, c - 1 + EXTRA_DIMENSIONS, c - 1, rng)
+    check_definite(spectrum, kernel.operator)
+    ridge = None
+    if request.ridge is not None:
+        total = float(weight.sum())
+        ridge = request.ridge(spectrum, total, 1e-12 * total * kernel.operator.raw_size())
+        kernel = discriminative(kernel, ridge)
+        spectrum = leading_spectrum(kernel.operator, spectrum.values.size, c - 1, rng)
+    copies = equal_rows(X, c, weight) if known is None else None
+    problem = Problem(kernel.operator, spectrum, objective, flat_objective(objective), known, copies)
+    solve = load_solver(request.solver, kernel.operator)
+    solution = solve(problem, request.options, rng, **request.solver_params)
+    _warn_of_stop(solution, request)
+    found = _certify(kernel, problem, solution, request, size_prior)
+    found = replace(
+        found,
+        ridge=ridge,
+        view_agreement=evidence.agreement() if evidence else None,
+        support=evidence.support(structure.kernel, found.labels) if evidence and structure.is_sweep else None,
+    )
+    _warn_of_order(found, structure)
+    return found
+
+
+def _certify(kernel: FittedKernel, problem: Problem, solution: Solution, request: Request, size_prior: float) -> Fit:
+    """Number the clusters, and bound what any labeling could reach."""
+    structure, objective, operator = request.structure, problem.objective, problem.kernel
+    c, spectrum, S, image = objective.n_clusters, problem.spectrum, solution.cluster_sums, None
+    if not spectrum.certain:
+        Pi = one_hot(solution.labels, c, operator.weight)
+        spectrum, image = certified(operator, spectrum, Pi)
+        S = Pi.T @ image
+        S = (S + S.T) / 2
+    elif operator.factor is None and solution.running.shape == (c, operator.n_samples):
+        image = solution.running.T
+    n = problem.sizes(solution.labels)
+    node = canonical_places(structure, S, n, **problem.placing(objective, solution.labels))
+    labels = node[solution.labels]
+    S, n = renumbered(node, S, n)
+    image = None if image is None else image[:, np.argsort(node)]
+    fresh = problem.constraints is not None or not problem.spectrum.certain
+    value = objective.value(S, n) if fresh else solution.value
+    bound = objective.upper_bound(spectrum.bounds, n.sum(), operator.weight.min())
+    placing = placement_problem(request.options.placement, objective, S, n, **problem.placing(objective, labels))
+    return Fit(
+        kernel,
+        spectrum,
+        objective,
+        solution,
+        labels,
+        S,
+        n,
+        value,
+        upper_bound=max(min(bound, solution.bound), value),
+        size_bound=max(objective.size_bound(spectrum.bounds, n), value),
+        placement_margin=placement_margin(placing),
+        size_prior=size_prior,
+        image=image,
+    )
+
+
+def _evidence(kernel: FittedKernel, weight: np.ndarray, n_clusters: int) -> Evidence | None:
+    """What the kernels that a mean kernel is made of say by themselves."""
+    if not kernel.members or n_clusters == 1:
+        return None
+    return Evidence(kernel.members, kernel.pictures, weight, n_clusters, check_random_state(0))
+
+
+def _size_prior(request: Request, evidence: Evidence | None) -> float:
+    if not isinstance(request.size_prior, str):
+        return float(request.size_prior)
+    plain = request.loss is None and request.normalize is not None and request.solver == "greedy"
+    if evidence is None or not plain or evidence.agreement() >= DISAGREE:
+        return 0.0
+    warn(
+        f"the views of X (as given, columns standardised, rows scaled) cluster it differently (alignment "
+        f"{evidence.agreement():.2f}): groups are expected to have similar sizes, size_prior={SIZE_PRIOR}. Set "
+        "size_prior=0 if that is wrong, or choose a kernel by name."
+    )
+    return SIZE_PRIOR
+
+
+def _warn_of_stop(solution: Solution, request: Request) -> None:
+    if solution.converged:
+        return
+    said = {
+        "max_iter": f"stopped after max_iter={request.options.max_iter} sweeps while samples were moving; raise "
+        "max_iter.",
+        "max_steps": f"the relaxation of solver={request.solver!r} stopped before it had converged; raise max_steps "
+        "in solver_params.",
+    }
+    warn(said[solution.stopped_because], ConvergenceWarning)
+
+
+def _warn_of_order(found: Fit, structure: Structure) -> None:
+    if found.support is not None and found.support < LOW_SUPPORT:
+        warn(
+            f"other graphs of the same samples arrange them differently on '{structure}' (support "
+            f"{found.support:.2g}): the clusters may be right, their order is uncertain."
+        )
+    if found.placement_margin < LOW_MARGIN:
+        warn(
+            f"several arrangements of these clusters on '{structure}' fit almost equally well (placement margin "
+            f"{found.placement_margin:.2g}): the clusters may be right, their order is not supported by the data."
+        )

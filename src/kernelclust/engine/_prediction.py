@@ -1,0 +1,58 @@
+"""What a fit says about new samples."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from kernelclust.kernels import NewSamples
+from kernelclust.objectives import Dependence
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """Places of new samples with the clusters held as they are; holds no kernel matrix.
+
+    `judge` and `spread` are the similarities and the diagonal of S that distances are measured by: those of the kernel
+    itself, or of the one that a discriminative kernel was made of, which knows no distances of new samples.
+    """
+
+    similarities: NewSamples
+    M: np.ndarray  # (c, c) and
+    h: np.ndarray  # (c,): F rises at the rate g @ M + h with a sample in each cluster
+    n: np.ndarray  # (c,)
+    judge: NewSamples
+    spread: np.ndarray  # (c,)
+
+    @classmethod
+    def of(
+        cls,
+        similarities: NewSamples,
+        objective: Dependence,
+        S: np.ndarray,
+        n: np.ndarray,
+        judged: tuple[NewSamples, np.ndarray] | None = None,
+    ) -> Prediction:
+        M, h = objective.slopes(S, n)
+        judge, spread = (similarities, np.diag(S)) if judged is None else judged
+        return cls(similarities, M, np.where(n > 0, h, -np.inf), n, judge, spread)
+
+    def rises(self, X) -> np.ndarray:
+        """Rate at which F rises with a sample in each cluster (n, c)."""
+        return self._rises(self.similarities(X))
+
+    def _rises(self, G: np.ndarray) -> np.ndarray:
+        return G @ self.M + self.h
+
+    def labels(self, X) -> np.ndarray:
+        return np.argmax(self.rises(X), axis=1)
+
+    def explained(self, X, weight: np.ndarray) -> float:
+        """1 - sum |phi(x) - mu_y|^2 / sum |phi(x) - mu|^2, y the place that x is given; in [0, 1]."""
+        G, own = self.judge.both(X)
+        labels = np.argmax(self._rises(G), axis=1) if self.judge is self.similarities else self.labels(X)
+        n = np.where(self.n > 0, self.n, 1.0)
+        within = own - 2 * G[np.arange(len(G)), labels] / n[labels] + (self.spread / n**2)[labels]
+        total = float(weight @ np.maximum(own, 0.0))
+        return float(np.clip(1 - float(weight @ np.maximum(within, 0.0)) / total, 0.0, 1.0)) if total > 0 else 0.0

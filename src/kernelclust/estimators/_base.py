@@ -1,0 +1,121 @@
+"""What the estimators share: the way samples are checked, fits that are whole or nothing, checks of parameters."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.utils.validation import validate_data
+
+from kernelclust._names import check_name, check_number
+from kernelclust.kernels import APPROXIMATIONS, check_kernel_params, is_pairwise, kernel_names, kernel_part
+from kernelclust.structures import Structure, as_structure
+
+DEFAULT_CLUSTERS = 8
+FLOATS = [np.float64, np.float32]
+
+
+class KernelClusterer(ClusterMixin, BaseEstimator):
+    """Base of the estimators; a subclass writes `_fit`."""
+
+    kernel: Any = "rbf"
+    gamma: Any = "scale"
+    kernel_params: Any = None
+    approximation: Any = "auto"
+    n_components: Any = None
+    verbose: Any = 0
+
+    def _whole(self, *arguments: Any, **keywords: Any):
+        """Fit; a failure leaves the last fit whole, or none."""
+        before = dict(self.__dict__)
+        try:
+            return self._fit(*arguments, **keywords)
+        except BaseException:
+            self.__dict__ = before
+            raise
+
+    def fit_predict(self, X, y=None, **params):
+        """`labels_` after `fit(X, y, **params)`: known labels and links are used."""
+        return self.fit(X, y, **params).labels_
+
+    def _check_samples(self, X, *, reset: bool):
+        part = None if callable(self.kernel) else kernel_part(self.kernel)
+        sparse = getattr(part, "SPARSE", True)
+        X = validate_data(self, X, reset=reset, dtype=FLOATS, accept_sparse="csr" if sparse else False)
+        return part.check(X) if reset and hasattr(part, "check") else X
+
+    def _check_kernel(self) -> None:
+        check_name("approximation", self.approximation, APPROXIMATIONS)
+        if not callable(self.kernel):
+            check_name("kernel", self.kernel, kernel_names(), also=", or a function k(X, Y)")
+        if isinstance(self.gamma, str):
+            check_name("gamma", self.gamma, ["scale"], also=", or a positive number")
+        else:
+            check_number("gamma", self.gamma, above=True)
+        check_kernel_params(self.kernel, self.kernel_params)
+        if self.n_components is not None:
+            check_number("n_components", self.n_components, whole=True, least=1)
+
+    def _kernel_settings(self) -> dict[str, Any]:
+        names = ("kernel", "gamma", "kernel_params", "approximation", "n_components")
+        return {name: getattr(self, name) for name in names}
+
+    def _is_pairwise(self) -> bool:
+        return is_pairwise(self.kernel)
+
+    def _report(self, line: str) -> None:
+        if self.verbose:
+            print(f"[{type(self).__name__}] {line}")
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        part = kernel_part(self.kernel) if isinstance(self.kernel, str) and self.kernel in kernel_names() else None
+        tags.input_tags.pairwise = self._is_pairwise()
+        tags.input_tags.sparse = getattr(part, "SPARSE", True)
+        return tags
+
+
+def check_structure(n_clusters: Any, structure: Any) -> Structure:
+    """The structure, of the size that it carries or that n_clusters says (8 if neither does)."""
+    if n_clusters is not None:
+        if not isinstance(n_clusters, Integral) or isinstance(n_clusters, bool):
+            hint = f" A structure goes by name: structure={n_clusters!r}." if isinstance(n_clusters, str) else ""
+            raise TypeError(f"n_clusters={n_clusters!r}: give a whole number, or None.{hint}")
+        if n_clusters < 1:
+            raise ValueError(f"n_clusters={n_clusters}: give 1 or more.")
+        return as_structure(structure, int(n_clusters))
+    sized = not (isinstance(structure, str) and ":" not in structure)
+    return as_structure(structure, None if sized else DEFAULT_CLUSTERS)
+
+
+def check_enough_samples(n_samples: int, structure: Structure) -> None:
+    c = structure.n_clusters
+    if n_samples < c:
+        raise ValueError(
+            f"n_samples={n_samples} should be >= n_clusters={c}: there are fewer samples (of positive weight) than "
+            f"clusters in structure '{structure}'."
+        )
+
+
+def check_starts(n_init: Any) -> None:
+    if isinstance(n_init, str):
+        check_name("n_init", n_init, ["auto"], also=", or a whole number")
+    else:
+        check_number("n_init", n_init, whole=True, least=1)
+
+
+def check_jobs(n_jobs: Any) -> None:
+    if n_jobs is not None and (not isinstance(n_jobs, Integral) or n_jobs == 0):
+        raise TypeError(f"n_jobs={n_jobs!r}: give a number of threads, -1 for all, or None.")
+
+
+def check_flag(name: str, value: Any) -> None:
+    if not isinstance(value, (bool, np.bool_)):
+        raise TypeError(f"{name}={value!r}: give True or False.")
+
+
+def check_verbose(verbose: Any) -> None:
+    if not isinstance(verbose, (Integral, np.bool_)):
+        raise TypeError(f"verbose={verbose!r}: give a whole number or True or False.")

@@ -1,0 +1,234 @@
+"""New samples: their similarity sums with what was fitted, x -> sum_i k(x, x_i) C_i (n, c), k centred.
+
+A fitted kernel hands out such a function for given coefficients C (m, c): the labels of clusters, or any combination.
+It holds no kernel matrix. `own` (n,) is k(x, x), centred too, for kernels that are scaled to a unit diagonal.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.neighbors import NearestNeighbors
+
+from kernelclust.kernels._function import SimilarityFunction
+from kernelclust.kernels.operators import Kernel, row_blocks
+
+
+class NewSamples(ABC):
+    """Sums (n, c) and own similarities (n,) of new samples."""
+
+    @abstractmethod
+    def both(self, X_new) -> tuple[np.ndarray, np.ndarray]:
+        """(sums, own)."""
+
+    def __call__(self, X_new) -> np.ndarray:
+        sums = self.both(X_new)[0]
+        if not np.isfinite(sums).all():
+            row = int(np.flatnonzero(~np.isfinite(sums).all(axis=1))[0])
+            raise ValueError(f"similarities of new sample {row} are beyond floating point: it is too far away.")
+        return sums
+
+
+class Source(ABC):
+    """The means to compare new samples with the fitted ones."""
+
+    between_fitted_only = False  # whether the kernel has no value for new samples but through the fitted ones
+
+    @abstractmethod
+    def combination(self, operator: Kernel, C: np.ndarray, image: np.ndarray | None = None) -> NewSamples:
+        """x -> sum_i k(x, x_i) C_i; `image` is operator @ C where that is known."""
+
+
+# -- by the kernel function, or with similarities that the user brings -------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Function(Source):
+    """k(x, x_i) by a function, or given (None)."""
+
+    function: SimilarityFunction | None
+    Z: Any = None  # prepared fitted samples
+
+    def combination(self, operator, C, image=None) -> NewSamples:
+        share = operator.share
+        own = float(operator.raw_diagonal().mean()) if self.function is None else 0.0
+        return _Compared(self.function, self.Z, np.column_stack([C, share]), operator.mean_sums(C), operator.mean, own)
+
+
+@dataclass(frozen=True)
+class _Compared(NewSamples):
+    function: SimilarityFunction | None
+    Z: Any
+    columns: np.ndarray  # (m, c + 1): coefficients, and shares of the samples
+    means: np.ndarray  # (c,)
+    mean: float
+    typical: float  # k(x, x) where it cannot be computed
+
+    def both(self, X_new):
+        n, f = X_new.shape[0], self.function
+        Z_new = X_new if f is None else f.prepare(X_new)
+        raw = np.empty((n, self.columns.shape[1]))
+        with np.errstate(over="ignore", invalid="ignore"):
+            for rows in row_blocks(n, len(self.columns)):
+                raw[rows] = (Z_new[rows] if f is None else f(Z_new[rows], self.Z)) @ self.columns
+            own = np.full(n, self.typical) if f is None else f.own(Z_new)
+            near = raw[:, -1]
+            sums = raw[:, :-1] - np.outer(near, self.columns[:, :-1].sum(axis=0)) - self.means
+        return sums, own - 2 * near + self.mean
+
+
+# -- by features -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Features(Source):
+    """k(x, x_i) = <b(x) - offset, b(x_i) - offset>."""
+
+    features: Callable
+
+    def combination(self, operator, C, image=None) -> NewSamples:
+        return _Mapped(self.features, operator.offset, (operator.factor.T @ C).T)
+
+
+@dataclass(frozen=True)
+class _Mapped(NewSamples):
+    features: Callable
+    offset: np.ndarray
+    sums: np.ndarray  # (c, d)
+
+    def both(self, X_new):
+        n = X_new.shape[0]
+        sums, own = np.empty((n, len(self.sums))), np.empty(n)
+        with np.errstate(over="ignore", invalid="ignore"):
+            for rows in row_blocks(n, max(self.sums.shape[1], X_new.shape[1])):
+                B = self.features(X_new[rows])
+                B = (B.toarray() if sparse.issparse(B) else B) - self.offset
+                sums[rows], own[rows] = B @ self.sums.T, np.einsum("ij,ij->i", B, B)
+        return sums, own
+
+
+@dataclass
+class LandmarkFeatures:
+    """b(x) = k(x, landmarks) M."""
+
+    function: SimilarityFunction | None
+    landmarks: Any  # prepared samples, or column numbers of a given matrix
+    M: np.ndarray
+
+    def __call__(self, X_new) -> np.ndarray:
+        if self.function is None:
+            return X_new[:, self.landmarks] @ self.M
+        return self.function(self.function.prepare(X_new), self.landmarks) @ self.M
+
+
+@dataclass
+class RandomFeatures:
+    """b(x) = [cos(x W), sin(x W)] / sqrt(number of frequencies)."""
+
+    function: SimilarityFunction
+    W: np.ndarray
+
+    def __call__(self, X_new) -> np.ndarray:
+        Z = self.function.prepare(X_new) @ self.W
+        return np.hstack([np.cos(Z), np.sin(Z)]) / np.sqrt(self.W.shape[1])
+
+
+@dataclass
+class ExactFeatures:
+    """b(x) of a kernel that is an inner product of features."""
+
+    function: SimilarityFunction
+
+    def __call__(self, X_new):
+        return self.function.part.features(self.function.prepare(X_new))
+
+
+# -- by the nearest fitted samples, for kernels that exist only between these ------------------------------------------
+
+
+@dataclass
+class NeighbourSearch:
+    """The nearest of the fitted samples, as one view of the samples sees them."""
+
+    prepare: Callable
+    nearest: NearestNeighbors
+    samples: np.ndarray  # which fitted sample a found row is
+
+    @classmethod
+    def over(cls, Z, samples: np.ndarray, prepare: Callable) -> NeighbourSearch:
+        return cls(prepare, NearestNeighbors(n_neighbors=min(5, Z.shape[0])).fit(Z), samples)
+
+    def __call__(self, X_new) -> tuple[np.ndarray, np.ndarray]:
+        """Weights (n, k) that fall with distance, and the samples (n, k) they belong to."""
+        Z = self.prepare(X_new)
+        if not sparse.issparse(Z):
+            far = np.sqrt(np.finfo(Z.dtype).max) / 1e4  # squares of distances beyond would overflow
+            Z = np.clip(Z, -far, far)
+        distance, index = self.nearest.kneighbors(Z)
+        closest = distance[:, :1]
+        weight = np.where(closest > 0, closest, 1.0) / np.where(closest > 0, distance, 1.0)
+        weight = np.where(closest > 0, weight, distance == 0)  # on a fitted sample: that sample alone
+        return weight / weight.sum(axis=1, keepdims=True), self.samples[index]
+
+
+@dataclass(frozen=True)
+class Neighbours(Source):
+    """Similarities of the nearest fitted samples, averaged by distance and over searches."""
+
+    searches: list
+    between_fitted_only = True
+
+    def combination(self, operator, C, image=None) -> NewSamples:
+        return _Averaged(self.searches, operator @ C if image is None else image, operator.diagonal())
+
+
+@dataclass(frozen=True)
+class _Averaged(NewSamples):
+    searches: list
+    G: np.ndarray  # (m, c)
+    diagonal: np.ndarray  # (m,)
+
+    def both(self, X_new):
+        values = np.column_stack([self.G, self.diagonal])
+        total = np.zeros((X_new.shape[0], values.shape[1]))
+        for search in self.searches:
+            weight, index = search(X_new)
+            total += np.einsum("nk,nkc->nc", weight, values[index])
+        total /= len(self.searches)
+        return total[:, :-1], total[:, -1]
+
+
+# -- under other kernels made of these ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Regressed(Source):
+    """The kernel K (K + ridge I)^-1 of new samples, through the kernel it was made of."""
+
+    operator: Kernel
+    source: Source
+
+    def combination(self, operator, C, image=None) -> NewSamples:
+        if self.source.between_fitted_only:
+            return self.source.combination(operator, C, image)
+        return self.source.combination(self.operator, operator.regression(C))
+
+
+@dataclass(frozen=True)
+class UnitScaled(NewSamples):
+    """Sums with every new sample scaled to have similarity one with itself, times `size`."""
+
+    inner: NewSamples
+    size: float
+    least: float  # own similarities up to here are rounding: the sample lies on the mean
+
+    def both(self, X_new):
+        sums, own = self.inner.both(X_new)
+        some = own > self.least
+        scale = self.size * some / np.sqrt(np.where(some, own, 1.0))
+        return sums * scale[:, None], own * scale**2

@@ -1,0 +1,93 @@
+"""Units and widths: what distances samples have, and in which precision their similarities can be computed."""
+
+from __future__ import annotations
+
+from numbers import Real
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.sparsefuncs import mean_variance_axis
+
+from kernelclust._names import check_name
+from kernelclust.kernels._function import SimilarityFunction
+
+EXTREME, TYPICAL = 50, 150  # samples that single precision is tried on: farthest from the mean, and others
+ENOUGH = 1e-6  # error of single precision beside the mean centred similarity of a sample with itself
+
+
+def safe_unit(X) -> float:
+    """1, or the largest entry of X where its square would overflow or vanish."""
+    largest = float(abs(X).max())
+    limit = 1e100 if X.dtype == np.float64 else 1e12
+    return largest if largest > limit or 0 < largest < 1 / limit else 1.0
+
+
+def set_units(function: SimilarityFunction, X, weight: np.ndarray) -> None:
+    """Let the kernel see X from its mean and, where its squares would leave floating point, in units of its size."""
+    function.scale = safe_unit(X)
+    if not sparse.issparse(X):
+        scaled = X if function.scale == 1.0 else X / function.scale
+        function.shift = ((weight / weight.sum()) @ scaled) * function.scale
+
+
+def resolve_gamma(gamma, X, weight: np.ndarray, unit: float, power: int) -> tuple[float, float]:
+    """gamma in the kernel's own units, and in the user's.
+
+    "scale" is 1 / mean (squared) distance between samples: 1 / (2 x total variance) for squared distances.
+    """
+    if isinstance(gamma, str):
+        check_name("gamma", gamma, ["scale"], also=", or a positive number")
+        scaled = X if unit == 1.0 else X / unit
+        distance = mean_distance(scaled, weight, power)
+        inner = 1.0 if distance <= _rounding(scaled, power) else 1.0 / distance
+        with np.errstate(all="ignore"):
+            return inner, float(np.float64(inner) / np.float64(unit) ** power)
+    if not isinstance(gamma, Real) or not 0 < float(gamma) < np.inf:
+        raise ValueError(f"gamma={gamma!r}: give a positive number or 'scale'.")
+    with np.errstate(over="ignore"):
+        inner = float(np.float64(float(gamma)) * np.float64(unit) ** power)
+    if not np.isfinite(inner):
+        raise ValueError(f"gamma={gamma!r} times the distances in X overflows; rescale X or use gamma='scale'.")
+    return inner, float(gamma)
+
+
+def is_constant(X, weight: np.ndarray, power: int = 2) -> bool:
+    """Whether samples differ by no more than rounding."""
+    return mean_distance(X, weight, power) <= _rounding(X, power)
+
+
+def _rounding(X, power: int) -> float:
+    return (4 * np.finfo(X.dtype).eps * float(abs(X).max())) ** power * X.shape[1]
+
+
+def mean_distance(X, weight: np.ndarray, power: int) -> float:
+    """Weighted mean over all pairs of |x - y|^2 (power 2) or |x - y|_1 (power 1), exactly and without forming pairs."""
+    total = weight.sum()
+    if power == 2:
+        if sparse.issparse(X):
+            return 2 * float(mean_variance_axis(X.tocsr(), axis=0, weights=weight)[1].sum())
+        share = weight / total
+        centred = X - share @ X
+        return 2 * float(share @ np.einsum("ij,ij->i", centred, centred))
+    X = X.toarray() if sparse.issparse(X) else X
+    order = np.argsort(X, axis=0)
+    w = weight[order]
+    ranked = 2 * np.cumsum(w, axis=0) - w - total
+    return 2 * float((w * ranked * np.take_along_axis(X, order, axis=0)).sum()) / total**2
+
+
+def single_is_enough(function: SimilarityFunction, Z) -> bool:
+    """Whether similarities in single precision keep what clusters are read from, tried on the farthest samples (where
+    distances cancel) and on some others."""
+    size = np.asarray(Z.multiply(Z).sum(axis=1)).ravel() if sparse.issparse(Z) else np.einsum("ij,ij->i", Z, Z)
+    far = np.argpartition(-size, min(EXTREME, len(size) - 1))[:EXTREME]
+    some = np.unique(np.concatenate([far, np.linspace(0, len(size) - 1, TYPICAL).astype(int)]))
+    exact = function(Z[some], Z[some])
+    if callable(function.kernel):  # it is called as the user knows it; only what it returns is shortened
+        rounded = exact.astype(np.float32)
+    else:
+        few = Z[some].astype(np.float32)
+        rounded = function(few, few)
+    spread = float(np.mean(np.diagonal(exact)) - exact.mean())
+    error = float(np.abs(rounded - exact).max())
+    return bool(np.isfinite(error) and error <= ENOUGH * spread)
