@@ -24,7 +24,7 @@ from kernelclust.datasets import rotated_images
 from kernelclust.kernels import fit_kernel
 from kernelclust.metrics import normalized_mutual_info, structured_accuracy, structured_loss
 from kernelclust.objectives import make_dependence
-from kernelclust.solvers import starts
+from kernelclust.solvers import _starts as starts
 from kernelclust.solvers._climb import climb
 from kernelclust.structures import as_structure
 

@@ -198,7 +198,7 @@ def table_1(folder: Path, seeds: Sequence[int], scale: float = 1.0) -> int:
 
 def real_kernels(folder: Path, rows: int = 300) -> None:
     """Print the accuracy of the kernel chosen on real sets beside that of every kernel and of the best by labels."""
-    kernels = ["rbf", "linear", "cosine", "graph", {"kernel": "polynomial", "degree": 2, "coef0": 0}]
+    kernels = ["rbf", "linear", "cosine", "graph", {"kernel": "polynomial", "kernel_params": {"degree": 2, "coef0": 0}}]
     names = [*PAPER, "zoo", "ionosphere", "digits_uci_optdigits_test", "satellite_landsat", "letter_AvB"]
     print(f"\n{'accuracy %':28}{'chosen':>9}{'best':>7}  rbf, linear, cosine, graph, polynomial; {rows} rows at most")
     table = []

@@ -10,6 +10,7 @@ from kernelclust.estimators import (
     StructuredClustering,
 )
 from kernelclust.objectives import dependence_score
+from kernelclust.selection import select_kernel, select_n_clusters, select_structure, stability_bound
 
 __version__ = "0.1.0.dev0"
 

@@ -398,7 +398,7 @@ def test_gamma(kernel, gamma):
 
 @pytest.mark.parametrize("degree", [1, 10, 50, 300, 2000])
 def test_degree(degree):
-    outcome(KernelKMeans(4, kernel="polynomial", degree=degree, random_state=0), blobs)
+    outcome(KernelKMeans(4, kernel="polynomial", kernel_params={"degree": degree}, random_state=0), blobs)
 
 
 @pytest.mark.parametrize("value", [0.0, 1e-300, 1e300, -1e12, 1e12])

@@ -97,7 +97,7 @@ def test_linear_kernel_predicts_the_nearest_centroid(rng):
 def test_other_kernels_predict_the_nearest_mean_in_feature_space(kernel, rng):
     """|phi(x) - mu_j|^2 = k(x, x) - 2 mean k(x, j) + mean k(j, j), from the definition."""
     function = {"rbf": rbf_kernel, "laplacian": laplacian_kernel, "polynomial": polynomial_kernel}[kernel]
-    options = {"gamma": 0.2} | ({"degree": 2, "coef0": 1} if kernel == "polynomial" else {})
+    options = {"gamma": 0.2, "kernel_params": {"degree": 2, "coef0": 1} if kernel == "polynomial" else None}
     weight = rng.uniform(0.1, 2, 160)
     model = KernelKMeans(5, kernel=kernel, **options, random_state=0).fit(noise, sample_weight=weight)
     P = np.eye(5)[model.labels_] * weight[:, None]

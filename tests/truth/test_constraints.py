@@ -16,7 +16,7 @@ from kernelclust.solvers import _constraints, greedy, low_rank_sdp, nmf, polar, 
 from kernelclust.solvers._climb import climb
 from kernelclust.solvers._constraints import equal_rows, make_constraints
 from kernelclust.solvers._problem import Options, Problem
-from kernelclust.solvers.placement import best_placement, placement_margin, placement_problem
+from kernelclust.solvers import best_placement, placement_margin, placement_problem
 from kernelclust.structures import as_structure
 
 

@@ -136,7 +136,7 @@ def test_allowing_empty_clusters_reaches_the_larger_optimum():
     free, kept = (optimum(K, structure, None, None, empty=empty) for empty in (True, False))
     assert free > kept * (1 + 1e-6)  # unnormalised chains leave a node empty
     options = {"structure": "chain:3", "kernel": "precomputed", "normalize": None, "init": "random", "n_init": 60}
-    assert_allclose(CLUHSIC(**options, random_state=0, allow_empty=True).fit(K).objective_, free)
+    assert_allclose(CLUHSIC(**options, random_state=0, solver_params={"allow_empty": True}).fit(K).objective_, free)
     model = CLUHSIC(**options, random_state=0).fit(K)
     assert_allclose(model.objective_, kept)
     assert len(np.unique(model.labels_)) == 3

@@ -12,9 +12,10 @@ from sklearn.metrics.pairwise import rbf_kernel
 from kernelclust import KernelKMeans, StructuredClustering
 from kernelclust.kernels import DenseKernel, LowRankKernel, one_hot
 from kernelclust.objectives import make_dependence
-from kernelclust.solvers import _climb, _loops, starts
+from kernelclust.solvers import _climb, _loops
+from kernelclust.solvers import _starts as starts
 from kernelclust.solvers._climb import climb
-from kernelclust.solvers.placement import best_placement, placement_problem
+from kernelclust.solvers import best_placement, placement_problem
 from kernelclust.structures import as_structure
 
 OBJECTIVES = [
@@ -189,11 +190,12 @@ def test_place_keeps_the_flat_clusters_and_gives_them_the_best_places():
         )
         assert adjusted_rand_score(flat.labels_, placed.labels_) == 1
         objective = make_dependence(placed.structure_, rho=2.0)
-        kernel = DenseKernel(rbf_kernel(X, gamma=placed.gamma_))
+        K = rbf_kernel(X, gamma=placed.gamma_)
+        kernel = DenseKernel(K)
         assert_allclose(placed.objective_, value_of(kernel, objective, placed.labels_), rtol=1e-9)
         assert refined.objective_ >= placed.objective_ - 1e-9
         moved += refined.objective_ > placed.objective_ * (1 + 1e-9)
-        means = np.array([[np.mean(kernel.K[np.ix_(placed.labels_ == a, placed.labels_ == b)]) for b in range(5)]
+        means = np.array([[np.mean(K[np.ix_(placed.labels_ == a, placed.labels_ == b)]) for b in range(5)]
                           for a in range(5)])  # fmt: skip
         apart = np.diag(means)[:, None] + np.diag(means) - 2 * means
         lengths = [sum(apart[p[j], p[j + 1]] for j in range(4)) for p in itertools.permutations(range(5))]

@@ -7,8 +7,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 from kernelclust.objectives import make_dependence
-from kernelclust.solvers import placement
-from kernelclust.solvers.placement import best_placement, placement_margin, placement_problem
+from kernelclust.solvers import _placement as placement
+from kernelclust.solvers import best_placement, placement_margin, placement_problem
 from kernelclust.structures import as_structure
 
 

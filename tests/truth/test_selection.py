@@ -14,6 +14,7 @@ from kernelclust import KernelKMeans, StructuredClustering, select_kernel, selec
 from kernelclust.datasets import rotated_images
 from kernelclust.kernels import incomplete_cholesky
 from kernelclust.metrics import clustering_distance, dependence, hsic, hsic_test
+from kernelclust.engine import _fit as engine
 from kernelclust.selection import _refits, stability_bound
 from kernelclust.structures import as_structure
 
@@ -291,7 +292,7 @@ def test_kernels_that_follow_outliers_are_passed_over():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((60, 2)) + np.repeat([[0.0, 0], [5, 0], [0, 5]], 20, axis=0)
     X[:2] = [60, 60], [-50, 60]
-    kernels = [{"kernel": "polynomial", "degree": 2, "coef0": 0}, "graph"]
+    kernels = [{"kernel": "polynomial", "kernel_params": {"degree": 2, "coef0": 0}}, "graph"]
     found = select_kernel(X, 3, kernels, n_perturbations=3, n_null=0, random_state=0)
     assert found.best == "graph"
     assert found.rows[0].smallest < 0.1 < found.rows[1].smallest
@@ -300,13 +301,13 @@ def test_kernels_that_follow_outliers_are_passed_over():
 
 @pytest.mark.parametrize("kernel, made", [("rbf", 5), ("graph", 15)])
 def test_kernels_are_made_once_for_every_data_set(kernel, made, monkeypatch):
-    count, make = [], StructuredClustering._fit_kernel
+    count, make = [], engine.fit_kernel
 
-    def counted(self, *args):
+    def counted(*args, **settings):
         count.append(1)
-        return make(self, *args)
+        return make(*args, **settings)
 
-    monkeypatch.setattr(StructuredClustering, "_fit_kernel", counted)
+    monkeypatch.setattr(engine, "fit_kernel", counted)
     X = np.random.default_rng(0).standard_normal((60, 2))
     select_n_clusters(X, [2, 5, 9], kernel=kernel, n_perturbations=2, n_null=2, init="spectral", random_state=0)
     assert len(count) == made  # a neighbour graph looks at the number of clusters, so each has its own

@@ -106,7 +106,7 @@ def _similarities(model: Any, X: Any, some: NDArray[Any]) -> NDArray[Any] | None
         return X[np.ix_(some, some)]
     if model.kernel not in PAIRWISE_KERNEL_FUNCTIONS:
         return None
-    parameters = {"gamma": model.gamma_, "degree": model.degree, "coef0": model.coef0}
+    parameters = {"gamma": model.gamma_, "degree": 3, "coef0": 1} | dict(model.kernel_params or {})
     return pairwise_kernels(X[some], metric=model.kernel, filter_params=True, **parameters)
 
 

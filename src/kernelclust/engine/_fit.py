@@ -66,6 +66,7 @@ class Fit:
     `labels` are places, numbered canonically; `S` and `n` are the cluster sums and sizes there.
     """
 
+    structure: Structure
     kernel: FittedKernel
     spectrum: Spectrum
     objective: Dependence
@@ -162,6 +163,7 @@ def _certify(kernel: FittedKernel, problem: Problem, solution: Solution, request
     bound = objective.upper_bound(spectrum.bounds, n.sum(), operator.weight.min())
     placing = placement_problem(request.options.placement, objective, S, n, **problem.placing(objective, labels))
     return Fit(
+        structure,
         kernel,
         spectrum,
         objective,

@@ -3,7 +3,7 @@
 from kernelclust.estimators._base import DEFAULT_CLUSTERS, KernelClusterer, check_enough_samples, check_structure
 from kernelclust.estimators.discriminative import Diffrac, DisKMeans
 from kernelclust.estimators.presets import CLUHSIC, CLUHSICAL, KernelKMeans
-from kernelclust.estimators.structured import StructuredClustering
+from kernelclust.estimators.structured import StructuredClustering, adopt, request_of
 
 __all__ = [
     "CLUHSIC",
@@ -16,6 +16,8 @@ __all__ = [
     "MaxMarginClustering",
     "MultiKernelClustering",
     "StructuredClustering",
+    "adopt",
     "check_enough_samples",
     "check_structure",
+    "request_of",
 ]

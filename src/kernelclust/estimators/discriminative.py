@@ -11,6 +11,7 @@ from kernelclust.engine import Fit, Request
 from kernelclust.estimators.presets import preset
 from kernelclust.estimators.structured import StructuredClustering
 from kernelclust.kernels import Spectrum
+from kernelclust.solvers import Options
 from kernelclust.structures import Structure
 
 
@@ -20,7 +21,7 @@ class _Discriminative(StructuredClustering):
     _strength: str
     _strength_is_per_sample: bool
 
-    def _request(self, structure: Structure, options=None) -> Request:
+    def _request(self, structure: Structure, options: Options) -> Request:
         def ridge(spectrum: Spectrum, total: float, rounding: float) -> float:
             """The parameter's value, or the c-th eigenvalue of the kernel, the first that c clusters do not need."""
             value = getattr(self, self._strength)
@@ -42,8 +43,8 @@ class _Discriminative(StructuredClustering):
         if not (isinstance(value, str) and value == "auto"):
             raise ValueError(f"{self._strength}={value!r}: give a positive number or 'auto'.")
 
-    def _keep(self, found: Fit, structure: Structure) -> None:
-        super()._keep(found, structure)
+    def _keep(self, found: Fit) -> None:
+        super()._keep(found)
         self.ridge_ = found.ridge
 
 

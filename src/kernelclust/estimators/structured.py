@@ -265,14 +265,12 @@ class StructuredClustering(KernelClusterer):
         )
         if known is not None and (known.place >= 0).all():
             warn("y labels every sample, and its labels are returned; leave y out to cluster without them.")
-        if isinstance(self.kernel, str) and not self._is_pairwise() and not sparse.issparse(X):
-            if text := unit_warning(X, weight):
-                warn(text)
+        self._warn_of_units(X, weight)
         everything = len(used) == len(weight)
         samples = X if everything else self._subset(X, used)
         constraints = known if known is None or everything else known.among(used)
         found = fit(samples, weight[used], self._request(structure, options), constraints)
-        self._keep(found, structure)
+        self._keep(found)
         self._used = None if everything else used
         self.labels_ = found.labels if everything else self._label_rest(X, found.labels, used, known)
         if known is not None and not options.allow_empty and not found.n.all():
@@ -282,9 +280,9 @@ class StructuredClustering(KernelClusterer):
             )
         return self
 
-    def _keep(self, found: Fit, structure: Structure) -> None:
+    def _keep(self, found: Fit) -> None:
         """What is remembered of a fit."""
-        self.structure_ = structure
+        self.structure_ = found.structure
         self.gamma_ = found.kernel.gamma
         self.sizes_ = found.n
         self.objective_ = found.value
@@ -335,6 +333,11 @@ class StructuredClustering(KernelClusterer):
         X = self._check_samples(X, reset=False)
         return X if self._used is None or not self._is_pairwise() else X[:, self._used]
 
+    def _warn_of_units(self, X, weight: np.ndarray) -> None:
+        named = isinstance(self.kernel, str) and not self._is_pairwise()
+        if named and not sparse.issparse(X) and (text := unit_warning(X, weight)):
+            warn(text)
+
     # -- parts ----------------------------------------------------------------------------------------------------
 
     def _check_parameters(self) -> None:
@@ -375,7 +378,7 @@ class StructuredClustering(KernelClusterer):
             **{name: params[name] for name in Options.FROM_SOLVER_PARAMS if name in params},
         )
 
-    def _request(self, structure: Structure, options: Options | None = None) -> Request:
+    def _request(self, structure: Structure, options: Options) -> Request:
         """What the engine is asked for."""
         params = check_solver_params(self.solver, self.solver_params)
         return Request(
@@ -387,7 +390,7 @@ class StructuredClustering(KernelClusterer):
             size_prior=self.size_prior,
             solver=self.solver,
             solver_params={name: params[name] for name in params if name not in Options.FROM_SOLVER_PARAMS},
-            options=Options() if options is None else options,
+            options=options,
             random_state=self.random_state,
         )
 
@@ -402,3 +405,19 @@ class StructuredClustering(KernelClusterer):
         rises = self._prediction.rises(X[rest][:, used] if self._is_pairwise() else X[rest])
         out[rest] = np.argmax(rises, axis=1) if known is None else known.complete(out, rest, rises)
         return out
+
+
+def request_of(model: StructuredClustering, n_samples: int) -> Request:
+    """What the engine is asked for by an estimator with these parameters, all of them checked."""
+    model._check_parameters()
+    structure = check_structure(model.n_clusters, model.structure)
+    return model._request(structure, model._options(np.arange(n_samples), n_samples, structure.n_clusters))
+
+
+def adopt(model: StructuredClustering, found: Fit, X, labels: np.ndarray) -> StructuredClustering:
+    """The estimator as if it had been fitted to X itself, with a fit that was made elsewhere and its labels."""
+    X = model._check_samples(X, reset=True)
+    model._warn_of_units(X, np.ones(X.shape[0]))
+    model._keep(found)
+    model._used, model.labels_ = None, labels
+    return model

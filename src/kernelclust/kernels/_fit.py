@@ -89,7 +89,9 @@ def kernel_parameters(kernel: str | Callable) -> list[str]:
 def check_kernel_params(kernel: str | Callable, kernel_params: dict | None) -> dict:
     if callable(kernel):
         return dict(kernel_params or {})
-    return check_keywords("kernel_params", kernel_params, f"kernel={kernel!r}", kernel_parameters(kernel))
+    given = check_keywords("kernel_params", kernel_params, f"kernel={kernel!r}", kernel_parameters(kernel))
+    getattr(kernel_part(kernel), "check_params", dict)(**given)
+    return given
 
 
 def fit_kernel(

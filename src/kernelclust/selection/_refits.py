@@ -1,4 +1,4 @@
-"""Fit candidates to the data, to the data with noise, and to data without clusters; keep what is needed to compare."""
+"""Refit candidates to the data, to the data with noise, and to data without clusters; keep what is needed to compare."""
 
 from __future__ import annotations
 
@@ -10,31 +10,29 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-import kernelclust.kernels as kernels
-from kernelclust._names import load
-from kernelclust.estimators import StructuredClustering
+from kernelclust.engine import fit
+from kernelclust.estimators import StructuredClustering, adopt, request_of
+from kernelclust.kernels import FittedKernel, kernel_part
 from kernelclust.selection._bound import captured, shortfall
+from kernelclust.structures import Structure
 
 Rng = np.random.RandomState
 LEVELS = (0.5, 1.0, 0.25)  # of the noise, in turn
 
 
 @dataclass
-class Fit:
-    """A fitted candidate with its kernel and the part of its spectrum that clusters are read from."""
+class Refit:
+    """A candidate fitted to some data, with its kernel and the part of its spectrum that clusters are read from."""
 
-    model: StructuredClustering
+    model: StructuredClustering  # fitted
+    structure: Structure
     labels: np.ndarray  # (m,)
     sizes: np.ndarray  # (c,)
-    operator: Any
+    operator: Any  # the kernel, until it is not needed any more
     values: np.ndarray  # (c,) leading eigenvalues of the centred kernel
     vectors: np.ndarray  # (m, c - 1)
     delta: float
     warnings: list[warnings.WarningMessage]  # what the fit had to say
-
-    @property
-    def structure(self) -> Any:
-        return self.model.structure_
 
 
 @dataclass
@@ -42,13 +40,13 @@ class Measured:
     """What one candidate showed; an entry per refit in the lists."""
 
     name: str
-    fit: Fit
+    fit: Refit
     statistic: float
     null: list[float] = field(default_factory=list)
     moved: list[float] = field(default_factory=list)  # 1 - alignment of the labels with those after noise
     roots: list[float] = field(default_factory=list)  # sqrt of the bound over its largest sensible value
     gamma: list[float] = field(default_factory=list)  # over c - 1
-    noisy: list[Fit] = field(default_factory=list)
+    noisy: list[Refit] = field(default_factory=list)
 
     @property
     def smallest(self) -> float:
@@ -73,11 +71,11 @@ class Measured:
 def study(
     X: Any,
     candidates: list[tuple[str, StructuredClustering]],
-    statistic: Callable[[Fit], float],
+    statistic: Callable[[Refit], float],
     *,
     noise: float,
     n_perturbations: int,
-    null: str | Callable[[Any, Fit], Callable[[Rng], np.ndarray]],
+    null: str | Callable[[Any, Refit], Callable[[Rng], np.ndarray]],
     n_null: int,
     seed: int,
     report: Callable[[str], None],
@@ -91,12 +89,12 @@ def study(
     """
     groups: dict[Any, list[int]] = {}
     for i, (_, model) in enumerate(candidates):
-        groups.setdefault(_kernel_key(model), []).append(i)
+        groups.setdefault(_kernel_key(model, len(X)), []).append(i)
     found: dict[int, Measured] = {}
     for members in groups.values():
         for i, fit in zip(members, _fit_all(X, [candidates[i][1] for i in members]), strict=True):
             found[i] = Measured(candidates[i][0], fit, statistic(fit))
-        models = [found[i].fit.model for i in members]
+        models = [candidates[i][1] for i in members]
         names = ", ".join(found[i].name for i in members)
         draw = references(X, null) if isinstance(null, str) else null(X, found[members[0]].fit)
         for t in range(n_perturbations):
@@ -113,7 +111,7 @@ def study(
     return [found[i] for i in range(len(candidates))]
 
 
-def _compare(base: Measured, after: Fit) -> None:
+def _compare(base: Measured, after: Refit) -> None:
     """Terms of the stability bound between a fit and the fit after noise."""
     before, c = base.fit, len(base.fit.sizes)
     base.noisy.append(after)
@@ -131,49 +129,37 @@ def _compare(base: Measured, after: Fit) -> None:
     base.roots.append(float(root / np.sqrt(c - 1)))
 
 
-def _fit_all(X: Any, models: list[StructuredClustering]) -> Iterator[Fit]:
-    shared: dict[str, Any] = {}
-    return (_fit(clone(model), X, shared) for model in models)
+def _fit_all(X: Any, models: list[StructuredClustering]) -> Iterator[Refit]:
+    """Fits of models that share their kernel, which is made once."""
+    kernel = None
+    for model in models:
+        one, kernel = _fit(clone(model), X, kernel)
+        yield one
 
 
-def _fit(model: StructuredClustering, X: Any, shared: dict[str, Any]) -> Fit:
-    """Fit, with the kernel in `shared` where it has been made already, and keep kernel and spectrum."""
-    make, transform, kept = model._fit_kernel, model._transform, {}
-
-    def kernel(*args: Any) -> Any:
-        if "kernel" not in shared:
-            shared["kernel"] = make(*args)
-        return shared["kernel"]
-
-    def keep(*args: Any) -> Any:
-        kept["kernel"], kept["spectrum"] = transform(*args)
-        return kept["kernel"], kept["spectrum"]
-
-    model.__dict__ |= {"_fit_kernel": kernel, "_transform": keep}
-    try:
-        with warnings.catch_warnings(record=True) as said:
-            warnings.simplefilter("always")
-            model.fit(X)
-    finally:
-        del model.__dict__["_fit_kernel"], model.__dict__["_transform"]
-    operator, spectrum, c = kept["kernel"].operator, kept["spectrum"], model.structure_.n_clusters
+def _fit(model: StructuredClustering, X: Any, kernel: FittedKernel | None) -> tuple[Refit, FittedKernel]:
+    """Fit, with the kernel where it has been made already; and the kernel."""
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        found = fit(X, np.ones(len(X)), request_of(model, len(X)), kernel=kernel)
+        adopt(model, found, X, found.labels)
+    operator, c = found.kernel.operator, len(found.n)
     values = np.zeros(c)
-    given = spectrum.values[:c]
+    given = found.spectrum.values[:c]
     values[: len(given)] = given
-    delta = shortfall(values, captured(operator, model.labels_, c)) if c > 1 else 0.0
-    vectors = spectrum.functions[:, : c - 1]
-    sizes = np.bincount(model.labels_, minlength=c).astype(float)
-    return Fit(model, model.labels_, sizes, operator, values, vectors, delta, said)
+    delta = shortfall(values, captured(operator, found.labels, c)) if c > 1 else 0.0
+    vectors = found.spectrum.functions[:, : c - 1]
+    one = Refit(model, found.structure, found.labels, found.n, operator, values, vectors, delta, said)
+    return one, found.kernel.base or found.kernel
 
 
-def _kernel_key(model: StructuredClustering) -> tuple:
-    """Equal for models whose kernels are equal: neighbour graphs and guided factors look at the number of clusters."""
-    params = model.get_params(deep=False)
-    names = ("kernel", "gamma", "degree", "coef0", "kernel_params", "approximation", "n_components")
-    kernel = model.kernel
-    fixed = isinstance(kernel, str) and hasattr(load(kernels, kernel), "block") and model.approximation != "cholesky"
-    size = None if fixed else model._check_structure().n_clusters
-    return (size, *(str(params[name]) for name in names))
+def _kernel_key(model: StructuredClustering, n_samples: int) -> tuple:
+    """Equal for models whose kernels are equal: kernels between fitted samples only (neighbour graphs) and guided
+    factors look at the number of clusters."""
+    request = request_of(model, n_samples)
+    fixed = not hasattr(kernel_part(model.kernel), "fit") and model.approximation != "cholesky"
+    size = None if fixed else request.structure.n_clusters
+    return (size, *(str(value) for value in request.kernel.values()))
 
 
 def disturbed(X: np.ndarray, noise: float, rng: Rng) -> np.ndarray:
@@ -204,7 +190,7 @@ def references(X: np.ndarray, null: str) -> Callable[[Rng], np.ndarray]:
     return draw
 
 
-def random_places(X: np.ndarray, fit: Fit) -> Callable[[Rng], np.ndarray]:
+def random_places(X: np.ndarray, fit: Refit) -> Callable[[Rng], np.ndarray]:
     """Maker of data with the same clusters in random places: their means are drawn from a round normal cloud.
 
     The cloud lies in the space of the means and spreads them as far as they are; what is within clusters stays.
@@ -228,7 +214,7 @@ def random_places(X: np.ndarray, fit: Fit) -> Callable[[Rng], np.ndarray]:
 # -- statistics --------------------------------------------------------------------------------------------------------
 
 
-def alignment(fit: Fit) -> float:
+def alignment(fit: Refit) -> float:
     """Normalised HSIC <K, L> / (|K| |L|), K and L = P A P' centred, columns of P scaled to length one."""
     A, length = fit.structure.kernel, _lengths(fit.sizes)
     S = fit.operator.cluster_sums(fit.labels, len(fit.sizes)) / np.outer(length, length)
@@ -237,14 +223,14 @@ def alignment(fit: Fit) -> float:
     return float((A * S).sum() / size) if size > 0 else 0.0
 
 
-def explained(fit: Fit) -> float:
+def explained(fit: Refit) -> float:
     """log(tr K / (tr K - D)): minus the log of the share of the kernel's trace that lies within clusters."""
     total = float(fit.operator.diagonal().sum())
     within = total - captured(fit.operator, fit.labels, len(fit.sizes))
     return float(-np.log(max(within / total, 1e-12))) if total > 0 else 0.0
 
 
-def label_alignment(a: Fit, b: Fit, labels_a: np.ndarray | None = None, labels_b: np.ndarray | None = None) -> float:
+def label_alignment(a: Refit, b: Refit, labels_a: np.ndarray | None = None, labels_b: np.ndarray | None = None) -> float:
     """<L_a, L_b> / (|L_a| |L_b|), centred: 1 for equal arrangements, 0 for unrelated ones.
 
     For flat clusterings 1 minus it is their distance |L_a - L_b|² over the largest, 2 (c - 1).
@@ -252,7 +238,7 @@ def label_alignment(a: Fit, b: Fit, labels_a: np.ndarray | None = None, labels_b
     counts = np.zeros((len(a.sizes), len(b.sizes)))
     np.add.at(counts, (a.labels if labels_a is None else labels_a, b.labels if labels_b is None else labels_b), 1.0)
 
-    def product(counts: np.ndarray, first: Fit, second: Fit) -> float:
+    def product(counts: np.ndarray, first: Refit, second: Refit) -> float:
         X = _overlap(counts, first.sizes, second.sizes)
         return float(np.sum((first.structure.kernel @ X) * (X @ second.structure.kernel)))
 

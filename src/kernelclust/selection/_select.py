@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -13,12 +12,13 @@ from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import validate_data
 
 from kernelclust._names import check_name, check_number
-from kernelclust.estimators import StructuredClustering
+from kernelclust._warnings import warn
+from kernelclust.estimators import StructuredClustering, request_of
 from kernelclust.kernels import DenseKernel, check_precomputed
 from kernelclust.selection._refits import (
     NULLS,
-    Fit,
     Measured,
+    Refit,
     alignment,
     explained,
     label_alignment,
@@ -28,7 +28,7 @@ from kernelclust.selection._refits import (
 from kernelclust.selection._result import Row, Selection
 from kernelclust.structures import as_structure
 
-SIMPLE_FIRST = ("rbf", "graph", {"kernel": "polynomial", "degree": 2, "coef0": 0})
+SIMPLE_FIRST = ("rbf", "graph", {"kernel": "polynomial", "kernel_params": {"degree": 2, "coef0": 0}})
 SAME, LIKE = 0.02, 0.1  # clusterings are the same up to twice what noise does to them, within these shares
 OUTLIERS = 0.1  # a cluster of less than this share of the mean size is no group
 
@@ -316,11 +316,10 @@ class _Check:
     def model(self, *args: Any, **params: Any) -> StructuredClustering:
         """A candidate whose parameters are known to be good before any work starts."""
         model = StructuredClustering(*args, **{"random_state": self.seed, **params})
-        model._check_parameters()
-        model._check_structure()
+        request_of(model, 1)
         return model
 
-    def study(self, data: _Samples, candidates: list, statistic: Callable[[Fit], float]) -> list[Measured]:
+    def study(self, data: _Samples, candidates: list, statistic: Callable[[Refit], float]) -> list[Measured]:
         if data.linear:
             candidates = [(name, clone(model).set_params(kernel="linear")) for name, model in candidates]
         return study(data.X, candidates, statistic, seed=self.seed, report=self._report, **self.settings)
@@ -385,7 +384,7 @@ def _kernel_settings(candidate: Any) -> dict[str, Any]:
         if "kernel" not in candidate:
             raise ValueError(f"kernels has {dict(candidate)!r}, which names no kernel: add 'kernel': 'rbf', say.")
         for name in candidate:
-            check_name("parameter of a kernel", name, ("kernel", "gamma", "degree", "coef0", "kernel_params"))
+            check_name("parameter of a kernel", name, ("kernel", "gamma", "kernel_params"))
         return dict(candidate)
     if isinstance(candidate, str) and candidate == "precomputed":
         raise ValueError("kernels has 'precomputed'; give the kernel matrix itself in its place.")
@@ -422,7 +421,7 @@ def _finish(parameter, candidates, found, scores, best, reason, model, data) -> 
         fitted = clone(model).fit(data.given)
     else:
         for warning in winner.fit.warnings:
-            warnings.warn(warning.message, warning.category, stacklevel=3)
+            warn(str(warning.message), warning.category)
         fitted = winner.fit.model
         fitted.labels_ = data.back(fitted.labels_)
         validate_data(fitted, data.given, skip_check_array=True)

@@ -7,6 +7,7 @@ import numpy as np
 from kernelclust._threads import in_order
 from kernelclust.kernels.operators._base import Centring, Kernel, row_blocks
 
+DOUBLE_UP_TO = 4096  # samples up to which products are in double precision, whatever the entries are
 WIDTH = 2048  # entries that single precision adds up before double precision takes over
 STRIPE = 2**22  # entries of a stripe that a thread works on
 
@@ -42,6 +43,8 @@ class DenseKernel(Kernel):
         K = self._K
         if K.dtype == np.float64:
             return K @ V
+        if len(K) <= DOUBLE_UP_TO:
+            return np.concatenate([K[rows].astype(np.float64) @ V for rows in row_blocks(*K.shape)])
         V = V.astype(np.float32)
 
         def stripe(rows: slice) -> np.ndarray:
