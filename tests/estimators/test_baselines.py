@@ -162,7 +162,7 @@ def test_bad_kernels(model):
 
 def test_bad_approximations():
     refused(HierarchicalKernelKMeans("tree:2x2", approximation="nystrom"), X, "Did you mean 'nystroem'")
-    refused(XWSS("tree:2x2", n_components=0), X, "n_components=0: give a whole number, 1 or more")
+    refused(XWSS("tree:2x2", n_components=0), X, "n_components=0: give a whole number of 1 or more")
 
 
 @every_kernel_estimator

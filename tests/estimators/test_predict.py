@@ -10,9 +10,11 @@ from sklearn.cluster import KMeans
 from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score, pairwise_distances
 from sklearn.metrics.pairwise import laplacian_kernel, polynomial_kernel, rbf_kernel
+from sklearn.model_selection import GridSearchCV
 from threadpoolctl import threadpool_limits
 
 from kernelclust import CLUHSIC, CLUHSICAL, KernelKMeans, StructuredClustering, dependence_score
+from kernelclust.kernels import fit_kernel
 from kernelclust.structures import Custom, as_structure
 
 KERNELS = ["linear", "rbf", "laplacian", "polynomial", "cosine"]
@@ -178,42 +180,49 @@ def test_blocks(kernel):
     labels = model.predict(many)
     alone = np.concatenate([model.predict(many[i : i + 1]) for i in range(0, len(many), 601)])
     assert_array_equal(labels[::601], alone)
-    parts = [model.score(part) for part in np.array_split(many, 7)]
-    assert_allclose(model.score(many), sum(parts), rtol=1e-9)
+    assert_allclose(model.score(many), model.score(np.repeat(many, 2, axis=0)), rtol=1e-9)
 
 
 # -- score ------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_score_of_the_fitted_samples_is_the_objective(kernel, rng):
+def test_score_of_the_fitted_samples_is_the_share_of_the_trace(kernel, rng):
     for weight in (None, rng.uniform(0.1, 3, 160)):
+        w = np.ones(160) if weight is None else weight
         model = KernelKMeans(7, kernel=kernel, random_state=0).fit(noise, sample_weight=weight)
-        assert_allclose(model.score(noise, sample_weight=weight), model.objective_, rtol=1e-9)
+        operator = fit_kernel(noise, w, kernel=kernel, n_clusters=7, rng=None).operator
+        score = model.score(noise, sample_weight=weight)
+        assert_allclose(score, model.objective_ / (w @ operator.diagonal()), rtol=1e-9)
+        assert 0 < score < 1
 
 
 @pytest.mark.parametrize("structure", STRUCTURES)
 @pytest.mark.parametrize(("loss", "normalize"), OBJECTIVES)
-def test_score_is_the_objective_where_predict_agrees(structure, loss, normalize, rng):
-    """With a structure or a loss a whole sample may stay where a small part of it would not."""
-    for weight in (None, rng.uniform(0.5, 2, len(blobs))):
-        model = six(structure, loss=loss, normalize=normalize).fit(blobs, sample_weight=weight)
+def test_score_is_the_explained_share_of_the_distances(structure, loss, normalize, rng):
+    """Whatever the objective, by explicit distances in the feature space of a linear kernel."""
+    others = 4 * fresh[:, :3]
+    for weight in (np.ones(len(blobs)), rng.uniform(0.5, 2, len(blobs))):
+        model = six(structure, kernel="linear", loss=loss, normalize=normalize).fit(blobs, sample_weight=weight)
         agree = model.predict(blobs) == model.labels_
         assert agree.all() if structure in ("flat", "ring") else agree.mean() > 0.9
-        score = model.score(blobs, sample_weight=weight)
-        assert_allclose(score, model.objective_, rtol=1e-9 if agree.all() else 0.05)
+        means = np.array([weight[one] @ blobs[one] / weight[one].sum() for one in model.labels_ == np.arange(6)[:, None]])
+        within = np.square(others - means[model.predict(others)]).sum(axis=1)
+        total = np.square(others - weight @ blobs / weight.sum()).sum(axis=1)
+        w = rng.uniform(0, 2, len(others))
+        assert_allclose(model.score(others, sample_weight=w), max(1 - w @ within / (w @ total), 0), rtol=1e-7)
+        assert_allclose(model.score(others, np.zeros(len(others))), max(1 - within.sum() / total.sum(), 0), rtol=1e-7)
 
 
-def test_score_of_new_samples(rng):
-    """For a flat linear fit it is the sum over samples of <x - mean, mu_j - mean>."""
-    model = KernelKMeans(5, kernel="linear", random_state=0).fit(noise)
-    means = np.array([noise[model.labels_ == j].mean(axis=0) for j in range(5)])
-    labels, centre = model.predict(fresh), noise.mean(axis=0)
-    parts = np.einsum("ij,ij->i", fresh - centre, means[labels] - centre)
-    assert_allclose(model.score(fresh), parts.sum())
-    weight = rng.uniform(0, 2, 200)
-    assert_allclose(model.score(fresh, sample_weight=weight), parts @ weight)
-    assert_allclose(model.score(fresh, np.zeros(200)), parts.sum())
+def test_score_does_not_prefer_the_kernel_with_the_largest_entries():
+    """Multiplying a kernel changes F and not the score; a grid search finds the degree that sees the clusters."""
+    others = blobs + 0.1
+    model = KernelKMeans(6, kernel="linear", random_state=0)
+    scores = [model.fit(scale * blobs).score(scale * others) for scale in (1, 9)]
+    assert_allclose(*scores)
+    grid = {"kernel": ["linear", "polynomial"], "kernel_params": [None]}
+    search = GridSearchCV(KernelKMeans(6, random_state=0), grid, cv=3).fit(100 * blobs)
+    assert np.all((search.cv_results_["mean_test_score"] >= 0) & (search.cv_results_["mean_test_score"] <= 1))
 
 
 def test_objective_is_dependence_and_scatter():

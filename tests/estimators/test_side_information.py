@@ -266,7 +266,7 @@ NAMES = np.array(["a", "b"] * 30)
 def test_bad_knowledge_is_refused_before_any_work(error, match, arguments, monkeypatch):
     model = KernelKMeans(4, random_state=0).fit(X)
     before = dict(model.__dict__)
-    monkeypatch.setattr("kernelclust.estimators.structured.fit_kernel", None)  # no kernel work may start
+    monkeypatch.setattr("kernelclust.engine._fit.fit_kernel", None)  # no kernel work may start
     with pytest.raises(error, match=match):
         model.fit(X, **arguments)
     assert model.__dict__ == before
