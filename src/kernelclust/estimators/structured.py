@@ -31,7 +31,7 @@ from kernelclust.kernels import (
 )
 from kernelclust.objectives import Dependence, make_dependence
 from kernelclust.objectives.dependence import NORMALIZATIONS, check_weights
-from kernelclust.solvers._constraints import Constraints, equal_rows, make_constraints
+from kernelclust.solvers import Constraints, equal_rows, make_constraints
 from kernelclust.solvers._problem import Options, Problem
 from kernelclust.solvers.greedy import INITS, SEARCHES, check_start
 from kernelclust.solvers.placement import RULES, placement_margin, placement_problem

@@ -11,8 +11,8 @@ from kernelclust._solution import Solution
 from kernelclust.kernels import DenseKernel, LowRankKernel, one_hot, sum_rows
 from kernelclust.objectives import Dependence
 from kernelclust.objectives.dependence import POWER
+from kernelclust.solvers._allowed_loops import count_blocked
 from kernelclust.solvers._block_loops import (
-    count_blocked,
     exchange_chains,
     exchange_pairs,
     self_similarities,

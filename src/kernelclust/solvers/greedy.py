@@ -15,6 +15,7 @@ from kernelclust._threads import one_thread
 from kernelclust.kernels import LowRankKernel
 from kernelclust.objectives import Dependence
 from kernelclust.solvers import starts
+from kernelclust.solvers._allowed import repair
 from kernelclust.solvers._climb import climb
 from kernelclust.solvers._constraints import Constraints
 from kernelclust.solvers._problem import Options, Problem
@@ -79,7 +80,7 @@ class _Climber:
         elif constraints is not None and not self.placed:
             labels = constraints.numbered(labels)
         if constraints is not None:
-            labels = constraints.repair(labels, part.E, allow_empty=climbing["allow_empty"])
+            labels = repair(constraints, labels, part.E, allow_empty=climbing["allow_empty"])
         together = labels if part.copies is None else part.copies.together(labels)
         if part.copies is None or len(np.unique(together)) < self.objective.n_clusters:
             return climb(kernel, self.objective, labels, constraints=constraints, **climbing)

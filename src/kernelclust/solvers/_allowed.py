@@ -1,0 +1,118 @@
+"""Labelings that keep what is known, near to a labeling that does not."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kernelclust.solvers._allowed_loops import colour, shift_sizes
+from kernelclust.solvers._constraints import Constraints
+from kernelclust.solvers._program import exact
+
+PROGRAM = 300  # blocks times clusters up to which integer programs are solved for a start
+
+
+def repair(constraints: Constraints, labels: np.ndarray, E: np.ndarray, *, allow_empty: bool = False) -> np.ndarray:
+    """A labeling that keeps everything, near to the one given in the features E (m x d)."""
+    wish = constraints.of_blocks(labels)
+    wish = np.where(constraints.place >= 0, constraints.place, wish)
+    label = wish.copy()
+    good = constraints.keeps_links(label) and constraints.keeps_sizes(label)
+    empty = not allow_empty and len(np.unique(label)) < constraints.n_clusters
+    if good and not empty:
+        return label[constraints.block]
+    score = closeness(constraints, label, E)
+    if not good:
+        label = separate(constraints, wish, score)
+        if not fit_sizes(constraints, label, score) and constraints.strict:
+            label = _nearest(constraints, wish, score)
+    if not allow_empty:
+        fill(constraints, label, score)
+    return label[constraints.block]
+
+
+def _nearest(constraints: Constraints, wish: np.ndarray, score: np.ndarray) -> np.ndarray:
+    """The allowed labeling with the largest scores, by integer programming, or for many blocks just the witness."""
+    found = None
+    if constraints.n_blocks * constraints.n_clusters <= PROGRAM:
+        favour = np.zeros_like(score)
+        favour[np.arange(len(wish)), wish] = np.ptp(score, axis=1)
+        found = exact(constraints, sized=True, score=(score + favour) * constraints.weight[:, None])
+    assert constraints.witness is not None
+    return constraints.witness.copy() if found is None else found
+
+
+def closeness(constraints: Constraints, label: np.ndarray, E: np.ndarray) -> np.ndarray:
+    """(M, c) minus half the squared distance of a block's mean from a cluster's, but for a constant a block."""
+    blocks = np.asarray(constraints.mean @ E)
+    n = np.bincount(label, constraints.weight, minlength=constraints.n_clusters)
+    sums = np.zeros((constraints.n_clusters, E.shape[1]))
+    np.add.at(sums, label, blocks * constraints.weight[:, None])
+    centres = sums / np.where(n > 0, n, 1.0)[:, None]
+    return blocks @ centres.T - 0.5 * np.einsum("ij,ij->i", centres, centres)
+
+
+def separate(constraints: Constraints, wish: np.ndarray, score: np.ndarray) -> np.ndarray:
+    """Cannot-links kept: greedily, with the most constrained first, or as the witness has it."""
+    first, link = constraints.linked
+    degree = np.diff(first)
+    free = np.flatnonzero((constraints.place < 0) & (degree > 0))
+    if not len(free):
+        return wish.copy()
+    order = free[np.argsort(-degree[free], kind="stable")].astype(np.intp)
+    for dynamic in (False, True):
+        label = wish.copy()
+        label[free] = -1
+        if colour(order, wish, label, first, link, score, dynamic):
+            return label
+    label = wish.copy()
+    if constraints.witness is not None:
+        label[free] = constraints.witness[free]
+    return label
+
+
+def fit_sizes(constraints: Constraints, label: np.ndarray, score: np.ndarray) -> bool:
+    """Move blocks, cheapest first, until sizes keep their bounds; False where that gets stuck."""
+    first, link = constraints.linked
+    weight, c = constraints.weight, constraints.n_clusters
+    lower, upper, slack = constraints.lower, constraints.upper, constraints.slack
+    n = np.bincount(label, weight, minlength=c)
+    free = constraints.place < 0
+    for filling in (False, True):
+        while True:
+            off = n < lower - slack if filling else n > upper + slack
+            if not off.any():
+                break
+            rows = np.flatnonzero(free if filling else free & off[label])
+            columns = np.flatnonzero(off) if filling else np.arange(c)
+            cost = score[rows, label[rows]][:, None] - score[rows][:, columns]
+            order = np.argsort(cost, axis=None, kind="stable")
+            block, target = rows[order // len(columns)], columns[order % len(columns)]
+            if not shift_sizes(
+                block,
+                target,
+                filling,
+                label,
+                weight,
+                n,
+                first,
+                link,
+                lower,
+                upper,
+                slack,
+            ):
+                return False
+    return constraints.keeps_sizes(label)
+
+
+def fill(constraints: Constraints, label: np.ndarray, score: np.ndarray) -> None:
+    """Give an empty cluster the block worst placed where it is, if one may leave; else it stays empty."""
+    weight, slack = constraints.weight, constraints.slack
+    for empty in range(constraints.n_clusters):
+        count = np.bincount(label, minlength=constraints.n_clusters)
+        if count[empty]:
+            continue
+        n = np.bincount(label, weight, minlength=constraints.n_clusters)
+        may = (constraints.place < 0) & (count[label] > 1) & (n[label] - weight >= constraints.lower[label] - slack)
+        may &= weight <= constraints.upper[empty] + slack
+        if may.any():
+            label[np.argmax(np.where(may, score.max(axis=1) - score[np.arange(len(label)), label], -np.inf))] = empty

@@ -1,0 +1,65 @@
+"""A first labeling that keeps everything, or an error that says why there is none."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kernelclust.solvers._allowed import fit_sizes, separate
+from kernelclust.solvers._constraints import Constraints, some
+from kernelclust.solvers._program import exact
+
+TRIED = 50  # samples that a clique of cannot-links is sought around
+
+
+def find_labeling(constraints: Constraints) -> np.ndarray:
+    """A labeling that keeps everything: greedily, else exactly; an error where there is none."""
+    M, c = constraints.n_blocks, constraints.n_clusters
+    wish = np.where(constraints.place >= 0, constraints.place, np.arange(M) % c)
+    score = np.zeros((M, c))
+    label = separate(constraints, wish, score)
+    if not constraints.keeps_links(label):
+        _check_cliques(constraints)
+        label = exact(constraints, sized=False)
+        if label is None:
+            raise ValueError(
+                f"the cannot_link pairs (with must_link and labels) leave no labeling with {c} clusters: raise "
+                "n_clusters or drop links."
+            )
+    if constraints.keeps_sizes(label) or fit_sizes(constraints, label, score):
+        return label
+    label = exact(constraints, sized=True)
+    if label is None:
+        raise ValueError(
+            f"min_cluster_size and max_cluster_size (from {constraints.lower.min():g} to {constraints.upper.max():g} "
+            f"for {c} clusters, {constraints.weight.sum():g} in all) cannot be met together with the weights, links "
+            "and labels given: loosen the sizes or drop links."
+        )
+    return label
+
+
+def _check_cliques(constraints: Constraints) -> None:
+    """Name more samples that are all parted from each other than there are clusters, where they are easily found."""
+    c = constraints.n_clusters
+    sample = constraints.members[1][constraints.members[0][:-1]]
+    first, link = constraints.linked
+    degree = np.diff(first)
+    for u in np.argsort(-degree, kind="stable")[:TRIED]:
+        if degree[u] < c:
+            return
+        clique = _clique(int(u), first, link)
+        if len(clique) > c:
+            raise ValueError(
+                f"cannot_link parts {len(clique)} samples from each other ({some(sample[sorted(clique)])}), but there "
+                f"are {c} clusters: raise n_clusters or drop links."
+            )
+
+
+def _clique(start: int, first, link) -> list[int]:
+    """Blocks that are all cannot-linked with each other, found greedily."""
+    clique = [start]
+    candidates = set(link[first[start] : first[start + 1]].tolist())
+    while candidates:
+        u = max(candidates, key=lambda v: (len(candidates.intersection(link[first[v] : first[v + 1]].tolist())), -v))
+        clique.append(u)
+        candidates &= set(link[first[u] : first[u + 1]].tolist())
+    return clique
