@@ -1,4 +1,4 @@
-"""What users give, checked one by one: labels, links, sizes."""
+"""Labels and sizes as users give them, checked."""
 
 from __future__ import annotations
 
@@ -49,30 +49,6 @@ def check_labels(labels: Any, n_samples: int, n_clusters: int) -> np.ndarray:
             "leave y out."
         )
     return numbers.astype(np.intp)
-
-
-def check_pairs(name: str, pairs: Any, n_samples: int) -> np.ndarray:
-    """Pairs of sample indices (n, 2)."""
-    wanted = f"{name} holds pairs of sample indices, shape (n, 2), whole numbers from 0 to {n_samples - 1}"
-    if pairs is None:
-        return np.empty((0, 2), dtype=np.intp)
-    try:
-        given = np.asarray(pairs if hasattr(pairs, "__array__") else list(pairs))
-        numbers = given.astype(np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{wanted}; got {pairs!r}."[:400]) from error
-    if given.size == 0:
-        return np.empty((0, 2), dtype=np.intp)
-    if given.ndim != 2 or given.shape[1] != 2 or given.dtype.kind == "b":
-        raise ValueError(f"{wanted}; got shape {given.shape} of {given.dtype}.")
-    wrong = np.flatnonzero(~((numbers >= 0) & (numbers < n_samples) & (numbers == np.floor(numbers))).all(axis=1))
-    if len(wrong):
-        raise ValueError(f"{name}[{wrong[0]}] = {given[wrong[0]].tolist()} is no pair of samples: {wanted}.")
-    out = numbers.astype(np.intp)
-    same = np.flatnonzero(out[:, 0] == out[:, 1])
-    if name == "cannot_link" and len(same):
-        raise ValueError(f"cannot_link[{same[0]}] = {out[same[0]].tolist()} parts a sample from itself.")
-    return out
 
 
 def size_bounds(min_size: Any, max_size: Any, c: int) -> tuple[np.ndarray, np.ndarray]:

@@ -14,7 +14,8 @@ from scipy.sparse.csgraph import breadth_first_order, connected_components
 
 from kernelclust.solvers._constraints import Constraints, some
 from kernelclust.solvers._feasible import find_labeling
-from kernelclust.solvers._given import check_labels, check_pairs, size_bounds
+from kernelclust.solvers._given import check_labels, size_bounds
+from kernelclust.solvers._links import Links, check_links
 
 
 def make_constraints(
@@ -35,10 +36,11 @@ def make_constraints(
     """
     m, c = len(weight), n_clusters
     y = check_labels(labels, m, c)
-    must, cannot = check_pairs("must_link", must_link, m), check_pairs("cannot_link", cannot_link, m)
+    must = check_links("must_link", must_link, m, c).pairs
+    cannot = check_links("cannot_link", cannot_link, m, c)
     lower, upper = size_bounds(min_size, max_size, c)
     sized = bool(np.any(lower > 0) or np.any(np.isfinite(upper)))
-    if not (np.any(y >= 0) or len(must) or len(cannot) or sized):
+    if not (np.any(y >= 0) or len(must) or len(cannot.pairs) or sized):
         return None
     graph = sparse.coo_array((np.ones(len(must)), (must[:, 0], must[:, 1])), shape=(m, m)).tocsr()
     n_blocks, block = connected_components(graph, directed=False)
@@ -88,12 +90,12 @@ def _block_places(y: np.ndarray, block: np.ndarray, n_blocks: int, graph) -> np.
     return place
 
 
-def _block_links(cannot: np.ndarray, block: np.ndarray, n_blocks: int, graph) -> sparse.csr_array:
-    pairs = block[cannot]
+def _block_links(cannot: Links, block: np.ndarray, n_blocks: int, graph) -> sparse.csr_array:
+    pairs = block[cannot.pairs]
     same = np.flatnonzero(pairs[:, 0] == pairs[:, 1])
     if len(same):
-        i, j = cannot[same[0]]
-        raise ValueError(f"cannot_link[{same[0]}] = [{i}, {j}], but {_chain(graph, int(i), int(j))}: drop a link.")
+        i, j = cannot.pairs[same[0]].tolist()
+        raise ValueError(f"{cannot.say(same[0])}, but {_chain(graph, i, j)}: drop a link.")
     ones = np.ones(2 * len(pairs), dtype=np.int8)
     rows, columns = np.concatenate([pairs, pairs[:, ::-1]]).T
     links = sparse.coo_array((ones, (rows, columns)), shape=(n_blocks, n_blocks)).tocsr()
@@ -101,13 +103,13 @@ def _block_links(cannot: np.ndarray, block: np.ndarray, n_blocks: int, graph) ->
     return links
 
 
-def _check_weightless(cannot: np.ndarray, constraints: Constraints) -> None:
-    absent = constraints.weight[constraints.block[cannot]] <= 0
+def _check_weightless(cannot: Links, constraints: Constraints) -> None:
+    absent = constraints.weight[constraints.block[cannot.pairs]] <= 0
     if absent.any():
         row, side = np.argwhere(absent)[0]
         raise ValueError(
-            f"cannot_link[{row}] = {cannot[row].tolist()} names sample {cannot[row, side]}, which has weight zero and "
-            "takes part in nothing: give it a weight or drop the link."
+            f"{cannot.say(row)}, but sample {cannot.pairs[row, side]} has weight zero and takes part in nothing: give "
+            "it a weight or drop the link."
         )
 
 
