@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.optimize import linear_sum_assignment
 
-from kernelclust.solvers._allowed_loops import colour, shift_sizes
+from kernelclust.solvers._allowed_loops import colour, settle_sizes, shift_sizes
 from kernelclust.solvers._constraints import Constraints
-from kernelclust.solvers._program import exact
 
-PROGRAM = 300  # blocks times clusters up to which integer programs are solved for a start
+KICKS, LOOKED = 50, 1e7  # a start is shaken so often, and so many swaps are looked at, before the search gives it up
+SHAKEN = 3  # swaps a shake
 
 
 def repair(constraints: Constraints, labels: np.ndarray, E: np.ndarray, *, allow_empty: bool = False) -> np.ndarray:
@@ -23,22 +24,22 @@ def repair(constraints: Constraints, labels: np.ndarray, E: np.ndarray, *, allow
     score = closeness(constraints, label, E)
     if not good:
         label = separate(constraints, wish, score)
-        if not fit_sizes(constraints, label, score) and constraints.strict:
-            label = _nearest(constraints, wish, score)
+        if not fit_sizes(constraints, label, score) and constraints.strict and not settle(constraints, label, score):
+            label = _numbered_witness(constraints, score)
     if not allow_empty:
         fill(constraints, label, score)
     return label[constraints.block]
 
 
-def _nearest(constraints: Constraints, wish: np.ndarray, score: np.ndarray) -> np.ndarray:
-    """The allowed labeling with the largest scores, by integer programming, or for many blocks just the witness."""
-    found = None
-    if constraints.n_blocks * constraints.n_clusters <= PROGRAM:
-        favour = np.zeros_like(score)
-        favour[np.arange(len(wish)), wish] = np.ptp(score, axis=1)
-        found = exact(constraints, sized=True, score=(score + favour) * constraints.weight[:, None])
+def _numbered_witness(constraints: Constraints, score: np.ndarray) -> np.ndarray:
+    """The labeling known to keep everything, clusters that may change places numbered as the scores (M, c) wish."""
     assert constraints.witness is not None
-    return constraints.witness.copy() if found is None else found
+    label, c = constraints.witness, constraints.n_clusters
+    benefit = np.zeros((c, c))
+    np.add.at(benefit, label, score * constraints.weight[:, None])
+    node, free = np.arange(c), np.flatnonzero(constraints.movable)
+    node[free] = free[linear_sum_assignment(benefit[np.ix_(free, free)], maximize=True)[1]]
+    return node[label]
 
 
 def closeness(constraints: Constraints, label: np.ndarray, E: np.ndarray) -> np.ndarray:
@@ -101,6 +102,24 @@ def fit_sizes(constraints: Constraints, label: np.ndarray, score: np.ndarray) ->
                 slack,
             ):
                 return False
+    return constraints.keeps_sizes(label)
+
+
+def settle(
+    constraints: Constraints, label: np.ndarray, score: np.ndarray, *, kicks: int = KICKS, looked: float = LOOKED
+) -> bool:
+    """Exchange blocks, and shake where that gets stuck, until sizes keep their bounds; False where they still do not.
+
+    The work is bounded by counting, not by time, so that the same seed gives the same labels.
+    """
+    free = np.flatnonzero(constraints.place < 0)
+    if not constraints.keeps_links(label) or len(free) < 2:
+        return False
+    pairs = free[np.random.RandomState(0).randint(len(free), size=(kicks, SHAKEN, 2))]
+    rounds = 1 + int(looked / len(free) ** 2)
+    first, link = constraints.linked
+    lower, upper = constraints.lower, constraints.upper
+    settle_sizes(free, label, constraints.weight, first, link, lower, upper, constraints.slack, score, pairs, rounds)
     return constraints.keeps_sizes(label)
 
 

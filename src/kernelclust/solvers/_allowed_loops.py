@@ -75,3 +75,101 @@ def shift_sizes(block, target, filling, label, weight, n, link_first, link, lowe
         n[j] += w
         moves += 1
     return moves
+
+
+@njit(cache=True, nogil=True)
+def missed(size, lower, upper, slack):
+    """How far a size is from its bounds."""
+    if size > upper + slack:
+        return size - upper
+    if size < lower - slack:
+        return lower - size
+    return 0.0
+
+
+@njit(cache=True, nogil=True)
+def clashes(u, j, gone, label, link_first, link):
+    """Whether a cannot-link forbids block u in cluster j once block `gone` has left it."""
+    for p in range(link_first[u], link_first[u + 1]):
+        if link[p] != gone and label[link[p]] == j:
+            return True
+    return False
+
+
+@njit(cache=True, nogil=True)
+def best_exchange(free, label, weight, n, link_first, link, lower, upper, slack, score, total):
+    """The move, or swap, of `free` blocks that lowers what all sizes miss (`total`) the most, at least cost in score.
+
+    Returns what is missed then, the block, its partner in a swap or -1, and the block's new cluster; block -1 for none.
+    """
+    c = len(n)
+    least, cheapest, block, partner, target = total * (1 - 1e-9), np.inf, -1, -1, -1
+    for u in free:
+        a = label[u]
+        here = missed(n[a], lower[a], upper[a], slack)
+        for t in range(-c, len(free)):  # clusters to move to, then blocks to swap with
+            v = free[t] if t >= 0 else -1
+            b = label[v] if t >= 0 else t + c
+            if b == a or (t >= 0 and a > b):
+                continue
+            there = missed(n[b], lower[b], upper[b], slack)
+            if here == 0.0 and there == 0.0:
+                continue
+            shift = weight[u] - (weight[v] if t >= 0 else 0.0)
+            after = total - here - there
+            after += missed(n[a] - shift, lower[a], upper[a], slack) + missed(n[b] + shift, lower[b], upper[b], slack)
+            after = 0.0 if after < 1e-12 * total else after
+            if after > least:
+                continue
+            cost = score[u, a] - score[u, b] + (score[v, b] - score[v, a] if t >= 0 else 0.0)
+            if after == least and cost >= cheapest:
+                continue
+            if clashes(u, b, v, label, link_first, link) or (t >= 0 and clashes(v, a, u, label, link_first, link)):
+                continue
+            least, cheapest, block, partner, target = after, cost, u, v, b
+    return least, block, partner, target
+
+
+@njit(cache=True, nogil=True)
+def settle_sizes(free, label, weight, link_first, link, lower, upper, slack, score, kicks, rounds):
+    """Bring sizes within their bounds by exchanges of `free` blocks, at most `rounds` of them; whether that worked.
+
+    Where no exchange helps, the pairs of the next row of `kicks` are swapped, from the best labeling so far.
+    """
+    c = len(lower)
+    best, least = label.copy(), np.inf
+    n = np.empty(c)
+    kick = 0
+    while True:
+        n[:] = 0.0
+        for u in range(len(label)):
+            n[label[u]] += weight[u]
+        total = 0.0
+        for j in range(c):
+            total += missed(n[j], lower[j], upper[j], slack)
+        while total > 0.0 and rounds > 0:
+            rounds -= 1
+            after, u, v, b = best_exchange(free, label, weight, n, link_first, link, lower, upper, slack, score, total)
+            if u < 0:
+                break
+            a, shift = label[u], weight[u] - (weight[v] if v >= 0 else 0.0)
+            label[u] = b
+            if v >= 0:
+                label[v] = a
+            n[a] -= shift
+            n[b] += shift
+            total = after
+        if total < least:
+            least = total
+            best[:] = label
+        if total == 0.0 or rounds == 0 or kick == len(kicks):
+            break
+        label[:] = best
+        for p in range(kicks.shape[1]):
+            u, v = kicks[kick, p]
+            a, b = label[u], label[v]
+            if a != b and not (clashes(u, b, v, label, link_first, link) or clashes(v, a, u, label, link_first, link)):
+                label[u], label[v] = b, a
+        kick += 1
+    label[:] = best
+    return least == 0.0

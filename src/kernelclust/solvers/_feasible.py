@@ -2,39 +2,58 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 
-from kernelclust.solvers._allowed import fit_sizes, separate
+from kernelclust.solvers._allowed import fit_sizes, separate, settle
 from kernelclust.solvers._constraints import Constraints, some
-from kernelclust.solvers._program import exact
+from kernelclust.solvers._program import Undecided, exact
 
+PATIENCE = 4.0  # seconds in all
+KICKS, LOOKED = 20_000, 3e8  # shakes and swaps spent on sizes before they are decided exactly
 TRIED = 50  # samples that a clique of cannot-links is sought around
 
 
 def find_labeling(constraints: Constraints) -> np.ndarray:
     """A labeling that keeps everything: greedily, else exactly; an error where there is none."""
+    deadline = time.monotonic() + PATIENCE
     M, c = constraints.n_blocks, constraints.n_clusters
     wish = np.where(constraints.place >= 0, constraints.place, np.arange(M) % c)
     score = np.zeros((M, c))
     label = separate(constraints, wish, score)
     if not constraints.keeps_links(label):
         _check_cliques(constraints)
-        label = exact(constraints, sized=False)
-        if label is None:
+        found = _decide(constraints, sized=False, deadline=deadline)
+        if found is None:
             raise ValueError(
                 f"the cannot_link pairs (with must_link and labels) leave no labeling with {c} clusters: raise "
                 "n_clusters or drop links."
             )
-    if constraints.keeps_sizes(label) or fit_sizes(constraints, label, score):
+        label = found
+    if fit_sizes(constraints, label, score) or settle(constraints, label, score, kicks=KICKS, looked=LOOKED):
         return label
-    label = exact(constraints, sized=True)
-    if label is None:
+    found = _decide(constraints, sized=True, deadline=deadline)
+    if found is None:
         raise ValueError(
             f"min_cluster_size and max_cluster_size (from {constraints.lower.min():g} to {constraints.upper.max():g} "
             f"for {c} clusters, {constraints.weight.sum():g} in all) cannot be met together with the weights, links "
             "and labels given: loosen the sizes or drop links."
         )
-    return label
+    return found
+
+
+def _decide(constraints: Constraints, *, sized: bool, deadline: float) -> np.ndarray | None:
+    """`exact` with the time that is left, and its surrender in words."""
+    try:
+        return exact(constraints, sized=sized, seconds=deadline - time.monotonic())
+    except Undecided:
+        what = "links and sizes" if sized and constraints.has_links else "sizes" if sized else "links"
+        cure = "widen min_cluster_size and max_cluster_size" if sized else "raise n_clusters or drop cannot_link pairs"
+        raise ValueError(
+            f"could not decide in {PATIENCE:g} s whether a labeling keeps all {what}: none was found, and none was "
+            f"ruled out. To help, {cure}."
+        ) from None
 
 
 def _check_cliques(constraints: Constraints) -> None:

@@ -8,18 +8,23 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 
 from kernelclust.solvers._constraints import Constraints
 
-PATIENCE = 60.0  # seconds that the exact search for a labeling may take
+LARGEST = 300_000  # entries of a program that is tried
+TOTAL = 1000.0  # weight of all samples there, so that its tolerance (1e-6) is like the slack of a bound
 
 
-def exact(constraints: Constraints, *, sized: bool, score: np.ndarray | None = None) -> np.ndarray | None:
-    """A labeling by integer programming, that of the largest score (M, c) if one is given, or None where there is none.
+class Undecided(Exception):
+    """Neither a labeling was found, nor was it shown that there is none."""
 
-    Blocks without links or scores that weigh the same are counted, not told apart.
+
+def exact(constraints: Constraints, *, sized: bool, seconds: float) -> np.ndarray | None:
+    """A labeling that keeps everything (sizes only if `sized`), or None where there is none; undecided, an error.
+
+    Blocks without links that weigh the same are counted, not told apart.
     """
     c, weight, place = constraints.n_clusters, constraints.weight, constraints.place
     first, link = constraints.linked
     free = place < 0
-    apart = (np.diff(first) > 0) | (score is not None)
+    apart = np.diff(first) > 0
     linked, alone = np.flatnonzero(free & apart), np.flatnonzero(free & ~apart)
     kinds, kind = np.unique(weight[alone], return_inverse=True)
     number = np.full(len(place), -1)
@@ -41,28 +46,30 @@ def exact(constraints: Constraints, *, sized: bool, score: np.ndarray | None = N
     if sized:
         heavy = sparse.kron(np.concatenate([weight[linked], kinds])[None, :], sparse.eye_array(c), format="csr")
         held = np.bincount(place[~free], weight[~free], minlength=c)
-        slack = constraints.slack
-        rules.append(LinearConstraint(heavy, constraints.lower - held - slack, constraints.upper - held + slack))
+        lower, upper = constraints.lower - held - constraints.slack, constraints.upper - held + constraints.slack
+        unit = weight.sum() / TOTAL
+        rules.append(LinearConstraint(heavy / unit, lower / unit, upper / unit))
     if not L + Q:
         return place if constraints.keeps_sizes(place) or not sized else None
+    if seconds <= 0 or sum(rule.A.nnz for rule in rules) > LARGEST:
+        raise Undecided
     size = (L + Q) * c
     found = milp(
-        np.zeros(size) if score is None else -score[linked].ravel(),
+        np.zeros(size),
         constraints=rules,
         integrality=np.ones(size),
         bounds=Bounds(0.0, highest.ravel()),
-        options={"time_limit": PATIENCE},
+        options={"time_limit": seconds},
     )
     if found.x is None:
         if found.status == 1:
-            raise ValueError(
-                f"no labeling that keeps all links and sizes was found in {PATIENCE:g} s, and none was ruled out: "
-                "loosen the sizes or drop links."
-            )
+            raise Undecided
         return None
     counts = np.round(found.x).astype(int).reshape(L + Q, c)
     label = place.copy()
     label[linked] = np.argmax(counts[:L], axis=1)
     for q in range(Q):
         label[alone[kind == q]] = np.repeat(np.arange(c), counts[L + q])
+    if sized and not constraints.keeps_sizes(label):  # within the program's tolerance, not within ours
+        raise Undecided
     return label
