@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from kernelclust.solvers._allowed_loops import colour, settle_sizes, shift_sizes
+from kernelclust.solvers._allowed_loops import colour, pack_largest, settle_sizes, shift_sizes
 from kernelclust.solvers._constraints import Constraints
 
-KICKS, LOOKED = 50, 1e7  # a start is shaken so often, and so many swaps are looked at, before the search gives it up
+KICKS, LOOKED = 50, 5e6  # a start is shaken so often, and so many swaps are looked at, before the search gives it up
 SHAKEN = 3  # swaps a shake
+SEVERAL = 1500  # blocks that are exchanged, of many
 
 
 def repair(constraints: Constraints, labels: np.ndarray, E: np.ndarray, *, allow_empty: bool = False) -> np.ndarray:
@@ -53,7 +54,7 @@ def closeness(constraints: Constraints, label: np.ndarray, E: np.ndarray) -> np.
 
 
 def separate(constraints: Constraints, wish: np.ndarray, score: np.ndarray) -> np.ndarray:
-    """Cannot-links kept: greedily, with the most constrained first, or as the witness has it."""
+    """Cannot-links kept: greedily, with the most constrained first, or as the witness has it; nearly, without one."""
     first, link = constraints.linked
     degree = np.diff(first)
     free = np.flatnonzero((constraints.place < 0) & (degree > 0))
@@ -65,9 +66,9 @@ def separate(constraints: Constraints, wish: np.ndarray, score: np.ndarray) -> n
         label[free] = -1
         if colour(order, wish, label, first, link, score, dynamic):
             return label
-    label = wish.copy()
     if constraints.witness is not None:
-        label[free] = constraints.witness[free]
+        label = wish.copy()
+        label[free] = _numbered_witness(constraints, score)[free]
     return label
 
 
@@ -115,12 +116,29 @@ def settle(
     free = np.flatnonzero(constraints.place < 0)
     if not constraints.keeps_links(label) or len(free) < 2:
         return False
-    pairs = free[np.random.RandomState(0).randint(len(free), size=(kicks, SHAKEN, 2))]
-    rounds = 1 + int(looked / len(free) ** 2)
+    rng = np.random.RandomState(0)
+    if len(free) > SEVERAL:
+        free = np.sort(rng.choice(free, SEVERAL, replace=False))
+    pairs = free[rng.randint(len(free), size=(kicks, SHAKEN, 2))]
+    rounds = int(looked / len(free) ** 2)
     first, link = constraints.linked
     lower, upper = constraints.lower, constraints.upper
     settle_sizes(free, label, constraints.weight, first, link, lower, upper, constraints.slack, score, pairs, rounds)
     return constraints.keeps_sizes(label)
+
+
+def pack(constraints: Constraints, label: np.ndarray) -> None:
+    """Blocks that nothing binds, largest first, each to the cluster that lacks most of an even size."""
+    c, weight = constraints.n_clusters, constraints.weight
+    low, high = 0.0, weight.sum()
+    for _ in range(60):  # even sizes within the bounds: all at one level, but for those that a bound stops
+        level = (low + high) / 2
+        short = np.clip(level, constraints.lower, constraints.upper).sum() < weight.sum()
+        low, high = (level, high) if short else (low, level)
+    bound = (constraints.place >= 0) | (np.diff(constraints.linked[0]) > 0)
+    room = np.clip(high, constraints.lower, constraints.upper) - np.bincount(label[bound], weight[bound], minlength=c)
+    loose = np.flatnonzero(~bound)
+    pack_largest(loose[np.argsort(-weight[loose], kind="stable")], label, weight, room)
 
 
 def fill(constraints: Constraints, label: np.ndarray, score: np.ndarray) -> None:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from heapq import heapify, heappop, heappush
+
 import numpy as np
 from numba import njit
+
+STEP = 30  # moves looked at that the other work of a step counts as
 
 
 @njit(cache=True, nogil=True)
@@ -21,34 +25,101 @@ def count_blocked(label, link_first, link, n_clusters):
 def colour(free, wish, label, link_first, link, score, dynamic):
     """Give every block of `free` (label -1) its wish, or the best-scored cluster that its cannot-links leave.
 
-    In the given order, or the block with the fewest clusters left first. False where a block has none left.
+    In the given order, or the block with the fewest clusters left first, of these the one with most links. False where
+    a block had none left; it then has the cluster with the fewest blocks that it may not be with.
     """
-    c = score.shape[1]
+    c, M = score.shape[1], len(label)
     blocked = count_blocked(label, link_first, link, c)
+    kept = True
+    taken = np.zeros(M, dtype=np.intp)
+    position = np.full(M, -1)
+    for s in range(len(free)):
+        position[free[s]] = s
+        for j in range(c):
+            taken[free[s]] += blocked[free[s], j] > 0
+    queue = [(-taken[u] * M - link_first[u + 1] + link_first[u], position[u]) for u in free]
+    if dynamic:
+        heapify(queue)
     for step in range(len(free)):
         u = free[step]
-        if dynamic:
-            most = -1
-            for v in free:
-                if label[v] >= 0:
-                    continue
-                rank = 0
-                for j in range(c):
-                    rank += blocked[v, j] > 0
-                rank = rank * len(label) + link_first[v + 1] - link_first[v]
-                if rank > most:
-                    most, u = rank, v
+        if dynamic:  # entries whose block has a label, or a newer entry before them, are passed over
+            u = free[heappop(queue)[1]]
+            while label[u] >= 0:
+                u = free[heappop(queue)[1]]
         best = wish[u] if wish[u] >= 0 and blocked[u, wish[u]] == 0 else -1
         if best < 0:
             for j in range(c):
                 if blocked[u, j] == 0 and (best < 0 or score[u, j] > score[u, best]):
                     best = j
         if best < 0:
-            return False
+            kept, best = False, np.argmin(blocked[u])
         label[u] = best
         for p in range(link_first[u], link_first[u + 1]):
-            blocked[link[p], best] += 1
-    return True
+            v = link[p]
+            blocked[v, best] += 1
+            if blocked[v, best] == 1 and dynamic and position[v] >= 0 and label[v] < 0:
+                taken[v] += 1
+                heappush(queue, (-taken[v] * M - link_first[v + 1] + link_first[v], position[v]))
+    return kept
+
+
+@njit(cache=True, nogil=True)
+def mend_links(free, label, link_first, link, n_clusters, noise, looked):
+    """Move `free` blocks until no cannot-link is broken; whether that worked. Looks at about `looked` moves.
+
+    Tabu search: every step moves the block in conflict that helps most, and forbids its return for 0.6 times as many
+    steps as blocks are in conflict, and up to 9 more. The numbers `noise` say how many, and which of equal moves.
+    """
+    c, M = n_clusters, len(label)
+    blocked = count_blocked(label, link_first, link, c)
+    may = np.zeros(M, dtype=np.bool_)
+    may[free] = True
+    until = np.zeros((M, c), dtype=np.intp)
+    broken = np.empty(M, dtype=np.intp)  # blocks in conflict, and where each stands among them
+    where = np.full(M, -1)
+    size = 0
+    for u in free:
+        if blocked[u, label[u]] > 0:
+            broken[size], where[u] = u, size
+            size += 1
+    step = 0
+    while size > 0 and looked > 0:
+        step += 1
+        looked -= size * c + STEP
+        least, ties, block, target = 1 << 40, 0, -1, -1
+        for s in range(size):
+            u = broken[s]
+            for j in range(c):
+                if j == label[u] or (until[u, j] > step and blocked[u, j] > 0):
+                    continue
+                change = blocked[u, j] - blocked[u, label[u]]
+                if change < least:
+                    least, ties, block, target = change, 1, u, j
+                elif change == least:
+                    ties += 1
+                    if noise[(step + ties * 7919) % len(noise)] % ties == 0:
+                        block, target = u, j
+        if block < 0:
+            continue
+        u, a = block, label[block]
+        until[u, a] = step + 6 * size // 10 + noise[step % len(noise)] % 10
+        label[u] = target
+        for p in range(-1, link_first[u + 1] - link_first[u]):
+            v = u if p < 0 else link[link_first[u] + p]
+            if p >= 0:
+                blocked[v, a] -= 1
+                blocked[v, target] += 1
+            if not may[v]:
+                continue
+            if blocked[v, label[v]] > 0 and where[v] < 0:
+                broken[size], where[v] = v, size
+                size += 1
+            elif blocked[v, label[v]] == 0 and where[v] >= 0:
+                size -= 1
+                last = broken[size]
+                broken[where[v]], where[last] = last, where[v]
+                where[v] = -1
+    return size == 0
 
 
 @njit(cache=True, nogil=True)
@@ -75,6 +146,15 @@ def shift_sizes(block, target, filling, label, weight, n, link_first, link, lowe
         n[j] += w
         moves += 1
     return moves
+
+
+@njit(cache=True, nogil=True)
+def pack_largest(order, label, weight, room):
+    """Give every block of `order` the cluster with most room."""
+    for u in order:
+        j = np.argmax(room)
+        label[u] = j
+        room[j] -= weight[u]
 
 
 @njit(cache=True, nogil=True)

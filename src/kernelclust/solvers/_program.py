@@ -8,7 +8,7 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 
 from kernelclust.solvers._constraints import Constraints
 
-LARGEST = 300_000  # entries of a program that is tried
+LARGEST = 100_000  # entries of a program that is tried
 TOTAL = 1000.0  # weight of all samples there, so that its tolerance (1e-6) is like the slack of a bound
 
 
