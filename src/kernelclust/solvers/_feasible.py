@@ -16,6 +16,7 @@ PATIENCE = 2.5  # seconds of integer programming in all
 KICKS, LOOKED = 20_000, 50_000_000  # shakes, and moves or swaps looked at, before it is decided exactly
 NOISE = 100_003  # random numbers that the search for links uses over and over
 TRIED = 50  # samples that a clique of cannot-links is sought around
+CLIQUES = 1_000_000  # and so many pairs of their partners at most, after the first sample
 
 
 @dataclass
@@ -87,7 +88,9 @@ def _check_cliques(constraints: Constraints) -> None:
     sample = constraints.members[1][constraints.members[0][:-1]]
     first, link = constraints.linked
     degree = np.diff(first)
-    for u in np.argsort(-degree, kind="stable")[:TRIED]:
+    order = np.argsort(-degree, kind="stable")[:TRIED]
+    work = np.cumsum(degree[order] ** 2) - degree[order[0]] ** 2
+    for u in order[work < CLIQUES]:
         if degree[u] < c:
             return
         clique = _clique(int(u), first, link)
