@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from kernelclust import KernelKMeans
-from kernelclust.solvers import Constraints, _allowed_loops, _feasible, make_constraints
+from kernelclust.solvers import Constraints, _allowed, _allowed_loops, _feasible, make_constraints
 from kernelclust.solvers._allowed import pack, repair, separate, settle
 from kernelclust.solvers._allowed_loops import (
     colour,
@@ -112,13 +112,16 @@ def test_a_search_never_solves_an_integer_program(monkeypatch):
         assert known.kept_by(labels)
 
 
-def test_the_labeling_that_is_known_is_numbered_as_wished():
-    """Sizes that exchanges cannot meet: the clusters of the witness go where the wish has them."""
-    weight = np.array([7.0, 5, 4, 3, 1, 1, 1, 2])
-    known = make_constraints(weight, 2, min_size=12, max_size=12)
-    E = np.eye(2)[1 - known.witness]
-    turned = repair(known, 1 - known.witness, E)
-    assert_array_equal(turned, 1 - known.witness)
+def test_the_labeling_that_is_known_is_numbered_as_wished(monkeypatch):
+    """Where exchanges fail, its clusters go where the wish has them, but for those of known places."""
+    monkeypatch.setattr(_allowed, "settle", lambda *args: False)
+    weight = np.array([7.0, 5, 4, 3, 1, 2, 2, 12])
+    known = make_constraints(weight, 3, labels=[-1] * 7 + [2], min_size=12, max_size=12)
+    wish = np.array([1, 0, 2])[known.witness]
+    E = np.eye(3)[wish]
+    wish[1] = 2  # too much there
+    monkeypatch.setattr(_allowed, "fit_sizes", lambda *args: False)
+    assert_array_equal(repair(known, wish, E), np.array([1, 0, 2])[known.witness])
 
 
 def test_even_sizes_for_what_is_loose():
