@@ -206,7 +206,9 @@ def test_score_is_the_explained_share_of_the_distances(structure, loss, normaliz
         model = six(structure, kernel="linear", loss=loss, normalize=normalize).fit(blobs, sample_weight=weight)
         agree = model.predict(blobs) == model.labels_
         assert agree.all() if structure in ("flat", "ring") else agree.mean() > 0.9
-        means = np.array([weight[one] @ blobs[one] / weight[one].sum() for one in model.labels_ == np.arange(6)[:, None]])
+        means = np.array(
+            [weight[one] @ blobs[one] / weight[one].sum() for one in model.labels_ == np.arange(6)[:, None]]
+        )
         within = np.square(others - means[model.predict(others)]).sum(axis=1)
         total = np.square(others - weight @ blobs / weight.sum()).sum(axis=1)
         w = rng.uniform(0, 2, len(others))

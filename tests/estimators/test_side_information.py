@@ -54,7 +54,13 @@ def test_every_solver_keeps_what_is_known(solver, polish):
     few = slice(0, 60, 4) if solver == "sdp" else slice(None)
     y = SOME[few]
     links = {} if solver == "sdp" else {"must_link": MUST, "cannot_link": CANNOT}
-    model = StructuredClustering(structure="chain:4", solver=solver, solver_params=None if solver == "greedy" else {"polish": polish}, max_cluster_size=17, random_state=0)
+    model = StructuredClustering(
+        structure="chain:4",
+        solver=solver,
+        solver_params=None if solver == "greedy" else {"polish": polish},
+        max_cluster_size=17,
+        random_state=0,
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         model.fit(X[few], y, **links)

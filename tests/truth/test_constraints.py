@@ -12,9 +12,9 @@ from sklearn.exceptions import ConvergenceWarning
 from kernelclust import KernelKMeans
 from kernelclust.kernels import DenseKernel, LowRankKernel, leading_spectrum, one_hot
 from kernelclust.objectives import Dependence, make_dependence
-from kernelclust.solvers import _constraints, greedy, low_rank_sdp, nmf, polar, spectral
+from kernelclust.solvers import _program, equal_rows, greedy, low_rank_sdp, make_constraints, nmf, polar, spectral
+from kernelclust.solvers._allowed import repair
 from kernelclust.solvers._climb import climb
-from kernelclust.solvers._constraints import equal_rows, make_constraints
 from kernelclust.solvers._problem import Options, Problem
 from kernelclust.solvers import best_placement, placement_margin, placement_problem
 from kernelclust.structures import as_structure
@@ -180,7 +180,7 @@ def test_no_climb_breaks_a_constraint(block):
         rng, weight, known, constraints = feasible(seed, m, c)
         kernel, X = a_kernel(rng, weight)
         objective = an_objective(rng, c)
-        start = constraints.repair(rng.integers(0, c, m), X)
+        start = repair(constraints, rng.integers(0, c, m), X)
         assert keeps(known, weight, start, c), seed
         assert constraints.kept_by(start)
         found = climb(kernel, objective, start, constraints=constraints, allow_empty=seed % 2 == 0)
@@ -318,7 +318,7 @@ def test_where_it_ends_no_allowed_move_helps():
         rng, weight, known, constraints = feasible(seed, 14, 3)
         kernel, X = a_kernel(rng, weight)
         objective = an_objective(rng, 3)
-        start = constraints.repair(rng.integers(0, 3, 14), X)
+        start = repair(constraints, rng.integers(0, 3, 14), X)
         found = climb(kernel, objective, start, constraints=constraints, allow_empty=True)
         for u in range(constraints.n_blocks):
             for b in range(3):
@@ -390,7 +390,7 @@ def test_weights_are_copies_that_must_be_together():
                 make_constraints(np.ones(len(copies)), 3, **repeated, allow_empty=True)
             continue
         separate = make_constraints(np.ones(len(copies)), 3, **repeated, allow_empty=True)
-        start = weighted.repair(np.arange(12) % 3, X)
+        start = repair(weighted, np.arange(12) % 3, X)
         one = climb(LowRankKernel(X, weight), objective, start, constraints=weighted)
         other = climb(LowRankKernel(X[copies]), objective, start[copies], constraints=separate)
         assert_array_equal(one.labels[copies], other.labels)
@@ -551,7 +551,7 @@ def test_hard_problems_are_given_up_in_words(monkeypatch):
     class Stopped:
         x, status = None, 1
 
-    monkeypatch.setattr(_constraints, "milp", lambda *args, **kwargs: Stopped())
+    monkeypatch.setattr(_program, "milp", lambda *args, **kwargs: Stopped())
     with pytest.raises(ValueError, match="none was ruled out"):
         make_constraints(np.array([4.0, 4.0, 4.0, 2.0, 2.0]), 3, min_size=5, max_size=6)
 

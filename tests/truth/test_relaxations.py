@@ -80,7 +80,9 @@ def test_one_polar_step_maximises_the_linearised_objective():
 def test_rounding_keeps_what_the_structure_says(spec, solver):
     """Blobs whose means are placed like the structure come out in place, without polish and without placement."""
     data = structured_blobs(spec, n_samples=120, noise=0.1, random_state=0)
-    model = CLUHSIC(structure=spec, kernel="linear", solver=solver, solver_params={"polish": False}, random_state=0).fit(data.data)
+    model = CLUHSIC(
+        structure=spec, kernel="linear", solver=solver, solver_params={"polish": False}, random_state=0
+    ).fit(data.data)
     assert structured_accuracy(data.target, model.labels_, spec) == 1
 
 

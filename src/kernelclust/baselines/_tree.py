@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 
 import numpy as np
 
+from kernelclust._warnings import warn
 from kernelclust.kernels import Kernel
 from kernelclust.structures import Structure
 
@@ -105,11 +105,9 @@ def refill(operator: Kernel, groups: Groups, needs: np.ndarray) -> Groups:
         labels[candidates[np.argmin(cost)]] = j
         moved += 1
     if moved:
-        warnings.warn(
+        warn(
             f"{moved} sample(s) moved to clusters that would have been left without enough: the data do not divide "
-            "into as many clusters as the structure has places.",
-            UserWarning,
-            stacklevel=2,
+            "into as many clusters as the structure has places."
         )
     return [np.flatnonzero(labels == j) for j in range(len(needs))]
 

@@ -92,7 +92,9 @@ class NormalizedCut(KernelBaseline):
 
     def _affinity(self, operator: Kernel) -> np.ndarray:
         if not hasattr(operator, "affinity"):
-            raise ValueError(f"a normalised cut needs the similarities as given, which {type(operator).__name__} lacks.")
+            raise ValueError(
+                f"a normalised cut needs the similarities as given, which {type(operator).__name__} lacks."
+            )
         K = operator.affinity(np.eye(operator.n_samples))
         K = (K + K.T) / 2
         lowest, largest = float(K.min()), float(np.abs(K).max())

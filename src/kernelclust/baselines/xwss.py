@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from numbers import Integral, Real
 from typing import Any
 
@@ -10,12 +9,13 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from kernelclust._names import check_name
+from kernelclust._warnings import warn
 from kernelclust.baselines._base import KernelBaseline
 from kernelclust.baselines._tree import check_tree
 from kernelclust.baselines.hierarchical_kmeans import kmeans_down
+from kernelclust.kernels import Kernel
 from kernelclust.metrics import node_labels
 from kernelclust.objectives import StructuredRidge, check_regression, loss_matrix
-from kernelclust.kernels import Kernel
 from kernelclust.structures import Structure
 
 INITS = ("hierarchical", "random")
@@ -133,7 +133,7 @@ class XWSS(KernelBaseline):
         else:
             problem = f"stopped after max_iter={self.max_iter} rounds while labels were still changing"
         if problem:
-            warnings.warn(f"{problem}; another C may settle.", ConvergenceWarning, stacklevel=3)
+            warn(f"{problem}; another C may settle.", ConvergenceWarning)
         return {"labels_": labels, "n_iter_": n_iter}
 
     def _start(self, operator: Kernel, structure: Structure, rng) -> np.ndarray:

@@ -230,11 +230,14 @@ class StructuredClustering(KernelClusterer):
             warning, or ignored, with a warning, where they do not fit the structure).
         sample_weight : array of shape (m,), optional
             A weight counts as that many copies; weight zero takes part in nothing but gets a label.
-        must_link, cannot_link : arrays of shape (n, 2), optional
-            Pairs of sample indices that must, or must not, be in one cluster.
+        must_link, cannot_link : arrays of shape (n, 2) or (m,), optional
+            Pairs of sample indices that must, or must not, be in one cluster; or one whole number a sample, the same
+            for samples that belong together (`must_link`) or are all apart (`cannot_link`), -1 for none. Under
+            cross-validation give numbers, which are divided with the samples; pairs are refused there.
 
         Labels (unless `label_weight` makes them soft), links and sizes are kept exactly by every solver. A
-        contradiction is an error, before any other work. `predict` knows nothing of them. With few labels
+        contradiction is an error, before any other work; so are sizes or links for which no labeling is found, and none
+        ruled out, within a few seconds. `predict` knows nothing of them. With few labels
         search="refine" follows them best: "global" maximises F, and F may prefer other places for all samples but the
         labelled ones.
 

@@ -76,7 +76,9 @@ def kernel_part(kernel: str | Callable) -> Any:
 
 def is_pairwise(kernel: object) -> bool:
     """Whether X holds similarities between samples instead of samples."""
-    return isinstance(kernel, str) and kernel in kernel_names() and bool(getattr(kernel_part(kernel), "PAIRWISE", False))
+    return (
+        isinstance(kernel, str) and kernel in kernel_names() and bool(getattr(kernel_part(kernel), "PAIRWISE", False))
+    )
 
 
 def kernel_parameters(kernel: str | Callable) -> list[str]:
@@ -153,9 +155,7 @@ def _set_parameters(function: SimilarityFunction, X, weight, gamma, given: dict)
     function.params = dict(given)
     if "gamma" in keywords(part.block):
         power = getattr(part, "DISTANCE_POWER", 2)
-        function.params["gamma"], resolved = resolve_gamma(
-            given.get("gamma", gamma), X, weight, function.scale, power
-        )
+        function.params["gamma"], resolved = resolve_gamma(given.get("gamma", gamma), X, weight, function.scale, power)
     return resolved
 
 

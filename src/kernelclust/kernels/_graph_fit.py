@@ -1,4 +1,5 @@
 """temporary, until graphs land"""
+
 import numpy as np
 from kernelclust.kernels._fit import FittedKernel
 from kernelclust.kernels._function import SimilarityFunction
@@ -28,6 +29,7 @@ def fit_graph(part, X, weight, *, n_clusters, method, n_components, params):
 
 def fit_auto(X, weight, n_clusters, method, n_components):
     from kernelclust.kernels import auto
+
     found = auto.views(X, weight)
     K, members = auto.fit_members(X, weight, found, n_clusters, n_components, dense=method is None)
     searches, pictures = [], []

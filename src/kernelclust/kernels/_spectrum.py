@@ -131,7 +131,9 @@ def check_definite(spectrum: Spectrum, kernel: Kernel) -> None:
     top = max(float(spectrum.values[0]), 0.0)
     if kernel.factor is not None or spectrum.lowest >= -INDEFINITE * top:
         return
-    if spectrum.lowest < -1e-10 * 2 * kernel.raw_size() * kernel.weight.sum():  # beyond what rounding leaves of a constant kernel
+    if (
+        spectrum.lowest < -1e-10 * 2 * kernel.raw_size() * kernel.weight.sum()
+    ):  # beyond what rounding leaves of a constant kernel
         raise ValueError(
             f"the kernel is far from positive semidefinite: its eigenvalues, once centred, reach from "
             f"{spectrum.lowest:.3g} to {top:.3g}. A kernel holds similarities; turn distances D into one, e.g. "

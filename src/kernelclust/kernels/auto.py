@@ -115,4 +115,5 @@ def fit_members(X, weight: np.ndarray, found: list[View], n_clusters: int, n_fun
 
 def fit(X, weight, *, n_clusters, method, n_components, rng):
     from kernelclust.kernels._graph_fit import fit_auto
+
     return fit_auto(X, weight, n_clusters, method, n_components)

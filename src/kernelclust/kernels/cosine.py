@@ -8,7 +8,6 @@ from sklearn.preprocessing import normalize
 from sklearn.utils.extmath import safe_sparse_dot
 
 
-
 def features(X):
     """Rows of length one; a row of zeros stays zero."""
     if not sparse.issparse(X):

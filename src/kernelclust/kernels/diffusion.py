@@ -34,4 +34,13 @@ def factor(X, n_components: int, *, n_clusters: int, n_neighbors: int | None = N
 def fit(X, weight, *, n_clusters, method, n_components, rng, n_neighbors: int | None = None, time: float = 10.0):
     import sys
     from kernelclust.kernels._graph_fit import fit_graph
-    return fit_graph(sys.modules[__name__], X, weight, n_clusters=n_clusters, method=method, n_components=n_components, params={"n_neighbors": n_neighbors, "time": time})
+
+    return fit_graph(
+        sys.modules[__name__],
+        X,
+        weight,
+        n_clusters=n_clusters,
+        method=method,
+        n_components=n_components,
+        params={"n_neighbors": n_neighbors, "time": time},
+    )

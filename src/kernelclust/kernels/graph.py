@@ -38,7 +38,18 @@ def neighbour_graph(X, n_clusters: int, n_neighbors: int | None = None) -> spars
     return neighbour_graphs(X, [k])[0]
 
 
-def fit(X, weight, *, n_clusters, method, n_components, rng, n_neighbors: int | None = None, regularization: float = 0.0):
+def fit(
+    X, weight, *, n_clusters, method, n_components, rng, n_neighbors: int | None = None, regularization: float = 0.0
+):
     import sys
     from kernelclust.kernels._graph_fit import fit_graph
-    return fit_graph(sys.modules[__name__], X, weight, n_clusters=n_clusters, method=method, n_components=n_components, params={"n_neighbors": n_neighbors, "regularization": regularization})
+
+    return fit_graph(
+        sys.modules[__name__],
+        X,
+        weight,
+        n_clusters=n_clusters,
+        method=method,
+        n_components=n_components,
+        params={"n_neighbors": n_neighbors, "regularization": regularization},
+    )

@@ -8,7 +8,6 @@ from sklearn.utils.extmath import safe_sparse_dot
 from kernelclust._names import check_number
 
 
-
 def check_params(*, degree: float = 3, coef0: float = 1, **_) -> None:
     """Whole degrees and coef0 >= 0 make it a kernel; others would be none, or not a number."""
     check_number("degree", degree, whole=True, least=1)

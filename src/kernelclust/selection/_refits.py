@@ -230,7 +230,9 @@ def explained(fit: Refit) -> float:
     return float(-np.log(max(within / total, 1e-12))) if total > 0 else 0.0
 
 
-def label_alignment(a: Refit, b: Refit, labels_a: np.ndarray | None = None, labels_b: np.ndarray | None = None) -> float:
+def label_alignment(
+    a: Refit, b: Refit, labels_a: np.ndarray | None = None, labels_b: np.ndarray | None = None
+) -> float:
     """<L_a, L_b> / (|L_a| |L_b|), centred: 1 for equal arrangements, 0 for unrelated ones.
 
     For flat clusterings 1 minus it is their distance |L_a - L_b|² over the largest, 2 (c - 1).

@@ -5,10 +5,15 @@ from typing import Any
 
 from kernelclust._names import check_keywords, check_name, keywords, load, names
 from kernelclust.kernels import Kernel
-from kernelclust.solvers._constraints import Constraints, equal_rows, make_constraints
+from kernelclust.solvers._constraints import Constraints
+from kernelclust.solvers._copies import equal_rows
+from kernelclust.solvers._given import check_labels
+from kernelclust.solvers._side_information import make_constraints
+
 from kernelclust.solvers._climb import climb  # isort: skip
 from kernelclust.solvers._placement import RULES, best_placement, placement_margin, placement_problem
 from kernelclust.solvers._problem import Options, Problem
+
 from kernelclust.solvers.greedy import INITS, SEARCHES, check_start  # isort: skip
 from kernelclust.solvers._starts import fill_empty
 
@@ -20,6 +25,7 @@ __all__ = [
     "Options",
     "Problem",
     "best_placement",
+    "check_labels",
     "check_solver_params",
     "check_start",
     "climb",

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from kernelclust._solution import Solution
-from kernelclust.kernels import DenseKernel, LowRankKernel, one_hot, feature_sums
+from kernelclust.kernels import DenseKernel, LowRankKernel, feature_sums, one_hot
 from kernelclust.kernels._loops import sum_rows
 from kernelclust.objectives import POWER, Dependence
+from kernelclust.solvers._allowed_loops import count_blocked
 from kernelclust.solvers._block_loops import (
-    count_blocked,
     exchange_chains,
     exchange_pairs,
     self_similarities,
@@ -58,7 +58,18 @@ class _Dense:
     def sweep(self, labels, count, S, n, x, *objective) -> int:
         K = self.kernel
         return sweep_dense(
-            K._K, K._centring.row_mean, K._centring.mean, K.weight, self.diagonal, labels, count, self.sums, S, n, x, *objective
+            K._K,
+            K._centring.row_mean,
+            K._centring.mean,
+            K.weight,
+            self.diagonal,
+            labels,
+            count,
+            self.sums,
+            S,
+            n,
+            x,
+            *objective,
         )
 
     def data(self) -> tuple:
@@ -146,7 +157,9 @@ def climb(
     """
     c = objective.n_clusters
     labels = np.array(labels, dtype=np.intp)
-    state = (_LowRank if kernel.factor is not None else _Dense if hasattr(kernel,'_K') else _Rows)(kernel, labels, c, running)
+    state = (_LowRank if kernel.factor is not None else _Dense if hasattr(kernel, "_K") else _Rows)(
+        kernel, labels, c, running
+    )
     objective_arrays = _arrays(objective, float(kernel.weight.sum()))
     S = state.cluster_sums(labels)
     n = np.bincount(labels, kernel.weight, minlength=c)

@@ -12,10 +12,11 @@ import numpy as np
 
 from kernelclust._solution import Solution
 from kernelclust.solvers import _starts as starts
+from kernelclust.solvers._allowed import repair
 from kernelclust.solvers._climb import climb
 from kernelclust.solvers._constraints import Constraints
-from kernelclust.solvers._problem import Options, Problem
 from kernelclust.solvers._placement import best_placement, placement_problem
+from kernelclust.solvers._problem import Options, Problem
 
 
 @dataclass(frozen=True)
@@ -96,7 +97,7 @@ def finish(problem: Problem, options: Options, relaxed: Relaxed, labels: np.ndar
     objective, kernel = problem.objective, problem.kernel
     constraints = problem.constraints_for(objective)
     if constraints is not None:
-        labels = constraints.repair(_numbered(labels, problem, constraints), problem.spectrum.embedding)
+        labels = repair(constraints, _numbered(labels, problem, constraints), problem.spectrum.embedding)
     if options.polish:
 
         def by_value(S: np.ndarray, n: np.ndarray, **known: np.ndarray) -> np.ndarray:

@@ -15,10 +15,11 @@ from kernelclust._threads import one_thread
 from kernelclust.kernels import LowRankKernel, feature_sums
 from kernelclust.objectives import Dependence
 from kernelclust.solvers import _starts as starts
+from kernelclust.solvers._allowed import repair
 from kernelclust.solvers._climb import climb
 from kernelclust.solvers._constraints import Constraints
-from kernelclust.solvers._problem import Options, Problem
 from kernelclust.solvers._placement import RESTARTS, best_placement, placement_problem
+from kernelclust.solvers._problem import Options, Problem
 
 INITS = ("auto", "spectral", "projected", "k-means++", "random")
 SEARCHES = ("refine", "place", "global")
@@ -78,7 +79,7 @@ class _Climber:
         elif constraints is not None and not self.placed:
             labels = constraints.numbered(labels)
         if constraints is not None:
-            labels = constraints.repair(labels, part.E, allow_empty=climbing["allow_empty"])
+            labels = repair(constraints, labels, part.E, allow_empty=climbing["allow_empty"])
         together = labels if part.copies is None else part.copies.together(labels)
         if part.copies is None or len(np.unique(together)) < self.objective.n_clusters:
             return climb(kernel, self.objective, labels, constraints=constraints, **climbing)
@@ -102,7 +103,9 @@ class _Part:
         if len(samples) == len(self.E):
             return _Part(small, small.factor, self.constraints, self.copies)
         known, copies = (None if one is None else one.at(samples) for one in (self.constraints, self.copies))
-        return _Part(small, small.factor, known, copies if copies is not None and copies.n_blocks < len(samples) else None)
+        return _Part(
+            small, small.factor, known, copies if copies is not None and copies.n_blocks < len(samples) else None
+        )
 
 
 def _structured(problem: Problem, options: Options, restarts: int = RESTARTS) -> _Climber:
