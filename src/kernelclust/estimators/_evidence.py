@@ -12,7 +12,7 @@ from scipy import sparse
 from sklearn.metrics.pairwise import euclidean_distances
 
 from kernelclust.kernels import LowRankKernel, leading_spectrum, one_hot
-from kernelclust.kernels.auto import Member
+from kernelclust.kernels._fitted_kernel import Member
 from kernelclust.objectives import Dependence
 from kernelclust.solvers import greedy
 from kernelclust.solvers._problem import Options, Problem

@@ -312,7 +312,7 @@ class StructuredClustering(ClusterMixin, BaseEstimator):
         c = structure.n_clusters
         samples = X if everything else self._subset(X, used)
         fitted = self._fit_kernel(samples, weight[used], c, rng)
-        evidence = self._gather(fitted, samples, weight[used], c)
+        evidence = self._gather(fitted, weight[used], c)
         size_prior = self._choose_size_prior(evidence)
         objective = make_dependence(
             structure, loss=self.loss, normalize=self.normalize, rho=self.rho, size_prior=size_prior
@@ -517,12 +517,11 @@ class StructuredClustering(ClusterMixin, BaseEstimator):
             rng=rng,
         )
 
-    def _gather(self, fitted: FittedKernel, samples, weight, n_clusters: int) -> Evidence | None:
+    def _gather(self, fitted: FittedKernel, weight, n_clusters: int) -> Evidence | None:
         """What the kernels that a mean kernel is made of say by themselves."""
         if not fitted.members or n_clusters == 1:
             return None
-        pictures = [search.prepare(samples) for search in fitted.searches]
-        return Evidence(fitted.members, pictures, weight, n_clusters, check_random_state(0))
+        return Evidence(fitted.members, fitted.pictures, weight, n_clusters, check_random_state(0))
 
     def _choose_size_prior(self, evidence: Evidence | None) -> float:
         if not isinstance(self.size_prior, str):

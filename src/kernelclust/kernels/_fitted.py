@@ -5,10 +5,8 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
 from numbers import Real
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -20,59 +18,21 @@ from sklearn.utils.sparsefuncs import mean_variance_axis
 import kernelclust.kernels as package
 from kernelclust._names import check_name, load, names
 from kernelclust._threads import one_thread
-from kernelclust.kernels import auto
 from kernelclust.kernels._extension import (
-    DenseExtension,
     ExactFeatures,
-    FeatureExtension,
     LandmarkFeatures,
-    NeighbourExtension,
-    NeighbourSearch,
     RandomFeatures,
     SimilarityFunction,
 )
-from kernelclust.kernels._graphs import distinct_rows
 from kernelclust.kernels._loops import size_and_skew
 from kernelclust.kernels._low_rank import cholesky_map, guided_cholesky, in_blocks, nystroem_map
-from kernelclust.kernels._operators import DenseKernel, LowRankKernel, one_hot, row_blocks
+from kernelclust.kernels._operators import DenseKernel, LowRankKernel, row_blocks
 from kernelclust.kernels._spectrum import check_definite, leading_spectrum
-from kernelclust.kernels.auto import Member
+from kernelclust.kernels._fitted_kernel import FittedKernel
 
 APPROXIMATIONS = (None, "auto", "nystroem", "cholesky", "random_features")
 DEFAULT_COMPONENTS = 300
 LARGEST = 1e100  # entries of a kernel beyond would overflow in its sums of squares
-
-
-@dataclass
-class FittedKernel:
-    """A kernel operator over the fitted samples and the means to compare new ones."""
-
-    operator: DenseKernel | LowRankKernel
-    function: SimilarityFunction | None = None
-    X: Any = None
-    features: Callable | None = None
-    searches: list[NeighbourSearch] = field(default_factory=list)
-    gamma: float | None = None
-    members: list[Member] = field(default_factory=list)
-
-    def extension(self, labels: np.ndarray, n_clusters: int) -> Callable:
-        """Function from new samples to their centred similarity sums with these clusters (n, c); holds no kernel."""
-        operator = self.operator
-        if not self.searches and operator.form == "low_rank":
-            assert self.features is not None
-            return FeatureExtension(self.features, operator.offset, operator.feature_sums(labels, n_clusters))
-        return self.combination(one_hot(labels, n_clusters, operator.weight))
-
-    def combination(self, coefficients: np.ndarray) -> Callable:
-        """Function from new samples x to sum_i k(x, x_i) coefficients_i (n, c), k centred."""
-        operator = self.operator
-        if self.searches:
-            return NeighbourExtension(self.searches, operator @ coefficients)
-        if operator.form == "low_rank":
-            assert self.features is not None
-            return FeatureExtension(self.features, operator.offset, (operator.B.T @ coefficients).T)
-        share = operator.weight / operator.weight.sum()
-        return DenseExtension(self.function, self.X, coefficients, share, operator.row_mean, operator.mean)
 
 
 def kernel_names() -> list[str]:
@@ -100,12 +60,8 @@ def fit_kernel(
         return _fit_precomputed(X, weight, method, n_components, rng, n_clusters)
     function = SimilarityFunction(kernel)
     given = _given_params(function.part, kernel, kernel_params)
-    if kernel == "auto":
-        return _fit_auto(X, weight, n_clusters, method, n_components)
-    if not callable(kernel) and hasattr(function.part, "gram"):
-        function.params = given
-        _set_units(function, X, weight)
-        return _fit_transductive(function, X, weight, n_clusters, method, n_components)
+    if hasattr(function.part, "fit"):  # a kernel between the fitted samples only
+        return function.part.fit(X, weight, n_clusters=n_clusters, method=method, n_components=n_components, **given)
 
     resolved = None
     if not callable(kernel):
@@ -255,38 +211,6 @@ def _fit_precomputed(K, weight, method: str | None, n_components, rng, n_cluster
         B, landmarks = guided_cholesky(np.diagonal(K), lambda index: K[:, index], n_components, n_clusters, weight)
         M = cholesky_map(B[landmarks])
     return FittedKernel(LowRankKernel(B, weight, overwrite=True), features=LandmarkFeatures(None, landmarks, M))
-
-
-def _fit_transductive(function: SimilarityFunction, X, weight, n_clusters: int, method, n_components) -> FittedKernel:
-    Z = function.prepare(X)
-    first, which = distinct_rows(Z)
-    nodes = Z[first]
-    searches = [NeighbourSearch.over(nodes, first, function.prepare)]
-    if len(first) < 2:
-        return FittedKernel(DenseKernel(np.zeros((len(which), len(which))), weight), function, searches=searches)
-    rank = min(n_components or 2 * n_clusters + auto.FUNCTIONS, len(first) - 1)
-    if method is None:
-        K = function.part.gram(nodes, n_clusters=n_clusters, **function.params)
-        K = K if len(first) == len(which) else K[np.ix_(which, which)]
-        return FittedKernel(DenseKernel(K, weight), function, searches=searches)
-    B = function.part.factor(nodes, rank, n_clusters=n_clusters, **function.params)[which]
-    return FittedKernel(LowRankKernel(B, weight, overwrite=True), function, searches=searches)
-
-
-def _fit_auto(X, weight, n_clusters: int, method, n_components) -> FittedKernel:
-    found = auto.views(X, weight)
-    K, members = auto.fit_members(X, weight, found, n_clusters, n_components, dense=method is None)
-    searches = []
-    for view in found:
-        Z = view(X)
-        first, _ = distinct_rows(Z)
-        searches.append(NeighbourSearch.over(Z[first], first, view))
-    if not members:
-        return FittedKernel(DenseKernel(np.zeros((X.shape[0], X.shape[0])), weight), searches=searches)
-    if K is not None:
-        return FittedKernel(DenseKernel(K, weight), searches=searches, members=members)
-    B = np.hstack([member.B for member in members]) / np.sqrt(len(members))
-    return FittedKernel(LowRankKernel(B, weight, overwrite=True), searches=searches, members=members)
 
 
 def _set_units(function: SimilarityFunction, X, weight: np.ndarray) -> None:

@@ -74,6 +74,8 @@ def _by_cells(X: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
     compared in double precision."""
     m = len(X)
     X = X - X.mean(axis=0, dtype=np.float64)
+    unit = 2.0 ** np.ceil(np.log2(np.abs(X).max() or 1.0))  # squares must stay in single precision
+    X /= unit
     order, start, centre = _cells(X)
     Z = X[order]
     square = np.einsum("ij,ij->i", centre, centre)
@@ -83,7 +85,7 @@ def _by_cells(X: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
     def search(cell: int) -> None:
         rows = slice(start[cell], start[cell + 1])
         far, near = _search_cell(Z, start, centre, apart[cell], cell, k)
-        distance[order[rows]], index[order[rows]] = far, order[near]
+        distance[order[rows]], index[order[rows]] = unit * far, order[near]
 
     with one_thread(), ThreadPoolExecutor(_openmp_effective_n_threads()) as pool:
         list(pool.map(search, range(len(centre))))
