@@ -24,11 +24,11 @@ from kernelclust.kernels._extension import (
     RandomFeatures,
     SimilarityFunction,
 )
+from kernelclust.kernels._fitted_kernel import FittedKernel
 from kernelclust.kernels._loops import size_and_skew
 from kernelclust.kernels._low_rank import cholesky_map, guided_cholesky, in_blocks, nystroem_map
 from kernelclust.kernels._operators import DenseKernel, LowRankKernel, row_blocks
 from kernelclust.kernels._spectrum import check_definite, leading_spectrum
-from kernelclust.kernels._fitted_kernel import FittedKernel
 
 APPROXIMATIONS = (None, "auto", "nystroem", "cholesky", "random_features")
 DEFAULT_COMPONENTS = 300

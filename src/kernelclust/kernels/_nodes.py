@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy import sparse
 
+from kernelclust._threads import one_thread
 from kernelclust.kernels._fitted_kernel import FittedKernel
 from kernelclust.kernels._graphs import n_neighbors_for, neighbour_graphs
 from kernelclust.kernels._operators import DenseKernel, LowRankKernel
@@ -37,6 +38,11 @@ def fit_on_nodes(
     factor: Callable,  # W -> B (n x d)
 ) -> FittedKernel:
     """The kernel of the neighbour graph of X: `gram` of the graph, or B B' with B its `factor` where `gram` is None."""
+    with one_thread():
+        return _fit(X, weight, n_clusters, n_neighbors, gram, factor)
+
+
+def _fit(X, weight: np.ndarray, n_clusters: int, n_neighbors: int | None, gram, factor) -> FittedKernel:
     view = given_view(X, weight)
     picture = Picture(view, view(X))
     searches: list[Callable] = [picture.search()]

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from kernelclust._threads import one_thread
 from kernelclust.kernels._fitted_kernel import FittedKernel, Member
 from kernelclust.kernels._graphs import commute_factors, commute_kernel, n_neighbors_for, neighbour_graphs
 from kernelclust.kernels._operators import DenseKernel, LowRankKernel
@@ -25,6 +26,11 @@ ORDER = (1, 0, 2)  # the middle graph first: its functions are the start for the
 
 def fit(X, weight: np.ndarray, *, n_clusters: int, method: str | None, n_components: int | None = None) -> FittedKernel:
     """The mean kernel of samples X (m x d): its matrix (method None), or the factors of all graphs side by side."""
+    with one_thread():
+        return _fit(X, weight, n_clusters, method, n_components)
+
+
+def _fit(X, weight: np.ndarray, n_clusters: int, method: str | None, n_components: int | None) -> FittedKernel:
     m, share = X.shape[0], weight / weight.sum()
     pictures = informative_pictures(X, weight)
     seen = [picture for picture in pictures if len(picture.first) > 1]
@@ -38,21 +44,34 @@ def fit(X, weight: np.ndarray, *, n_clusters: int, method: str | None, n_compone
         for W in graphs if method is None else []:
             one = _dense(W, picture, share)
             K = one if K is None else np.add(K, one, out=K)
-    kept = {"searches": [picture.search() for picture in pictures], "pictures": [picture.Z for picture in pictures]}
-    if not factors:
-        return FittedKernel(DenseKernel(np.zeros((m, m)), weight), **kept)
-    names = [(picture.view.name, size) for picture in seen for size in SIZES]
-    if K is not None:
-        K /= len(factors)
-        members = [Member(*name, B) for name, B in zip(names, factors, strict=True)]
-        return FittedKernel(DenseKernel(K, weight), members=members, **kept)
-    ends = np.cumsum([B.shape[1] for B in factors])
-    B = np.hstack(factors)
-    B /= np.sqrt(len(factors))
     members = [
-        Member(*name, B[:, end - one.shape[1] : end]) for name, end, one in zip(names, ends, factors, strict=True)
-    ]  # columns of the whole, not copies
-    return FittedKernel(LowRankKernel(B, weight, overwrite=True), members=members, **kept)
+        Member(picture.view.name, size, B)
+        for (picture, size), B in zip(((picture, size) for picture in seen for size in SIZES), factors, strict=True)
+    ]
+    operator: DenseKernel | LowRankKernel
+    if not members:
+        operator = DenseKernel(np.zeros((m, m)), weight)
+    elif K is not None:
+        operator = DenseKernel(np.divide(K, len(members), out=K), weight)
+    else:
+        operator = LowRankKernel(_side_by_side(members), weight, overwrite=True)
+    return FittedKernel(
+        operator,
+        searches=[picture.search() for picture in pictures],
+        members=members,
+        pictures=[picture.Z for picture in pictures],
+    )
+
+
+def _side_by_side(members: list[Member]) -> np.ndarray:
+    """The factors of all graphs as one, of which they are columns from now on, so that nothing is held twice."""
+    widths = [member.B.shape[1] for member in members]
+    B = np.empty((len(members[0].B), sum(widths)))
+    for member, end, width in zip(members, np.cumsum(widths), widths, strict=True):
+        B[:, end - width : end] = member.B
+        member.B = B[:, end - width : end]
+    B /= np.sqrt(len(members))
+    return B
 
 
 def views(X, weight: np.ndarray) -> list[View]:
