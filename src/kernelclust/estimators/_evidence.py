@@ -25,7 +25,7 @@ MIDDLE = 1.5  # size of the graph whose clusterings are compared
 STARTS = 5
 LOW_SUPPORT = 0.8
 RBF_SAMPLES = 2000  # that placements by rbf kernels are judged on
-CLUSTERED = 4000  # samples that the graphs' own clusterings are compared on
+CLUSTERED = 3000  # samples that the graphs' own clusterings are compared on
 RBF_WIDTHS = (0.5, 1.0)
 
 

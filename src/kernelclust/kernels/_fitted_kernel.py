@@ -30,7 +30,7 @@ class FittedKernel:
     function: SimilarityFunction | None = None
     X: Any = None
     features: Callable | None = None
-    searches: list[Callable] = field(default_factory=list)
+    searches: list[Any] = field(default_factory=list)
     gamma: float | None = None
     members: list[Member] = field(default_factory=list)
     pictures: list[Any] = field(default_factory=list)  # the samples as each view sees them

@@ -60,31 +60,31 @@ def fuzzy_union(distance: np.ndarray, index: np.ndarray) -> sparse.csr_array:
 
 
 def _widths(beyond: np.ndarray, total: float) -> np.ndarray:
-    """sigma_i with sum_j exp(-beyond_ij / sigma_i) = total, by Newton's method on its logarithm, or bisection where that
-    leaves the bounds; exact in the units of X.
+    """sigma_i with sum_j exp(-beyond_ij / sigma_i) = total; exact in the units of X.
 
-    The first neighbour counts 1, so a total of one or less (k <= 2) has no solution: the narrowest width is taken.
+    By Newton's method on the logarithm of sigma, or bisection where that leaves the bounds. The first neighbour counts
+    1, so a total of one or less (k <= 2) has no solution: the narrowest width is taken.
     """
     scale = beyond.mean(axis=1)
     scale = np.where(scale > 0, scale, 1.0)
     relative = beyond / scale[:, None]
     low, high = np.full(len(beyond), -10.0), np.full(len(beyond), 10.0)
-    at = np.zeros(len(beyond))
+    found = np.zeros(len(beyond))
+    rows = np.arange(len(beyond))  # those still moving
     for _ in range(STEPS):
-        narrow = relative / np.exp(at)[:, None]
+        at = found[rows]
+        narrow = relative[rows] / np.exp(at)[:, None]
         weight = np.exp(-narrow)
         excess = weight.sum(axis=1) - total
-        wide = excess > 0
-        low, high = np.where(wide, low, at), np.where(wide, at, high)
+        low[rows], high[rows] = np.where(excess > 0, low[rows], at), np.where(excess > 0, at, high[rows])
         slope = np.einsum("ij,ij->i", narrow, weight)
         step = at - excess / np.where(slope > 0, slope, np.inf)
-        inside = (low < step) & (step < high) & (slope > 0)
-        new = np.where(inside, step, (low + high) / 2)
-        moved = np.abs(new - at).max()
-        at = new
-        if moved < 1e-13:
+        inside = (low[rows] <= step) & (step <= high[rows]) & (slope > 0)
+        found[rows] = np.where(inside, step, (low[rows] + high[rows]) / 2)
+        rows = rows[np.abs(found[rows] - at) > 1e-12]
+        if not len(rows):
             break
-    return scale * np.exp(at)
+    return scale * np.exp(found)
 
 
 def _joining_links(X, distance: np.ndarray, index: np.ndarray) -> sparse.csr_array:

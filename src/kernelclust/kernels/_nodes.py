@@ -45,7 +45,7 @@ def fit_on_nodes(
 def _fit(X, weight: np.ndarray, n_clusters: int, n_neighbors: int | None, gram, factor) -> FittedKernel:
     view = given_view(X, weight)
     picture = Picture(view, view(X))
-    searches: list[Callable] = [picture.search()]
+    searches = [picture.search()]
     which = picture.which
     if len(picture.first) < 2:
         return FittedKernel(DenseKernel(np.zeros((len(which), len(which))), weight), searches=searches)
