@@ -76,7 +76,7 @@ class KernelBaseline(ClusterMixin, BaseEstimator):
 
     def _check_kernel(self) -> None:
         if not callable(self.kernel):
-            check_name("kernel", self.kernel, kernel_names(), also=", or a function k(X, Y)")
+            check_name("kernel", self.kernel, kernel_names(graphs=False), also=", or a function k(X, Y)")
         check_name("approximation", self.approximation, APPROXIMATIONS)
         rank = self.n_components
         if rank is not None and (not isinstance(rank, Integral) or rank < 1):

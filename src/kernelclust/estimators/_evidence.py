@@ -63,14 +63,24 @@ class Evidence:
         return _evenly(len(self.weight), max(CLUSTERED, 100 * self.n_clusters))
 
     def clustering(self, number: int) -> np.ndarray:
-        """Labels of the compared samples by kernel k-means with one graph alone."""
+        """Labels of the compared samples by kernel k-means with one graph alone.
+
+        In a large set the graphs of a view start from the clusters of its middle one.
+        """
         if number not in self._clusterings:
             kernel = LowRankKernel(self.members[number].B[self.compared], self.weight[self.compared])
             flat = Dependence(np.eye(self.n_clusters), np.eye(self.n_clusters), "l2")
             spectrum = leading_spectrum(kernel, kernel.B.shape[1], self.n_clusters - 1, self.rng)
-            found = greedy.solve(Problem(kernel, spectrum, flat, flat), Options(n_init=STARTS), self.rng)
+            options = Options(n_init=STARTS)
+            middle = self._middle(self.members[number].view)
+            if number != middle and len(self.compared) < len(self.weight):
+                options = Options(init=self.clustering(middle))
+            found = greedy.solve(Problem(kernel, spectrum, flat, flat), options, self.rng)
             self._clusterings[number] = found.labels
         return self._clusterings[number]
+
+    def _middle(self, view: str) -> int:
+        return next(i for i, one in enumerate(self.members) if one.view == view and one.size == MIDDLE)
 
     def agreement(self) -> float:
         """Mean alignment of the clusterings that the views give, over pairs of views; one for a single view."""

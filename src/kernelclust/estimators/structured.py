@@ -24,6 +24,7 @@ from kernelclust.kernels import (
     FittedKernel,
     Spectrum,
     check_definite,
+    check_graph,
     check_precomputed,
     fit_kernel,
     kernel_names,
@@ -64,8 +65,8 @@ class StructuredClustering(ClusterMixin, BaseEstimator):
     kernel : str or callable, default="rbf"
         "linear", "polynomial", "rbf", "laplacian", "cosine" (text), "graph" (commute times in a nearest-neighbour
         graph: curved clusters, images, cells), "auto" (the mean of such graphs over three views of X and three
-        sizes), "diffusion", "precomputed", or a function k(X, Y) -> (n, m) matrix. Beyond 3000 samples the graph
-        kernels keep the smoothest functions on the graph alone (2c + 10 of them, or `n_components`).
+        sizes), "diffusion", "precomputed", "precomputed_graph" (X holds the affinities of a graph, sparse or dense),
+        or a function k(X, Y) -> (n, m) matrix. Beyond 3000 samples the graph kernels keep the smoothest functions on the graph alone (2c + 10 of them, or `n_components`).
     gamma : float or "scale", default="scale"
         Inverse width of "rbf" and "laplacian", factor of "polynomial". "scale" is 1 / mean squared distance between
         samples (1 / mean distance for "laplacian").
@@ -246,7 +247,8 @@ class StructuredClustering(ClusterMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array, sparse matrix or frame of shape (m, d); (m, m) for kernel="precomputed"
+        X : array, sparse matrix or frame of shape (m, d); (m, m) for kernel="precomputed" and
+            "precomputed_graph"
         y : array of shape (m,), optional
             Known labels: the place of a sample in the structure, 0 to c - 1, or -1 where it is unknown. Classes of all
             samples are no side information: leave y out to cluster without them (given, they are returned, with a
@@ -322,7 +324,7 @@ class StructuredClustering(ClusterMixin, BaseEstimator):
         fitted, spectrum = self._transform(fitted, spectrum, c, rng)
         operator = fitted.operator
         constraints = known if known is None or everything else known.among(used)
-        copies = equal_rows(samples, c, weight[used]) if known is None else None
+        copies = equal_rows(samples, c, weight[used]) if known is None and not self._is_graph() else None
         problem = Problem(operator, spectrum, objective, _flat_objective(objective), constraints, copies)
         solve, params = self._solver()
         solution = solve(problem, self._options(used, len(weight), c), rng, **params)
@@ -392,7 +394,8 @@ class StructuredClustering(ClusterMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array of shape (n, d); (n, m) similarities with the fitted samples for kernel="precomputed"
+        X : array of shape (n, d); (n, m) similarities (affinities) with the fitted samples for
+            kernel="precomputed" ("precomputed_graph")
 
         Returns
         -------
@@ -415,10 +418,17 @@ class StructuredClustering(ClusterMixin, BaseEstimator):
     # -- checks ---------------------------------------------------------------------------------------------------
 
     def _check_samples(self, X, *, reset: bool):
-        precomputed = self._is_precomputed()
+        precomputed, graph = self._is_precomputed(), self._is_graph()
         X = validate_data(
-            self, X, reset=reset, dtype=[np.float64, np.float32], accept_sparse=False if precomputed else "csr"
+            self,
+            X,
+            reset=reset,
+            dtype=[np.float64, np.float32],
+            accept_sparse="csr" if graph or not precomputed else False,
+            ensure_all_finite=not graph,  # named by row and column
         )
+        if graph:
+            return check_graph(X) if reset else X
         return check_precomputed(X) if precomputed and reset else X
 
     def _check_structure(self) -> Structure:
@@ -546,7 +556,10 @@ class StructuredClustering(ClusterMixin, BaseEstimator):
         return X[np.ix_(used, used)] if self._is_precomputed() else X[used]
 
     def _is_precomputed(self) -> bool:
-        return isinstance(self.kernel, str) and self.kernel == "precomputed"
+        return isinstance(self.kernel, str) and self.kernel in ("precomputed", "precomputed_graph")
+
+    def _is_graph(self) -> bool:
+        return isinstance(self.kernel, str) and self.kernel == "precomputed_graph"
 
     def _similarity_sums(self, X, *, check: bool = True) -> np.ndarray:
         """Centred similarity sums of samples with the fitted clusters (n, c)."""
@@ -576,7 +589,7 @@ class StructuredClustering(ClusterMixin, BaseEstimator):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self._is_precomputed()
-        tags.input_tags.sparse = not self._is_precomputed()
+        tags.input_tags.sparse = self._is_graph() or not self._is_precomputed()
         return tags
 
 

@@ -6,6 +6,7 @@ from kernelclust.kernels._loops import sum_rows
 from kernelclust.kernels._low_rank import incomplete_cholesky
 from kernelclust.kernels._operators import DenseKernel, Kernel, LowRankKernel, WeightedSumKernel, one_hot, row_blocks
 from kernelclust.kernels._spectrum import Spectrum, check_definite, leading_spectrum
+from kernelclust.kernels.precomputed_graph import check_graph
 
 __all__ = [
     "APPROXIMATIONS",
@@ -16,6 +17,7 @@ __all__ = [
     "Spectrum",
     "WeightedSumKernel",
     "check_definite",
+    "check_graph",
     "check_precomputed",
     "discriminative",
     "fit_kernel",

@@ -35,8 +35,9 @@ DEFAULT_COMPONENTS = 300
 LARGEST = 1e100  # entries of a kernel beyond would overflow in its sums of squares
 
 
-def kernel_names() -> list[str]:
-    return [*names(package), "precomputed"]
+def kernel_names(*, graphs: bool = True) -> list[str]:
+    """Names of kernels; without `graphs`, those for estimators that take no graph in the place of samples."""
+    return [*(name for name in names(package) if graphs or name != "precomputed_graph"), "precomputed"]
 
 
 def fit_kernel(

@@ -14,6 +14,7 @@ from scipy.linalg import eigh
 from scipy.sparse.csgraph import connected_components
 
 COARSE = 800  # samples up to which a full decomposition is cheap
+NOT_COARSER = 0.8  # share of samples left by merging, above which it leads nowhere
 SPARE = 10  # functions beyond those asked for, which make the last of these converge
 ROUNDS = 12  # of filtering at most
 TOLERANCE = 0.4  # |N u - (1 - value) u| relative to the value, where filtering ends; values err by its square
@@ -57,6 +58,8 @@ def _from_coarse(W, N, root: np.ndarray, number: int) -> tuple[np.ndarray, np.nd
         values, V = eigh(np.eye(m) - N.toarray(), subset_by_index=[1, min(number, m - 1)])
         return values, V
     group, count = _merged(W)
+    if count > NOT_COARSER * m:
+        return _best_of(N, np.cos(np.outer(1.0 + np.arange(m), 1.0 + np.arange(number))), known)
     P = sparse.csr_array((np.ones(m), group, np.arange(m + 1)), shape=(m, count))
     coarse = (P.T @ W @ P).tocsr()
     coarse_root = np.sqrt(coarse.sum(axis=1))
@@ -108,7 +111,8 @@ def _ritz(N, V: np.ndarray, known: np.ndarray):
     """The best functions of a space: values ascending, orthonormal vectors, and how far each is from an eigenvector."""
     for _ in range(2):
         V -= np.outer(known, known @ V)
-        V /= np.sqrt(np.einsum("ij,ij->j", V, V))
+        length = np.sqrt(np.einsum("ij,ij->j", V, V))
+        V /= np.where(length > 0, length, 1.0)
         size, turn = np.linalg.eigh(V.T @ V)
         keep = size > 1e-12 * size[-1]
         V = V @ (turn[:, keep] / np.sqrt(size[keep]))
