@@ -66,7 +66,8 @@ class StructuredClustering(ClusterMixin, BaseEstimator):
         "linear", "polynomial", "rbf", "laplacian", "cosine" (text), "graph" (commute times in a nearest-neighbour
         graph: curved clusters, images, cells), "auto" (the mean of such graphs over three views of X and three
         sizes), "diffusion", "precomputed", "precomputed_graph" (X holds the affinities of a graph, sparse or dense),
-        or a function k(X, Y) -> (n, m) matrix. Beyond 3000 samples the graph kernels keep the smoothest functions on the graph alone (2c + 10 of them, or `n_components`).
+        or a function k(X, Y) -> (n, m) matrix. Beyond 3000 samples the graph kernels keep the smoothest functions on
+        the graph alone (2c + 10 of them, or `n_components`).
     gamma : float or "scale", default="scale"
         Inverse width of "rbf" and "laplacian", factor of "polynomial". "scale" is 1 / mean squared distance between
         samples (1 / mean distance for "laplacian").

@@ -163,14 +163,19 @@ def _with_links(W: sparse.csr_array, links: sparse.csr_array) -> sparse.csr_arra
     return W.maximum(least * links).tocsr()
 
 
-def commute_kernel(W: sparse.csr_array, regularization: float = 0.0) -> np.ndarray:
-    """(L + regularization D)^+ (m x m) up to a constant, L = D - W the Laplacian and D the degrees."""
+def commute_kernel(W: sparse.csr_array, regularization: float = 0.0, hub: np.ndarray | None = None) -> np.ndarray:
+    """(L + regularization D)^+ (m x m) up to a constant, L = D - W the Laplacian and D the degrees.
+
+    `hub` (m,) holds the weights of links to one more node, which joins the pieces of a graph and is left out of K.
+    """
     m = W.shape[0]
     degree = W.sum(axis=1)
     K = W.toarray()
     np.negative(K, out=K)
     K[np.diag_indices(m)] += (1 + regularization) * degree
-    if not regularization:
+    if hub is not None:
+        K[np.diag_indices(m)] += hub
+    elif not regularization:
         K += degree.mean() / m  # makes it invertible; adds a constant to the inverse, which centring takes out
     K, failed = lapack.dpotrf(K, lower=1, clean=0, overwrite_a=1)
     if failed == 0:

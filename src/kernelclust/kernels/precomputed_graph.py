@@ -2,11 +2,12 @@
 
 K = (L + regularization D)^+, L = D - W its Laplacian, as in kernel="graph": for graphs of neighbours that are there
 already, such as `connectivities` of scanpy or scikit-learn's `kneighbors_graph`. Affinities are weights of links, zero
-or more; the diagonal does not count. A link given in one direction is taken for both, at the larger of its two weights. Only their ratios matter.
+or more; only their ratios matter, and the diagonal does not count. A link given in one direction is taken for both, at
+the larger of its two weights.
 
-A graph in several pieces is joined through a hub, to which every sample has a link of `HUB` times its other links
-together; up to a constant that adds `HUB` to `regularization`. Pieces then lie apart, and count by their size. Beyond
-`DENSE_UP_TO` samples the largest pieces make the kernel, and samples of the others lie at the hub.
+A graph in several pieces is joined through a hub. Every piece has weak links to it, which together weigh as much as one
+weak link of the graph (the tenth percentile), so that pieces lie apart and count by their size. Where functions make the
+kernel, the largest pieces have functions, and samples of the others lie at the hub.
 
 New samples come as (n x m) affinities with the fitted ones, and are averages of those weighted by affinity.
 """
@@ -29,7 +30,7 @@ from kernelclust.kernels._operators import DenseKernel, LowRankKernel
 
 PARAMETERS = ("regularization",)
 DENSE_UP_TO = 3000  # beyond, the smoothest functions on the graph make the kernel
-HUB = 1e-3
+WEAK = 0.1  # quantile of the weights that counts as a weak link
 ROUNDING = 1e-6  # relative difference of two directions that needs no warning
 
 
@@ -47,8 +48,8 @@ def fit(
     W = sparse.csr_array(X, dtype=np.float64)
     W = W / (W.data.max() if W.nnz else 1.0)
     count, piece = connected_components(W, directed=False)
+    hub = None
     if count > 1:
-        regularization += HUB
         sizes = np.sort(np.bincount(piece))[::-1]
         warnings.warn(
             f"the graph has {count} pieces without links between them (the largest have "
@@ -57,13 +58,16 @@ def fit(
             UserWarning,
             stacklevel=7,
         )
-        W = _with_loops(W)
+        hub = hub_links(W, piece)
     searches = [Affinities()]
     with one_thread():
         if method is None:
-            return FittedKernel(DenseKernel(commute_kernel(W, regularization), weight), searches=searches)
+            return FittedKernel(DenseKernel(commute_kernel(W, regularization, hub), weight), searches=searches)
         number = n_functions(n_components, n_clusters, W.shape[0])
-        B = _factor(W, piece, number, regularization)
+        if hub is None:
+            B = commute_factor(W, number, regularization)
+        else:
+            B = _factor_of_pieces(W, piece, number, regularization)
         return FittedKernel(LowRankKernel(B, weight, overwrite=True), searches=searches)
 
 
@@ -131,21 +135,34 @@ class Affinities:
         return share, index
 
 
-def _with_loops(W: sparse.csr_array) -> sparse.csr_array:
-    """Samples without links get a loop, as strong as the links of the weakest other sample together."""
+def hub_links(W: sparse.csr_array, piece: np.ndarray) -> np.ndarray:
+    """Weights (m,) of the links to the hub: in every piece they add up to a weak link, and follow the degrees."""
     degree = W.sum(axis=1)
-    loop = np.where(degree > 0, 0.0, degree[degree > 0].min())
-    return (W + sparse.diags_array(loop)).tocsr()
+    degree = np.where(degree > 0, degree, 1.0)  # a sample by itself
+    return _weak(W) * degree / np.bincount(piece, degree)[piece]
 
 
-def _factor(W: sparse.csr_array, piece: np.ndarray, number: int, regularization: float) -> np.ndarray:
-    """B (m x number); of a graph with many pieces the functions on its largest, by their links."""
-    volume = np.bincount(piece, W.sum(axis=1))
-    largest = np.argsort(-volume, kind="stable")[: max(2, number // 2)]
-    if len(largest) == len(volume):
-        return commute_factor(W, number, regularization)
-    kept = np.flatnonzero(np.isin(piece, largest))
-    part = commute_factor(W[kept][:, kept], number, regularization)
-    B = np.zeros((len(piece), part.shape[1]))
-    B[kept] = part
+def _weak(W: sparse.csr_array) -> float:
+    return float(np.quantile(W.data, WEAK))
+
+
+def _factor_of_pieces(W: sparse.csr_array, piece: np.ndarray, number: int, regularization: float) -> np.ndarray:
+    """B (m x number) of a graph in pieces joined by a hub: the pieces' own functions, the weightiest of all.
+
+    A hub adds weak / volume to all values of a piece, and the function that is constant on it.
+    """
+    sizes = np.bincount(piece)
+    weak, columns = _weak(W), []
+    for one in np.argsort(-sizes, kind="stable")[: max(2, number // 2)]:
+        inside = np.flatnonzero(piece == one)
+        part = sparse.csr_array(W[inside][:, inside])
+        volume = float(part.sum())
+        columns.append((inside, np.full(len(inside), 1 / np.sqrt(weak + regularization * volume))))
+        if len(inside) > 1:
+            B = commute_factor(part, min(number, len(inside) - 1), regularization + weak / volume)
+            columns += [(inside, b) for b in B.T]
+    columns.sort(key=lambda column: -float(column[1] @ column[1]))
+    B = np.zeros((len(piece), min(number, len(columns))))
+    for j, (inside, b) in enumerate(columns[:number]):
+        B[inside, j] = b
     return B
