@@ -5,9 +5,9 @@ already, such as `connectivities` of scanpy or scikit-learn's `kneighbors_graph`
 or more; only their ratios matter, and the diagonal does not count. A link given in one direction is taken for both, at
 the larger of its two weights.
 
-A graph in several pieces is joined through a hub. Every piece has weak links to it, which together weigh as much as one
-weak link of the graph (the tenth percentile), so that pieces lie apart and count by their size. Where functions make the
-kernel, the largest pieces have functions, and samples of the others lie at the hub.
+A graph in several pieces is joined through a hub. Every piece has weak links to it, which together weigh as much as
+one weak link of the graph (the tenth percentile), so that pieces lie apart and count by their size. Where functions
+make the kernel, the largest pieces have functions, and samples of the others lie at the hub.
 
 New samples come as (n x m) affinities with the fitted ones, and are averages of those weighted by affinity.
 """
