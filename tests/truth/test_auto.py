@@ -247,7 +247,7 @@ def on_a_ring(c=6, each=12, noise=0.15, columns=8):
 def evidence_of(data, c):
     weight = np.ones(len(data))
     fitted = fit_kernel(data, weight, kernel="auto", n_clusters=c, rng=np.random.RandomState(0))
-    return Evidence(fitted.members, [s.prepare(data) for s in fitted.searches], weight, c, np.random.RandomState(0))
+    return Evidence(fitted.members, fitted.pictures, weight, c, np.random.RandomState(0))
 
 
 def test_support_is_full_for_a_clear_order_and_does_not_see_symmetries():

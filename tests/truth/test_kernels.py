@@ -102,6 +102,7 @@ def test_your_own_function_is_used():
 def test_names_come_from_the_folder():
     assert set(kernel_names()) == {
         "linear", "polynomial", "rbf", "laplacian", "cosine", "graph", "diffusion", "auto", "precomputed",
+        "precomputed_graph",
     }  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""One fit as a value: checked input in, a frozen result out. Estimators and selection call it, nothing is overridden."""
+"""One fit as a value: checked input in, a frozen result out. Estimators and selection call it."""
 
 from kernelclust.engine._fit import Fit, Request, fit
 from kernelclust.engine._numbering import canonical_places, renumbered

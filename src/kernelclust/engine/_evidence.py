@@ -11,8 +11,8 @@ import numpy as np
 from scipy import sparse
 from sklearn.metrics.pairwise import euclidean_distances
 
-from kernelclust.kernels import LowRankKernel, leading_spectrum, one_hot
-
+from kernelclust._threads import one_thread
+from kernelclust.kernels import LowRankKernel, Member, leading_spectrum, one_hot
 from kernelclust.objectives import Dependence
 from kernelclust.solvers import Options, Problem, best_placement, greedy, placement_problem
 
@@ -22,6 +22,7 @@ MIDDLE = 1.5  # size of the graph whose clusterings are compared
 STARTS = 5
 LOW_SUPPORT = 0.8
 RBF_SAMPLES = 2000  # that placements by rbf kernels are judged on
+CLUSTERED = 3000  # samples that the graphs' own clusterings are compared on
 RBF_WIDTHS = (0.5, 1.0)
 
 
@@ -43,7 +44,7 @@ def alignment(A: np.ndarray, one: np.ndarray, other: np.ndarray, weight: np.ndar
 class Evidence:
     """The graphs of kernel="auto" one by one: do views agree on the clusters, do graphs agree on their order."""
 
-    members: list
+    members: list[Member]
     pictures: list[Any]  # the samples as each view sees them
     weight: np.ndarray
     n_clusters: int
@@ -53,21 +54,37 @@ class Evidence:
     def _clusterings(self) -> dict[int, np.ndarray]:
         return {}
 
+    @cached_property
+    def compared(self) -> np.ndarray:
+        """The samples that clusterings are compared on: all of a small set, every so many of a large one."""
+        return _evenly(len(self.weight), max(CLUSTERED, 100 * self.n_clusters))
+
     def clustering(self, number: int) -> np.ndarray:
-        """Labels of kernel k-means with one graph alone."""
+        """Labels of the compared samples by kernel k-means with one graph alone.
+
+        In a large set the graphs of a view start from the clusters of its middle one.
+        """
         if number not in self._clusterings:
-            kernel = LowRankKernel(self.members[number].B, self.weight)
+            kernel = LowRankKernel(self.members[number].B[self.compared], self.weight[self.compared])
             flat = Dependence(np.eye(self.n_clusters), np.eye(self.n_clusters), "l2")
             spectrum = leading_spectrum(kernel, kernel.factor.shape[1], self.n_clusters - 1, self.rng)
-            found = greedy.solve(Problem(kernel, spectrum, flat, flat), Options(n_init=STARTS), self.rng)
+            options = Options(n_init=STARTS)
+            middle = self._middle(self.members[number].view)
+            if number != middle and len(self.compared) < len(self.weight):
+                options = Options(init=self.clustering(middle))
+            found = greedy.solve(Problem(kernel, spectrum, flat, flat), options, self.rng)
             self._clusterings[number] = found.labels
         return self._clusterings[number]
+
+    def _middle(self, view: str) -> int:
+        return next(i for i, one in enumerate(self.members) if one.view == view and one.size == MIDDLE)
 
     def agreement(self) -> float:
         """Mean alignment of the clusterings that the views give, over pairs of views; one for a single view."""
         labels = [self.clustering(i) for i, member in enumerate(self.members) if member.size == MIDDLE]
         A = np.eye(self.n_clusters)
-        pairs = [alignment(A, one, other, self.weight) for one, other in combinations(labels, 2)]
+        weight = self.weight[self.compared]
+        pairs = [alignment(A, one, other, weight) for one, other in combinations(labels, 2)]
         return float(np.mean(pairs)) if pairs else 1.0
 
     def support(self, A: np.ndarray, labels: np.ndarray) -> float:
@@ -76,25 +93,33 @@ class Evidence:
         agree: mean alignment of Pi A Pi' with the arrangement of every graph's own clusters. place: mean alignment
         with the arrangements of *these* clusters that every graph chooses, and rbf kernels of the views.
         """
-        c, weight = self.n_clusters, self.weight
-        objective = Dependence(A, np.eye(c), "l2")
+        c, objective = self.n_clusters, Dependence(A, np.eye(self.n_clusters), "l2")
 
-        def arranged(S: np.ndarray, n: np.ndarray, which: np.ndarray) -> float:
+        def arranged(S: np.ndarray, which: np.ndarray, by: np.ndarray, judged: np.ndarray) -> float:
+            """Alignment, on the judged samples, of the labels with clusters `which` as S arranges them."""
+            n = np.bincount(which, self.weight[by], minlength=c)
             node = best_placement(placement_problem("distance", objective, S, n))
-            return alignment(A, labels, node[which], weight)
+            return alignment(A, labels[judged], node[which if by is judged else labels[judged]], self.weight[judged])
 
-        def of_graph(member, which: np.ndarray) -> float:
-            sums = one_hot(which, c, weight).T @ member.B
-            return arranged(sums @ sums.T, np.bincount(which, weight, minlength=c), which)
+        def of_graph(member: Member, which: np.ndarray, samples: np.ndarray) -> float:
+            sums = one_hot(which, c, self.weight[samples]).T @ member.B[samples]
+            return arranged(sums @ sums.T, which, samples, samples)
 
-        agree = [of_graph(member, self.clustering(i)) for i, member in enumerate(self.members)]
-        place = [of_graph(member, labels) for member in self.members]
-        few = np.unique(np.linspace(0, len(labels) - 1, min(len(labels), RBF_SAMPLES)).astype(int))
-        n = np.bincount(labels[few], weight[few], minlength=c)
-        if n.all():
-            for Z in self.pictures:
-                place += [arranged(S, n, labels) for S in _rbf_sums(Z[few], labels[few], weight[few], c)]
+        with one_thread():
+            some = self.compared
+            everyone = np.arange(len(labels)) if len(some) < len(labels) else some
+            agree = [of_graph(member, self.clustering(i), some) for i, member in enumerate(self.members)]
+            place = [of_graph(member, labels, everyone) for member in self.members]
+            few = _evenly(len(labels), RBF_SAMPLES)
+            if np.bincount(labels[few], self.weight[few], minlength=c).all():
+                for Z in self.pictures:
+                    sums = _rbf_sums(Z[few], labels[few], self.weight[few], c)
+                    place += [arranged(S, labels[few], few, everyone) for S in sums]
         return float(np.mean(agree) * np.mean(place))
+
+
+def _evenly(number: int, at_most: int) -> np.ndarray:
+    return np.unique(np.linspace(0, number - 1, min(number, at_most)).astype(int))
 
 
 def _rbf_sums(Z, labels: np.ndarray, weight: np.ndarray, n_clusters: int) -> list[np.ndarray]:

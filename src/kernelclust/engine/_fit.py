@@ -23,6 +23,7 @@ from kernelclust.kernels import (
     check_definite,
     discriminative,
     fit_kernel,
+    kernel_part,
     leading_spectrum,
     one_hot,
 )
@@ -54,7 +55,7 @@ class Request:
     size_prior: float | str = 0.0
     solver: str = "greedy"
     solver_params: dict[str, Any] = field(default_factory=dict)
-    options: Options = Options()
+    options: Options = field(default_factory=Options)
     ridge: Callable[[Spectrum, float, float], float] | None = None  # of the discriminative view
     random_state: Any = None
 
@@ -126,7 +127,8 @@ def _fit(X, weight, request: Request, known, kernel) -> Fit:
         ridge = request.ridge(spectrum, total, 1e-12 * total * kernel.operator.raw_size())
         kernel = discriminative(kernel, ridge)
         spectrum = leading_spectrum(kernel.operator, spectrum.values.size, c - 1, rng)
-    copies = equal_rows(X, c, weight) if known is None else None
+    comparable = getattr(kernel_part(request.kernel.get("kernel", "rbf")), "COPIES", True)
+    copies = equal_rows(X, c, weight) if known is None and comparable else None
     problem = Problem(kernel.operator, spectrum, objective, flat_objective(objective), known, copies)
     solve = load_solver(request.solver, kernel.operator)
     solution = solve(problem, request.options, rng, **request.solver_params)

@@ -43,7 +43,9 @@ class KernelClusterer(ClusterMixin, BaseEstimator):
     def _check_samples(self, X, *, reset: bool):
         part = None if callable(self.kernel) else kernel_part(self.kernel)
         sparse = getattr(part, "SPARSE", True)
-        X = validate_data(self, X, reset=reset, dtype=FLOATS, accept_sparse="csr" if sparse else False)
+        finite = not getattr(part, "NAMES_BAD_ENTRIES", False)
+        options = {"dtype": FLOATS, "accept_sparse": "csr" if sparse else False, "ensure_all_finite": finite}
+        X = validate_data(self, X, reset=reset, **options)
         return part.check(X) if reset and hasattr(part, "check") else X
 
     def _check_kernel(self) -> None:

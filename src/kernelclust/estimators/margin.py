@@ -289,7 +289,7 @@ class MaxMarginClustering(ClusterMixin, BaseEstimator):
         check_loss(self.loss, self.beta)
         check_name("approximation", self.approximation, APPROXIMATIONS)
         if not callable(self.kernel):
-            check_name("kernel", self.kernel, kernel_names(), also=", or a function k(X, Y)")
+            check_name("kernel", self.kernel, kernel_names(graphs=False), also=", or a function k(X, Y)")
         if isinstance(self.C, str):
             check_name("C", self.C, ["auto"], also=", or a positive number")
         else:

@@ -223,7 +223,8 @@ class StructuredClustering(KernelClusterer):
 
         Parameters
         ----------
-        X : array, sparse matrix or frame of shape (m, d); (m, m) for kernel="precomputed"
+        X : array, sparse matrix or frame of shape (m, d); (m, m) for kernel="precomputed" and
+            "precomputed_graph"
         y : array of shape (m,), optional
             Known labels: the place of a sample in the structure, 0 to c - 1, or -1 where it is unknown. Classes of all
             samples are no side information: leave y out to cluster without them (given, they are returned, with a
@@ -306,7 +307,8 @@ class StructuredClustering(KernelClusterer):
 
         Parameters
         ----------
-        X : array of shape (n, d); (n, m) similarities with the fitted samples for kernel="precomputed"
+        X : array of shape (n, d); (n, m) similarities (affinities) with the fitted samples for
+            kernel="precomputed" ("precomputed_graph")
 
         Returns
         -------

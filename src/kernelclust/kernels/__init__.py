@@ -3,15 +3,14 @@
 from kernelclust.kernels._spectrum import Spectrum, certified, check_definite, leading_spectrum  # isort: skip
 from kernelclust.kernels._fit import (
     APPROXIMATIONS,
-    FittedKernel,
     check_kernel_params,
     check_precomputed,
-    discriminative,
     fit_kernel,
     is_pairwise,
     kernel_names,
     kernel_part,
 )
+from kernelclust.kernels._fitted_kernel import FittedKernel, Member, discriminative
 from kernelclust.kernels._low_rank import incomplete_cholesky
 from kernelclust.kernels._new_samples import NewSamples, UnitScaled
 from kernelclust.kernels.operators import (
@@ -33,6 +32,7 @@ __all__ = [
     "FittedKernel",
     "Kernel",
     "LowRankKernel",
+    "Member",
     "NewSamples",
     "RidgeKernel",
     "ScaledKernel",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ import kernelclust.kernels as package
 from kernelclust._names import check_keywords, keywords, load, names
 from kernelclust._warnings import warn
 from kernelclust.kernels import _tiles
+from kernelclust.kernels._fitted_kernel import FittedKernel
 from kernelclust.kernels._function import SimilarityFunction
 from kernelclust.kernels._loops import size_and_skew
 from kernelclust.kernels._low_rank import cholesky_map, guided_cholesky, in_blocks, nystroem_map
@@ -23,14 +23,11 @@ from kernelclust.kernels._new_samples import (
     Features,
     Function,
     LandmarkFeatures,
-    NewSamples,
     RandomFeatures,
-    Regressed,
-    Source,
 )
 from kernelclust.kernels._scale import is_constant, resolve_gamma, safe_unit, set_units, single_is_enough
 from kernelclust.kernels._spectrum import check_definite, leading_spectrum
-from kernelclust.kernels.operators import DenseKernel, Kernel, LowRankKernel, RidgeKernel, TiledKernel, row_blocks
+from kernelclust.kernels.operators import DenseKernel, Kernel, LowRankKernel, TiledKernel, row_blocks
 
 APPROXIMATIONS = (None, "auto", "nystroem", "cholesky", "random_features")
 DEFAULT_COMPONENTS = 300
@@ -38,31 +35,6 @@ LARGEST = 1e100  # entries of a kernel beyond would overflow in its sums of squa
 DOUBLE_UP_TO = 4096  # samples whose similarities are kept in double precision; beyond, in single where that is enough
 EXACT_UP_TO = 25_000  # samples up to which approximation="auto" is exact, stored or not
 FITTED_KEYWORDS = ("n_clusters", "method", "n_components", "rng")  # that every `fit` of a kernel file is given
-
-
-@dataclass(frozen=True)
-class FittedKernel:
-    """A kernel operator over the fitted samples and the means to compare new ones.
-
-    `members` and `pictures` are what a mean kernel is made of, for those who ask its parts one by one.
-    """
-
-    operator: Kernel
-    source: Source
-    gamma: float | None = None
-    members: list = field(default_factory=list)
-    pictures: list = field(default_factory=list)
-    base: FittedKernel | None = None  # that a discriminative kernel was made of
-
-    def combination(self, C: np.ndarray, image: np.ndarray | None = None) -> NewSamples:
-        """Function from new samples x to sum_i k(x, x_i) C_i (n, c), k centred; `image` is operator @ C, if known."""
-        return self.source.combination(self.operator, C, image)
-
-
-def discriminative(fitted: FittedKernel, ridge: float) -> FittedKernel:
-    """The same samples under K (K + ridge I)^-1, K centred."""
-    operator = RidgeKernel(fitted.operator, ridge)
-    return replace(fitted, operator=operator, source=Regressed(fitted.operator, fitted.source), base=fitted)
 
 
 def kernel_names() -> list[str]:
@@ -119,7 +91,8 @@ def fit_kernel(
     if hasattr(part, "fit"):
         method = _fitted_method(part, X, approximation)
         options = {"n_clusters": n_clusters, "method": method, "n_components": n_components, "rng": rng}
-        return part.fit(X, weight, **options, **given)
+        taken = keywords(part.fit)
+        return part.fit(X, weight, **{name: options[name] for name in options if name in taken}, **given)
     function = SimilarityFunction(kernel)
     resolved = None
     if callable(kernel):

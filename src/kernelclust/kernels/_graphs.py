@@ -12,11 +12,16 @@ from scipy.sparse.linalg import ArpackNoConvergence, eigsh
 from sklearn.neighbors import NearestNeighbors
 
 from kernelclust._names import check_number
+from kernelclust.kernels._neighbours import FEW_COLUMNS, nearest_neighbours
+from kernelclust.kernels._smooth import filtered_smoothest
 
 LEAST_LINK = 1e-3  # weight of a link of the spanning tree at least
-BISECTIONS = 60
+STEPS = 60  # for the width of a sample's weights, at most
+PAIRS = 2e8  # of samples in two parts of a graph, up to which the closest pair is looked for among all
+FEW = 3000  # samples of a part that are looked at beyond
 SMALL = 200  # samples up to which a full decomposition is as fast
 RESTARTS = 50  # of the Lanczos method, before the graph is factorised
+LARGE = 3000  # samples beyond which functions are found from a coarse graph, to three digits or so
 
 
 def n_neighbors_for(n_samples: int, n_clusters: int, size: float = 1.0) -> int:
@@ -37,8 +42,7 @@ def neighbour_graphs(X, numbers: Sequence[int]) -> list[sparse.csr_array]:
     for number in numbers:
         check_number("n_neighbors", number, whole=True, least=1)
     numbers = [min(int(number), m - 1) for number in numbers]
-    distance, index = NearestNeighbors(n_neighbors=max(numbers)).fit(X).kneighbors()
-    distance = distance.astype(np.float64)
+    distance, index = nearest_neighbours(X, max(numbers))
     links = _joining_links(X, distance, index)
     return [_with_links(fuzzy_union(distance[:, :k], index[:, :k]), links) for k in numbers]
 
@@ -56,19 +60,31 @@ def fuzzy_union(distance: np.ndarray, index: np.ndarray) -> sparse.csr_array:
 
 
 def _widths(beyond: np.ndarray, total: float) -> np.ndarray:
-    """sigma_i with sum_j exp(-beyond_ij / sigma_i) = total, by bisection on its logarithm; exact in the units of X.
+    """sigma_i with sum_j exp(-beyond_ij / sigma_i) = total; exact in the units of X.
 
-    The first neighbour counts 1, so a total of one or less (k <= 2) has no solution: the narrowest width is taken.
+    By Newton's method on the logarithm of sigma, or bisection where that leaves the bounds. The first neighbour counts
+    1, so a total of one or less (k <= 2) has no solution: the narrowest width is taken.
     """
     scale = beyond.mean(axis=1)
     scale = np.where(scale > 0, scale, 1.0)
     relative = beyond / scale[:, None]
     low, high = np.full(len(beyond), -10.0), np.full(len(beyond), 10.0)
-    for _ in range(BISECTIONS):
-        middle = (low + high) / 2
-        wide = np.exp(-relative / np.exp(middle)[:, None]).sum(axis=1) > total
-        low, high = np.where(wide, low, middle), np.where(wide, middle, high)
-    return scale * np.exp(high)
+    found = np.zeros(len(beyond))
+    rows = np.arange(len(beyond))  # those still moving
+    for _ in range(STEPS):
+        at = found[rows]
+        narrow = relative[rows] / np.exp(at)[:, None]
+        weight = np.exp(-narrow)
+        excess = weight.sum(axis=1) - total
+        low[rows], high[rows] = np.where(excess > 0, low[rows], at), np.where(excess > 0, at, high[rows])
+        slope = np.einsum("ij,ij->i", narrow, weight)
+        step = at - excess / np.where(slope > 0, slope, np.inf)
+        inside = (low[rows] <= step) & (step <= high[rows]) & (slope > 0)
+        found[rows] = np.where(inside, step, (low[rows] + high[rows]) / 2)
+        rows = rows[np.abs(found[rows] - at) > 1e-12]
+        if not len(rows):
+            break
+    return scale * np.exp(found)
 
 
 def _joining_links(X, distance: np.ndarray, index: np.ndarray) -> sparse.csr_array:
@@ -100,15 +116,38 @@ def _links_between(X, part: np.ndarray, unit: float) -> tuple[sparse.csr_array, 
         inside, outside = np.flatnonzero(part == number), np.flatnonzero(part != number)
         first = 0.0
         for found in links if count > 2 else links[:1]:
-            distance, nearest = NearestNeighbors(n_neighbors=1).fit(X[outside]).kneighbors(X[inside])
-            best = int(np.argmin(distance[:, 0]))
-            i, j = int(inside[best]), int(outside[nearest[best, 0]])
-            far = max(float(distance[best, 0]) / unit, np.finfo(float).eps)
+            length, i, j = _shortest(X, inside, outside, part)
+            far = max(length / unit, np.finfo(float).eps)
             first = first or far
             pair, value = (min(i, j), max(i, j)), far if found is links[0] else (first / far) ** 2
             found[pair] = max(value, found.get(pair, 0.0))
             outside = outside[part[outside] != part[j]]
     return _symmetric(links[0], len(part)), _symmetric(links[1], len(part))
+
+
+def _shortest(X, inside: np.ndarray, outside: np.ndarray, part: np.ndarray) -> tuple[float, int, int]:
+    """(length, i, j) of the shortest link from inside to outside.
+
+    Where there are too many pairs to look at, `FEW` samples of either side find the nearest part, and from the closest
+    of their pairs one end at a time is moved to the nearest sample of its side.
+    """
+    if float(len(inside)) * len(outside) <= PAIRS or X.shape[1] <= FEW_COLUMNS:
+        return _closest_pair(X, inside, outside)
+    one, other = (side[np.linspace(0, len(side) - 1, min(len(side), FEW)).astype(int)] for side in (inside, outside))
+    length, i, j = _closest_pair(X, one, other)
+    outside = outside[part[outside] == part[j]]
+    while True:
+        nearer, j, i = min(_closest_pair(X, np.array([j]), inside), (length, j, i))
+        nearer, i, j = min(_closest_pair(X, np.array([i]), outside), (nearer, i, j))
+        if not nearer < length:
+            return length, i, j
+        length = nearer
+
+
+def _closest_pair(X, one: np.ndarray, other: np.ndarray) -> tuple[float, int, int]:
+    distance, nearest = NearestNeighbors(n_neighbors=1).fit(X[other]).kneighbors(X[one])
+    best = int(np.argmin(distance[:, 0]))
+    return float(distance[best, 0]), int(one[best]), int(other[nearest[best, 0]])
 
 
 def _symmetric(links: dict, m: int) -> sparse.csr_array:
@@ -124,14 +163,19 @@ def _with_links(W: sparse.csr_array, links: sparse.csr_array) -> sparse.csr_arra
     return W.maximum(least * links).tocsr()
 
 
-def commute_kernel(W: sparse.csr_array, regularization: float = 0.0) -> np.ndarray:
-    """(L + regularization D)^+ (m x m) up to a constant, L = D - W the Laplacian and D the degrees."""
+def commute_kernel(W: sparse.csr_array, regularization: float = 0.0, hub: np.ndarray | None = None) -> np.ndarray:
+    """(L + regularization D)^+ (m x m) up to a constant, L = D - W the Laplacian and D the degrees.
+
+    `hub` (m,) holds the weights of links to one more node, which joins the pieces of a graph and is left out of K.
+    """
     m = W.shape[0]
     degree = W.sum(axis=1)
     K = W.toarray()
     np.negative(K, out=K)
     K[np.diag_indices(m)] += (1 + regularization) * degree
-    if not regularization:
+    if hub is not None:
+        K[np.diag_indices(m)] += hub
+    elif not regularization:
         K += degree.mean() / m  # makes it invertible; adds a constant to the inverse, which centring takes out
     K, failed = lapack.dpotrf(K, lower=1, clean=0, overwrite_a=1)
     if failed == 0:
@@ -143,11 +187,12 @@ def commute_kernel(W: sparse.csr_array, regularization: float = 0.0) -> np.ndarr
     return K
 
 
-def smoothest(W: sparse.csr_array, number: int) -> tuple[np.ndarray, np.ndarray]:
+def smoothest(W: sparse.csr_array, number: int, start: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
     """The smallest eigenvalues of the normalised Laplacian I - D^-1/2 W D^-1/2 but for the zero, and their vectors.
 
-    Without a factorisation where a few hundred products with W suffice; graphs that hang together by thin links
-    need more, but are cheap to factorise.
+    Up to `LARGE` samples to rounding: without a factorisation where a few hundred products with W suffice; graphs
+    that hang together by thin links need more, but are cheap to factorise. Beyond, to what a kernel needs, from the
+    functions `start` (m x k) of a similar graph or from a coarse graph; a few more than asked for may come along.
     """
     m = W.shape[0]
     number = min(number, m - 1)
@@ -158,8 +203,10 @@ def smoothest(W: sparse.csr_array, number: int) -> tuple[np.ndarray, np.ndarray]
     if number + 1 > m // 3 or m <= SMALL:
         values, vectors = np.linalg.eigh(np.eye(m) - N.toarray())
         return values[1 : number + 1], _signed(vectors[:, 1 : number + 1])
-    start = np.cos(np.arange(m))  # fixed, so that the result is too
-    options = {"k": number + 1, "v0": start, "tol": 1e-10, "ncv": min(m - 1, 3 * number + 3)}
+    if m > LARGE and 10 * number < m:
+        values, vectors = filtered_smoothest(W, number, start)
+        return values, _signed(vectors)
+    options = {"k": number + 1, "v0": np.cos(np.arange(m)), "tol": 1e-10, "ncv": min(m - 1, 3 * number + 3)}
     try:
         values, vectors = eigsh(N, which="LA", maxiter=RESTARTS, **options)
         values = 1 - values
@@ -173,14 +220,27 @@ def smoothest(W: sparse.csr_array, number: int) -> tuple[np.ndarray, np.ndarray]
 
 def commute_factor(W: sparse.csr_array, number: int, regularization: float = 0.0) -> np.ndarray:
     """B (m x number) with B B' the commute kernel of the smoothest functions alone."""
-    values, vectors = smoothest(W, number)
-    return vectors / np.sqrt(np.outer(W.sum(axis=1), values + regularization))
+    return commute_factors([W], number, regularization)[0]
+
+
+def commute_factors(graphs: Sequence[sparse.csr_array], number: int, regularization: float = 0.0) -> list[np.ndarray]:
+    """The same for several graphs of the same samples; the functions of one are the start for the next."""
+    factors: list[np.ndarray] = []
+    start = None
+    for W in graphs:
+        degree = W.sum(axis=1)
+        values, vectors = smoothest(W, number, start)
+        start = vectors / np.sqrt(degree)[:, None]
+        factors.append(start[:, :number] / np.sqrt(values[:number] + regularization))
+    return factors
 
 
 def distinct_rows(X) -> tuple[np.ndarray, np.ndarray]:
     """(first, which): rows first[k] are the distinct rows of X, and row i equals row first[which[i]]."""
     if sparse.issparse(X):
         keys = np.asarray(X @ np.cos(1.0 + np.arange(X.shape[1])))  # equal rows are equal here
+    elif len(np.unique(X[:, 0])) == X.shape[0]:  # told apart by the first column already
+        return np.arange(X.shape[0]), np.arange(X.shape[0])
     else:
         keys = np.ascontiguousarray(X + 0.0).view(np.dtype((np.void, X.shape[1] * X.itemsize))).ravel()
     _, first, which = np.unique(keys, return_index=True, return_inverse=True)

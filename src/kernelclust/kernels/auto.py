@@ -9,111 +9,91 @@ functions alone.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
-from scipy import sparse
-from sklearn.preprocessing import normalize
-from sklearn.utils.sparsefuncs import mean_variance_axis
 
-from kernelclust.kernels._graphs import (
-    commute_factor,
-    commute_kernel,
-    distinct_rows,
-    n_neighbors_for,
-    neighbour_graphs,
-)
+from kernelclust._threads import one_thread
+from kernelclust.kernels._fitted_kernel import FittedKernel, Member
+from kernelclust.kernels._graphs import commute_factors, commute_kernel, n_neighbors_for, neighbour_graphs
+from kernelclust.kernels._new_samples import Neighbours
+from kernelclust.kernels._views import Picture, View, informative_pictures
+from kernelclust.kernels.operators import DenseKernel, Kernel, LowRankKernel
 
 SIZES = (1.0, 1.5, 2.0)
 DENSE_UP_TO = 3000
-FEW_COLUMNS = 4
 FUNCTIONS = 10  # beyond 2c that are kept of each graph
+ORDER = (1, 0, 2)  # the middle graph first: its functions are the start for the others
 
 
-@dataclass
-class View:
-    """One way to look at samples: x -> (x - shift) / scale, or x / |x|."""
-
-    name: str
-    shift: np.ndarray | None = None
-    scale: np.ndarray | float = 1.0
-    unit_rows: bool = False
-
-    def __call__(self, X):
-        if self.unit_rows:
-            return _rounded(normalize(X / self.scale))
-        if sparse.issparse(X):
-            return (X @ sparse.diags_array(np.broadcast_to(1 / self.scale, X.shape[1]))).tocsr()
-        return (X - self.shift) / self.scale
+def fit(X, weight: np.ndarray, *, n_clusters: int, method: str | None, n_components: int | None = None) -> FittedKernel:
+    """The mean kernel of samples X (m x d): its matrix (method None), or the factors of all graphs side by side."""
+    with one_thread():
+        return _fit(X, weight, n_clusters, method, n_components)
 
 
-def _rounded(Z):
-    """Directions that differ by rounding alone are made equal."""
-    if sparse.issparse(Z):
-        Z.data = np.round(Z.data, 12)
-        return Z
-    return np.round(Z, 12)
+def _fit(X, weight: np.ndarray, n_clusters: int, method: str | None, n_components: int | None) -> FittedKernel:
+    m, share = X.shape[0], weight / weight.sum()
+    pictures = informative_pictures(X, weight)
+    seen = [picture for picture in pictures if len(picture.first) > 1]
+    number = n_components or 2 * n_clusters + FUNCTIONS
+    K = None
+    factors: list[np.ndarray] = []
+    for picture in seen:
+        graphs = _graphs_of(picture, n_clusters)
+        found = commute_factors([graphs[i] for i in ORDER], number)
+        factors += [_scaled(picture.spread(found[ORDER.index(i)]), share) for i in range(len(SIZES))]
+        for W in graphs if method is None else []:
+            one = _dense(W, picture, share)
+            K = one if K is None else np.add(K, one, out=K)
+    members = [
+        Member(picture.view.name, size, B)
+        for (picture, size), B in zip(((picture, size) for picture in seen for size in SIZES), factors, strict=True)
+    ]
+    operator: Kernel
+    if not members:
+        operator = DenseKernel(np.zeros((m, m)), weight)
+    elif K is not None:
+        operator = DenseKernel(np.divide(K, len(members), out=K), weight)
+    else:
+        operator = LowRankKernel(_side_by_side(members), weight, overwrite=True)
+    return FittedKernel(
+        operator,
+        Neighbours([picture.search() for picture in pictures]),
+        members=members,
+        pictures=[picture.Z for picture in pictures],
+    )
+
+
+def _side_by_side(members: list[Member]) -> np.ndarray:
+    """The factors of all graphs as one, of which they are columns from now on, so that nothing is held twice."""
+    widths = [member.B.shape[1] for member in members]
+    B = np.empty((len(members[0].B), sum(widths)))
+    for member, end, width in zip(members, np.cumsum(widths), widths, strict=True):
+        B[:, end - width : end] = member.B
+        member.B = B[:, end - width : end]
+    B /= np.sqrt(len(members))
+    return B
 
 
 def views(X, weight: np.ndarray) -> list[View]:
-    """The views that say something: directions are left out where they hardly tell samples apart, and in fewer than
-    `FEW_COLUMNS` columns, where the length is too much to lose."""
-    unit = float(abs(X).max()) or 1.0
-    unit = unit if not 1e-100 < unit < 1e100 else 1.0
-    Z = X / unit
-    if sparse.issparse(X):
-        mean, variance = None, mean_variance_axis(Z.tocsr(), axis=0, weights=weight)[1]
-    else:
-        share = weight / weight.sum()
-        mean = share @ Z
-        variance = share @ (Z - mean) ** 2
-        mean = mean * unit
-    deviation = np.sqrt(variance)
-    deviation = np.where(deviation > 1e-12 * deviation.max(), deviation, 1.0) * unit
-    directions = View("unit rows", scale=unit, unit_rows=True)
-    found = [View("given", mean, unit), View("standardised", mean, deviation)]
-    if X.shape[1] >= FEW_COLUMNS and 2 * len(distinct_rows(directions(X))[0]) > len(distinct_rows(X)[0]):
-        found.append(directions)
-    return found
+    """The views of X that say something."""
+    return [picture.view for picture in informative_pictures(X, weight)]
 
 
-@dataclass
-class Member:
-    """One of the graphs: its view, its size, and the smoothest functions on it, B (m x k)."""
-
-    view: str
-    size: float
-    B: np.ndarray
+def _graphs_of(picture: Picture, n_clusters: int) -> list:
+    nodes = picture.nodes
+    return neighbour_graphs(nodes, [n_neighbors_for(nodes.shape[0], n_clusters, size) for size in SIZES])
 
 
-def fit_members(X, weight: np.ndarray, found: list[View], n_clusters: int, n_functions: int | None, *, dense: bool):
-    """(K, members): the mean kernel (m x m), or None, and every graph's own factor, each of trace one a sample."""
-    share = weight / weight.sum()
-    K, members = None, []
-    for view in found:
-        Z = view(X)
-        first, which = distinct_rows(Z)
-        if len(first) < 2:
-            continue
-        numbers = [n_neighbors_for(len(first), n_clusters, size) for size in SIZES]
-        for size, W in zip(SIZES, neighbour_graphs(Z[first], numbers), strict=True):
-            B = commute_factor(W, n_functions or 2 * n_clusters + FUNCTIONS)[which]
-            B -= share @ B
-            members.append(Member(view.name, size, B / np.sqrt(share @ np.einsum("ij,ij->i", B, B))))
-            if not dense:
-                continue
-            one = commute_kernel(W)
-            whole = np.bincount(which, share, minlength=len(first))
-            one /= whole @ np.diagonal(one) - whole @ one @ whole
-            if len(first) < len(which):
-                one = one[np.ix_(which, which)]
-            K = one if K is None else np.add(K, one, out=K)
-    if K is not None:
-        K /= len(members)
-    return K, members
+def _scaled(B: np.ndarray, share: np.ndarray) -> np.ndarray:
+    """Centred, and of trace one a sample."""
+    B = B - share @ B
+    B /= np.sqrt(share @ np.einsum("ij,ij->i", B, B))
+    return B
 
 
-def fit(X, weight, *, n_clusters, method, n_components, rng):
-    from kernelclust.kernels._graph_fit import fit_auto
-
-    return fit_auto(X, weight, n_clusters, method, n_components)
+def _dense(W, picture: Picture, share: np.ndarray) -> np.ndarray:
+    """A graph's kernel matrix, of trace one a sample."""
+    K = commute_kernel(W)
+    whole = np.bincount(picture.which, share, minlength=len(K))
+    K /= whole @ np.diagonal(K) - whole @ K @ whole
+    return K if len(picture.first) == len(picture.which) else K[np.ix_(picture.which, picture.which)]

@@ -7,40 +7,47 @@ kernel="graph".
 from __future__ import annotations
 
 import numpy as np
+from scipy import sparse
 
 from kernelclust._names import check_number
+from kernelclust.kernels._fitted_kernel import FittedKernel
 from kernelclust.kernels._graphs import smoothest
-from kernelclust.kernels.graph import neighbour_graph
+from kernelclust.kernels._nodes import fit_on_nodes, n_functions
 
 DENSE_UP_TO = 3000  # beyond, the smoothest functions on the graph make the kernel
 
 
-def gram(X, *, n_clusters: int, n_neighbors: int | None = None, time: float = 10.0) -> np.ndarray:
-    """Kernel matrix (m x m)."""
-    B = factor(X, X.shape[0], n_clusters=n_clusters, n_neighbors=n_neighbors, time=time)
-    return B @ B.T
-
-
-def factor(X, n_components: int, *, n_clusters: int, n_neighbors: int | None = None, time: float = 10.0) -> np.ndarray:
-    """B (m x d) with B B' the best approximation of that rank."""
+def fit(
+    X,
+    weight: np.ndarray,
+    *,
+    n_clusters: int,
+    method: str | None,
+    n_components: int | None = None,
+    n_neighbors: int | None = None,
+    time: float = 10.0,
+) -> FittedKernel:
+    """The kernel between samples X (m x d): its matrix (method None), or the factor of its smoothest functions."""
     check_number("time", time, above=True)
-    W = neighbour_graph(X, n_clusters, n_neighbors)
-    values, vectors = smoothest(W, n_components - 1)
+
+    def gram(W: sparse.csr_array) -> np.ndarray:
+        B = diffusion_factor(W, W.shape[0], time)
+        return B @ B.T
+
+    return fit_on_nodes(
+        X,
+        weight,
+        n_clusters,
+        n_neighbors,
+        gram=None if method else gram,
+        factor=lambda W: diffusion_factor(W, n_functions(n_components, n_clusters, W.shape[0]), time),
+    )
+
+
+def diffusion_factor(W: sparse.csr_array, number: int, time: float) -> np.ndarray:
+    """B (m x number) with B B' the best approximation of that rank."""
+    values, vectors = smoothest(W, number - 1)
+    values, vectors = values[: number - 1], vectors[:, : number - 1]
     degree = W.sum(axis=1)
     flat = np.sqrt(degree / degree.sum())
     return np.column_stack([flat, vectors * np.exp(-float(time) * values / 2)])
-
-
-def fit(X, weight, *, n_clusters, method, n_components, rng, n_neighbors: int | None = None, time: float = 10.0):
-    import sys
-    from kernelclust.kernels._graph_fit import fit_graph
-
-    return fit_graph(
-        sys.modules[__name__],
-        X,
-        weight,
-        n_clusters=n_clusters,
-        method=method,
-        n_components=n_components,
-        params={"n_neighbors": n_neighbors, "time": time},
-    )

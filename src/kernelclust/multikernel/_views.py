@@ -171,7 +171,7 @@ def _one(kernel) -> Kernel:
     if isinstance(kernel, tuple) and len(kernel) == 2 and isinstance(kernel[1], Mapping):
         kernel, params = kernel[0], dict(kernel[1])
     if not callable(kernel):
-        known = [name for name in kernel_names() if name != "precomputed"]
+        known = [name for name in kernel_names(graphs=False) if name != "precomputed"]
         also = ", a function k(X, Y), a number (gamma of 'rbf'), or (kernel, {parameter: value})"
         check_name("kernel", kernel, known, also=also)
     if kernel == "rbf":

@@ -1,0 +1,47 @@
+"""A kernel operator over the fitted samples, and what its users need beside it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from kernelclust.kernels._new_samples import NewSamples, Regressed, Source
+from kernelclust.kernels.operators import Kernel, RidgeKernel
+
+
+@dataclass
+class Member:
+    """One of the graphs that a mean kernel is made of: its view, its size, and the smoothest functions on it,
+    B (m x k), centred."""
+
+    view: str
+    size: float
+    B: np.ndarray
+
+
+@dataclass(frozen=True)
+class FittedKernel:
+    """A kernel operator over the fitted samples and the means to compare new ones.
+
+    `members` and `pictures` (the samples as each view sees them) are what a mean kernel is made of, for those who ask
+    its parts one by one.
+    """
+
+    operator: Kernel
+    source: Source
+    gamma: float | None = None
+    members: list[Member] = field(default_factory=list)
+    pictures: list[Any] = field(default_factory=list)
+    base: FittedKernel | None = None  # that a discriminative kernel was made of
+
+    def combination(self, C: np.ndarray, image: np.ndarray | None = None) -> NewSamples:
+        """Function from new samples x to sum_i k(x, x_i) C_i (n, c), k centred; `image` is operator @ C, if known."""
+        return self.source.combination(self.operator, C, image)
+
+
+def discriminative(fitted: FittedKernel, ridge: float) -> FittedKernel:
+    """The same samples under K (K + ridge I)^-1, K centred."""
+    operator = RidgeKernel(fitted.operator, ridge)
+    return replace(fitted, operator=operator, source=Regressed(fitted.operator, fitted.source), base=fitted)

@@ -1,0 +1,58 @@
+"""What kernels on one neighbour graph share: equal samples are one node, and new samples go by their neighbours."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy import sparse
+
+from kernelclust._threads import one_thread
+from kernelclust.kernels._fitted_kernel import FittedKernel
+from kernelclust.kernels._graphs import n_neighbors_for, neighbour_graphs
+from kernelclust.kernels._new_samples import Neighbours
+from kernelclust.kernels._views import Picture, given_view
+from kernelclust.kernels.operators import DenseKernel, LowRankKernel
+
+SIZE = 1.5
+FUNCTIONS = 10  # beyond 2c that are kept of a graph
+
+
+def neighbour_graph(X, n_clusters: int, n_neighbors: int | None = None) -> sparse.csr_array:
+    """Connected graph of the neighbours, symmetric weights."""
+    k = n_neighbors_for(X.shape[0], n_clusters, SIZE) if n_neighbors is None else n_neighbors
+    return neighbour_graphs(X, [k])[0]
+
+
+def n_functions(n_components: int | None, n_clusters: int, n_nodes: int) -> int:
+    """Number of smoothest functions that are kept."""
+    return min(n_components or 2 * n_clusters + FUNCTIONS, n_nodes - 1)
+
+
+def fit_on_nodes(
+    X,
+    weight: np.ndarray,
+    n_clusters: int,
+    n_neighbors: int | None,
+    *,
+    gram: Callable | None,  # W -> K, both n x n
+    factor: Callable,  # W -> B (n x d)
+) -> FittedKernel:
+    """The kernel of the neighbour graph of X: `gram` of the graph, or B B' with B its `factor` where `gram` is None."""
+    with one_thread():
+        return _fit(X, weight, n_clusters, n_neighbors, gram, factor)
+
+
+def _fit(X, weight: np.ndarray, n_clusters: int, n_neighbors: int | None, gram, factor) -> FittedKernel:
+    view = given_view(X, weight)
+    picture = Picture(view, view(X))
+    source = Neighbours([picture.search()])
+    which = picture.which
+    if len(picture.first) < 2:
+        return FittedKernel(DenseKernel(np.zeros((len(which), len(which))), weight), source)
+    W = neighbour_graph(picture.nodes, n_clusters, n_neighbors)
+    if gram is None:
+        return FittedKernel(LowRankKernel(picture.spread(factor(W)), weight, overwrite=True), source)
+    K = gram(W)
+    K = K if len(picture.first) == len(which) else K[np.ix_(which, which)]
+    return FittedKernel(DenseKernel(K, weight), source)

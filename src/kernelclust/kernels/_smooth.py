@@ -1,0 +1,130 @@
+"""The smoothest functions on a large graph: from a coarse copy of it, sharpened by polynomials of the graph.
+
+Samples are merged with their strongest neighbours, level by level, until a full decomposition is cheap. On the way
+back every level applies a Chebyshev polynomial of its graph, which damps all but the smoothest functions (Zhou, Saad,
+Tiago and Chelikowsky, 2006), and takes the best functions of the space that is left (Rayleigh and Ritz). A few dozen
+products of the graph with a block of vectors do what the Lanczos method does in several hundred with one vector.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import sparse
+from scipy.linalg import eigh
+from scipy.sparse.csgraph import connected_components, reverse_cuthill_mckee
+
+COARSE = 800  # samples up to which a full decomposition is cheap
+NOT_COARSER = 0.8  # share of samples left by merging, above which it leads nowhere
+SPARE = 10  # functions beyond those asked for, which make the last of these converge
+ROUNDS = 12  # of filtering at most
+TOLERANCE = 0.4  # |N u - (1 - value) u| relative to the value, where filtering ends; values err by its square
+ROUNDING = 1e-5  # of that residual in single precision
+
+
+def filtered_smoothest(
+    W: sparse.csr_array, number: int, start: np.ndarray | None = None, tolerance: float = TOLERANCE
+) -> tuple[np.ndarray, np.ndarray]:
+    """The smallest eigenvalues of I - D^-1/2 W D^-1/2 but for the zero, ascending, and their vectors (m x k).
+
+    `number` of them are good, and a few more come along, k >= number: as functions on the samples, u / sqrt(degree),
+    they are the `start` for a similar graph.
+    """
+    order = reverse_cuthill_mckee(W, symmetric_mode=True)  # neighbours side by side: products stay in the cache
+    W = sparse.csr_array(W[order][:, order])
+    root = np.sqrt(W.sum(axis=1))
+    N = _normalised(W, root)
+    known = root / np.linalg.norm(root)
+    if start is None:
+        values, V = _from_coarse(W, N, root, number + SPARE)
+    else:
+        values, V = _best_of(N, root[:, None] * start[order], known)
+    for _ in range(ROUNDS):
+        values, V, residual = _sharpen(N, V, values, known)
+        if (residual[:number] <= tolerance * values[:number] + ROUNDING).all():
+            break
+    found = np.empty_like(V)
+    found[order] = V
+    return values, found
+
+
+def _normalised(W: sparse.csr_array, root: np.ndarray) -> sparse.csr_array:
+    N = W.tocsr(copy=True)
+    N.data /= root[N.indices] * np.repeat(root, np.diff(N.indptr))
+    return N
+
+
+def _from_coarse(W, N, root: np.ndarray, number: int) -> tuple[np.ndarray, np.ndarray]:
+    """Values and vectors of a graph from those of its coarse copy."""
+    m = W.shape[0]
+    known = root / np.linalg.norm(root)
+    if m <= max(COARSE, 3 * number):
+        values, V = eigh(np.eye(m) - N.toarray(), subset_by_index=[1, min(number, m - 1)])
+        return values, V
+    group, count = _merged(W)
+    if count > NOT_COARSER * m:
+        return _best_of(N, np.cos(np.outer(1.0 + np.arange(m), 1.0 + np.arange(number))), known)
+    P = sparse.csr_array((np.ones(m), group, np.arange(m + 1)), shape=(m, count))
+    coarse = (P.T @ W @ P).tocsr()
+    coarse_root = np.sqrt(coarse.sum(axis=1))
+    values, V = _from_coarse(coarse, _normalised(coarse, coarse_root), coarse_root, number)
+    values, V = _best_of(N, root[:, None] * (V / coarse_root[:, None])[group], known)
+    values, V, _ = _sharpen(N, V, values, known)
+    return values, V
+
+
+def _merged(W: sparse.csr_array) -> tuple[np.ndarray, int]:
+    """Groups of samples that are each other's strongest neighbours, directly or in a row: (group of each, number)."""
+    m = W.shape[0]
+    owner = np.repeat(np.arange(m), np.diff(W.indptr))
+    other = np.where(W.indices == owner, -1.0, W.data)
+    strongest = np.maximum.reduceat(other, W.indptr[:-1])
+    at = np.flatnonzero(other == strongest[owner])
+    pick = np.empty(m, dtype=np.int64)
+    pick[owner[at][::-1]] = W.indices[at][::-1]  # the first of equals
+    links = sparse.csr_array((np.ones(m), pick, np.arange(m + 1)), shape=(m, m))
+    count, group = connected_components(links, directed=False)
+    return group, count
+
+
+def _sharpen(N, V: np.ndarray, values: np.ndarray, known: np.ndarray):
+    """Values, vectors and the lengths of their residuals after one polynomial that damps what is less smooth.
+
+    The polynomial is computed in single precision: what rounding adds is taken out again by the next step.
+    """
+    cut = min(max(float(values[-1]), 1e-6), 1.0)
+    degree = int(np.clip(np.ceil(2 / np.sqrt(cut)), 6, 30))
+    half = (2 - cut) / 2  # [-1, 1 - cut] is damped
+    shift = sparse.dia_array((np.full((1, N.shape[0]), cut / 2), [0]), shape=N.shape)
+    twice = ((N + shift) * (2 / half)).tocsr().astype(np.float32)
+    before = V.astype(np.float32)
+    now = (twice @ before) / 2
+    for _ in range(degree - 1):
+        after = twice @ now
+        after -= before
+        before, now = now, after
+    return _ritz(N, now.astype(np.float64), known)
+
+
+def _best_of(N, V: np.ndarray, known: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    values, V, _ = _ritz(N, V, known)
+    return values, V
+
+
+def _ritz(N, V: np.ndarray, known: np.ndarray):
+    """The best functions of a space: values ascending, orthonormal vectors, and how far each is from an eigenvector."""
+    for _ in range(2):
+        V -= np.outer(known, known @ V)
+        length = np.sqrt(np.einsum("ij,ij->j", V, V))
+        V /= np.where(length > 0, length, 1.0)
+        size, turn = np.linalg.eigh(V.T @ V)
+        keep = size > 1e-12 * size[-1]
+        V = V @ (turn[:, keep] / np.sqrt(size[keep]))
+        if size[0] > 1e-4:  # orthonormal to rounding already
+            break
+    image = N @ V
+    H = V.T @ image
+    values, turn = np.linalg.eigh(-(H + H.T) / 2)
+    V, image = V @ turn, image @ turn
+    image += V * values
+    residual = np.sqrt(np.einsum("ij,ij->j", image, image))
+    return np.maximum(values + 1, np.finfo(float).eps), V, residual

@@ -1,0 +1,113 @@
+"""Ways to look at samples before neighbours are searched, and what they show: each is applied once in a fit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.preprocessing import normalize
+from sklearn.utils.sparsefuncs import mean_variance_axis
+
+from kernelclust.kernels._graphs import distinct_rows
+from kernelclust.kernels._new_samples import NeighbourSearch
+
+FEW_COLUMNS = 4
+
+
+@dataclass
+class View:
+    """One way to look at samples: x -> (x - shift) / scale, or x / |x|."""
+
+    name: str
+    shift: np.ndarray | None = None
+    scale: np.ndarray | float = 1.0
+    unit_rows: bool = False
+
+    def __call__(self, X):
+        if self.unit_rows:
+            return _rounded(normalize(X / self.scale))
+        if sparse.issparse(X):
+            if self.shift is not None:
+                return (X.toarray() - self.shift) / self.scale
+            return (X @ sparse.diags_array(np.broadcast_to(1 / self.scale, X.shape[1]))).tocsr()
+        return (X - (0.0 if self.shift is None else self.shift)) / self.scale
+
+
+@dataclass
+class Picture:
+    """The samples as one view shows them."""
+
+    view: View
+    Z: Any
+
+    @cached_property
+    def _distinct(self) -> tuple[np.ndarray, np.ndarray]:
+        return distinct_rows(self.Z)
+
+    @property
+    def first(self) -> np.ndarray:
+        """The first sample of every kind: equal samples are one node of a graph."""
+        return self._distinct[0]
+
+    @property
+    def which(self) -> np.ndarray:
+        """The node of every sample."""
+        return self._distinct[1]
+
+    @cached_property
+    def nodes(self) -> Any:
+        return self.Z if len(self.first) == self.Z.shape[0] else self.Z[self.first]
+
+    def spread(self, values: np.ndarray) -> np.ndarray:
+        """Values of nodes (rows) for all samples."""
+        return values if len(self.first) == len(self.which) else values[self.which]
+
+    def search(self) -> NeighbourSearch:
+        return NeighbourSearch.over(self.nodes, self.first, self.view)
+
+
+def given_view(X, weight: np.ndarray) -> View:
+    """X as given, from its mean, in units of its size where squares would leave floating point."""
+    unit = _safe_unit(X)
+    return View("given", None if sparse.issparse(X) else (weight / weight.sum()) @ (X / unit) * unit, unit)
+
+
+def informative_pictures(X, weight: np.ndarray) -> list[Picture]:
+    """X as given, with columns standardised, and with rows of length one, where that says something: directions are
+    left out where they hardly tell samples apart, and in fewer than `FEW_COLUMNS` columns, where the length is too
+    much to lose."""
+    given = given_view(X, weight)
+    unit = float(given.scale)
+    if sparse.issparse(X):
+        variance = mean_variance_axis((X / unit).tocsr(), axis=0, weights=weight)[1]
+        first = Picture(given, given(X))
+    else:
+        first = Picture(given, given(X))
+        variance = (weight / weight.sum()) @ first.Z**2
+    deviation = np.sqrt(variance)
+    deviation = np.where(deviation > 1e-12 * deviation.max(), deviation, 1.0) * unit
+    standard = View("standardised", given.shift, deviation)
+    found = [first, Picture(standard, standard(X))]
+    if X.shape[1] >= FEW_COLUMNS:
+        directions = View("unit rows", scale=unit, unit_rows=True)
+        last = Picture(directions, directions(X))
+        if 2 * len(last.first) > len(first.first):
+            found.append(last)
+    return found
+
+
+def _rounded(Z):
+    """Directions that differ by rounding alone are made equal."""
+    if sparse.issparse(Z):
+        Z.data = np.round(Z.data, 12)
+        return Z
+    return np.round(Z, 12)
+
+
+def _safe_unit(X) -> float:
+    largest = float(abs(X).max()) or 1.0
+    limit = 1e100 if X.dtype == np.float64 else 1e12
+    return 1.0 if 1 / limit < largest < limit else largest

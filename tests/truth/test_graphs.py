@@ -1,0 +1,341 @@
+"""Graph kernels at size: exact neighbours by cells, smoothest functions from coarse graphs, graphs that users bring."""
+
+import sys
+import warnings
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.datasets import make_blobs
+from sklearn.metrics import adjusted_rand_score
+from sklearn.neighbors import NearestNeighbors, kneighbors_graph
+
+from kernelclust import KernelKMeans, StructuredClustering
+from kernelclust.kernels import _graphs, _neighbours, _smooth, _views, auto, fit_kernel, graph, precomputed_graph
+from kernelclust.kernels._graphs import commute_factor, commute_kernel, neighbour_graphs
+from kernelclust.kernels._neighbours import nearest_neighbours
+from kernelclust.kernels._smooth import filtered_smoothest
+
+RNG = np.random.default_rng(0)
+
+
+def centred(K):
+    return K - K.mean(0) - K.mean(1)[:, None] + K.mean()
+
+
+def operator_of(X, kernel, weight=None, **settings):
+    weight = np.ones(X.shape[0]) if weight is None else weight
+    fitted = fit_kernel(X, weight, kernel=kernel, n_clusters=3, rng=np.random.RandomState(0), **settings)
+    return fitted.operator @ np.eye(X.shape[0])
+
+
+# -- neighbours -------------------------------------------------------------------------------------------------------
+
+
+def lumps(m=3000, d=12):
+    """Lumps of very different widths, one of them far away, and a few samples that are farther still."""
+    width = np.repeat([1e-4, 1.0, 30.0], m // 3)[:, None]
+    data = width * RNG.standard_normal((m, d)) + 1e3 * np.repeat([0, 0, 1], m // 3)[:, None]
+    data[:5] *= 1e8
+    return data
+
+
+@pytest.mark.parametrize(
+    "data", [RNG.standard_normal((3000, 10)), lumps(), make_blobs(2000, 30, centers=40, random_state=0)[0]]
+)
+@pytest.mark.parametrize("unit", [1.0, 1e-40, 1e40])
+def test_neighbours_by_cells_are_exact(data, unit):
+    k = 15
+    distance, index = _neighbours._by_cells(data * unit, k)
+    truth, near = NearestNeighbors(n_neighbors=k, algorithm="kd_tree").fit(data).kneighbors()
+    assert_allclose(distance / unit, truth, rtol=1e-6)
+    assert np.mean(index == near) > 0.999  # ties but for rounding
+    assert not (index == np.arange(len(data))[:, None]).any()
+    single = _neighbours._by_cells(data.astype(np.float32), k)[0]
+    assert_allclose(single, truth, rtol=1e-2, atol=1e-5 * np.median(truth))
+
+
+def test_every_way_finds_the_same_neighbours():
+    wide, narrow = RNG.standard_normal((4500, 9)), RNG.standard_normal((500, 3))
+    for data in (wide, wide[:800], narrow, sparse.csr_matrix(narrow)):
+        dense = data.toarray() if sparse.issparse(data) else data
+        truth = NearestNeighbors(n_neighbors=7, algorithm="brute").fit(dense).kneighbors()
+        found = nearest_neighbours(data, 7)
+        assert_allclose(found[0], truth[0], atol=1e-6)
+        assert np.mean(found[1] == truth[1]) > 0.999
+
+
+def test_approximate_neighbours_are_put_in_order(monkeypatch):
+    """By a stand-in that finds the right neighbours in any order, misses some samples themselves, and finds too few."""
+    data = RNG.standard_normal((300, 9))
+    truth = NearestNeighbors(n_neighbors=6).fit(data).kneighbors()
+
+    def descent(X, n_neighbors, random_state, n_jobs):
+        assert (n_neighbors, random_state, n_jobs) == (7, 0, 1)
+        found = NearestNeighbors(n_neighbors=7).fit(data).kneighbors(data)[1]
+        found[::2] = found[::2, ::-1]
+        found[5] = np.append(truth[1][5], NearestNeighbors(n_neighbors=7).fit(data).kneighbors()[1][5, -1])
+        found[9, -2:] = -1
+        return SimpleNamespace(neighbor_graph=(found, None))
+
+    monkeypatch.setitem(sys.modules, "pynndescent", SimpleNamespace(NNDescent=descent))
+    monkeypatch.setattr(_neighbours, "find_spec", lambda name: True)
+    monkeypatch.setattr(_neighbours, "APPROXIMATE", 1.0)
+    distance, index = nearest_neighbours(data, 6)
+    assert_allclose(distance, truth[0])
+    assert_array_equal(index, truth[1])
+
+
+def test_parts_of_a_large_set_are_joined_by_short_links(monkeypatch):
+    data = np.vstack([RNG.standard_normal((200, 9)) + shift for shift in (0, 40, 80)])
+    exact = neighbour_graphs(data, [5])[0]
+    monkeypatch.setattr(_graphs, "PAIRS", 1)
+    monkeypatch.setattr(_graphs, "FEW", 100)
+    near = neighbour_graphs(data, [5])[0]
+    assert sparse.csgraph.connected_components(near)[0] == 1
+    group = np.repeat(np.arange(3), 200)
+    for a, b in ((0, 1), (1, 2)):
+        lengths = []
+        for W in (exact, near):
+            rows, columns = W[group == a][:, group == b].nonzero()
+            lengths.append(np.linalg.norm(data[group == a][rows] - data[group == b][columns], axis=1).min())
+        assert lengths[0] <= lengths[1] < 1.05 * lengths[0]
+
+
+def test_a_fit_looks_at_every_view_once(monkeypatch):
+    calls = {"view": 0, "distinct": 0, "neighbours": 0}
+
+    def counted(name, function):
+        def call(*args, **settings):
+            calls[name] += 1
+            return function(*args, **settings)
+
+        return call
+
+    monkeypatch.setattr(_views.View, "__call__", counted("view", _views.View.__call__))
+    monkeypatch.setattr(_views, "distinct_rows", counted("distinct", _views.distinct_rows))
+    monkeypatch.setattr(_graphs, "nearest_neighbours", counted("neighbours", _graphs.nearest_neighbours))
+    data, _ = make_blobs(90, 6, centers=3, random_state=0)
+    StructuredClustering(3, structure="chain", kernel="auto", random_state=0).fit(data)
+    assert calls == {"view": 3, "distinct": 3, "neighbours": 3}
+
+
+# -- smoothest functions ----------------------------------------------------------------------------------------------
+
+
+def cosine(A, B):
+    A, B = A - A.mean(0), B - B.mean(0)
+    return np.sum((A.T @ B) ** 2) / np.sqrt(np.sum((A.T @ A) ** 2) * np.sum((B.T @ B) ** 2))
+
+
+def some_graphs():
+    even = RNG.standard_normal((1500, 3))
+    far = np.vstack([RNG.standard_normal((500, 3)) + shift for shift in (0, 50, 200)])
+    return [neighbour_graphs(data, [8, 12]) for data in (even, far)]
+
+
+@pytest.mark.parametrize("graphs", some_graphs(), ids=["even", "thin links"])
+def test_functions_from_a_coarse_graph_are_those_of_a_full_decomposition(graphs, monkeypatch):
+    monkeypatch.setattr(_smooth, "COARSE", 150)
+    W, other = graphs
+    root = 1 / np.sqrt(W.sum(axis=1))
+    truth, basis = np.linalg.eigh(np.eye(1500) - root[:, None] * W.toarray() * root)
+    start = filtered_smoothest(other, 20)[1] / np.sqrt(other.sum(axis=1))[:, None]
+    for begin in (None, start):
+        monkeypatch.setattr(_smooth, "ROUNDS", 40)
+        values, V = filtered_smoothest(W, 20, begin, tolerance=1e-4)
+        assert_allclose(values[:20], truth[1:21], rtol=1e-5, atol=1e-9)
+        assert_allclose(np.linalg.norm(basis[:, 1:25].T @ V[:, :20], axis=0), 1.0, atol=1e-5)
+        assert_allclose(V.T @ V, np.eye(V.shape[1]), atol=1e-8)
+        values, V = filtered_smoothest(W, 20, begin)  # as kernels take it
+        assert_allclose(values[:20], truth[1:21], rtol=0.03, atol=1e-9)
+        exact, found = (
+            root[:, None] * U[:, :20] / np.sqrt(v[:20]) for U, v in ((basis[:, 1:], truth[1:]), (V, values))
+        )
+        assert cosine(exact, found) > 0.999  # the last functions have near neighbours beyond
+
+
+def test_large_graphs_give_the_kernel_of_small_ones(monkeypatch):
+    W = neighbour_graphs(RNG.standard_normal((1200, 4)), [8])[0]
+    exact = commute_factor(W, 15)
+    monkeypatch.setattr(_graphs, "LARGE", 1000)
+    assert cosine(commute_factor(W, 15), exact) > 0.9999
+    assert_array_equal(commute_factor(W, 15), commute_factor(W, 15))
+
+
+def test_a_graph_that_does_not_get_coarser_is_no_trap():
+    loops = sparse.diags_array(np.ones(1000)).tocsr()
+    values, _ = filtered_smoothest(loops, 5)
+    assert_allclose(values, 0, atol=1e-9)
+
+
+def test_clusters_of_a_few_thousand_samples_say_what_those_of_all_do(monkeypatch):
+    from kernelclust.estimators import _evidence
+
+    data, _ = make_blobs(600, 6, centers=4, cluster_std=1.5, random_state=3)
+    whole = StructuredClustering(4, structure="chain", kernel="auto", random_state=0).fit(data)
+    monkeypatch.setattr(_evidence, "CLUSTERED", 300)
+    part = StructuredClustering(4, structure="chain", kernel="auto", random_state=0).fit(data)
+    assert_array_equal(part.labels_, whole.labels_)
+    assert_allclose([part.support_, part.view_agreement_], [whole.support_, whole.view_agreement_], atol=0.05)
+
+
+# -- graphs that users bring ------------------------------------------------------------------------------------------
+
+DATA, _ = make_blobs(90, 4, centers=3, cluster_std=1.5, random_state=0)
+W = graph.neighbour_graph(DATA, 3)
+
+
+@pytest.mark.parametrize("approximation", [None, "nystroem"])
+def test_the_graph_of_kernel_graph_gives_its_kernel_and_labels(approximation):
+    settings = {"approximation": approximation, "n_components": 20}
+    K = operator_of(DATA, "graph", **settings)
+    assert_allclose(operator_of(W, "precomputed_graph", **settings), K, atol=1e-9)
+    for structure in ("flat:3", "chain:3"):
+        own = StructuredClustering(structure=structure, kernel="graph", random_state=0, **settings).fit(DATA)
+        for form in (W, sparse.coo_matrix(W), W.toarray()):
+            given = StructuredClustering(structure=structure, kernel="precomputed_graph", random_state=0, **settings)
+            assert_array_equal(given.fit(form).labels_, own.labels_)
+            assert_allclose(given.objective_, own.objective_)
+
+
+def test_regularization_order_and_units():
+    K = operator_of(W, "precomputed_graph", kernel_params={"regularization": 0.5})
+    assert_allclose(K, centred(commute_kernel(W, 0.5)), atol=1e-9)
+    order = RNG.permutation(90)
+    K = operator_of(W, "precomputed_graph")
+    assert_allclose(operator_of(W[order][:, order], "precomputed_graph"), K[np.ix_(order, order)], atol=1e-9)
+    assert_allclose(operator_of(1e5 * W, "precomputed_graph"), K, atol=1e-9)
+    model = KernelKMeans(3, kernel="precomputed_graph", random_state=0).fit(W + sparse.eye_array(90))
+    assert_array_equal(model.labels_, KernelKMeans(3, kernel="precomputed_graph", random_state=0).fit(W).labels_)
+
+
+def test_a_weight_counts_as_that_many_copies_of_a_row_of_the_kernel():
+    weight = RNG.integers(1, 4, 90)
+    K = np.repeat(np.repeat(commute_kernel(W), weight, axis=0), weight, axis=1)
+    once = KernelKMeans(3, kernel="precomputed_graph", random_state=0).fit(W, sample_weight=weight)
+    copied = KernelKMeans(3, kernel="precomputed", random_state=0).fit(K)
+    assert_allclose(once.objective_, copied.objective_)
+    assert_array_equal(np.repeat(once.labels_, weight), copied.labels_)
+
+
+def pieces(sizes=(40, 30, 20), isolated=0):
+    blocks = [graph.neighbour_graph(RNG.standard_normal((size, 3)), 2) for size in sizes]
+    blocks += [sparse.csr_array((1, 1))] * isolated
+    return sparse.csr_array(sparse.block_diag(blocks)), np.repeat(np.arange(len(blocks)), [b.shape[0] for b in blocks])
+
+
+def test_pieces_are_joined_by_a_hub():
+    V, _ = pieces()
+    with pytest.warns(UserWarning, match="3 pieces .* 40, 30, 20 samples"):
+        K = operator_of(V, "precomputed_graph")
+    V = V / V.data.max()
+    m, degree = V.shape[0], V.sum(axis=1)
+    whole = np.zeros((m + 1, m + 1))  # with the hub as one more sample
+    whole[:m, :m] = V.toarray()
+    weak = np.quantile(V.data, 0.1)
+    whole[m, :m] = whole[:m, m] = weak * np.concatenate([d / d.sum() for d in np.split(degree, [40, 70])])
+    L = np.diag(whole.sum(1)) - whole
+    truth = centred(np.linalg.pinv(L, hermitian=True)[:m, :m])
+    assert_allclose(K, truth, atol=1e-8)
+    with pytest.warns(UserWarning, match="3 pieces"):
+        functions = operator_of(V, "precomputed_graph", approximation="nystroem", n_components=m - 1)
+    assert_allclose(functions, truth, atol=1e-2 * np.abs(truth).max())
+
+
+@pytest.mark.parametrize("approximation", [None, "nystroem"])
+def test_pieces_are_clusters(approximation):
+    V, piece = pieces(isolated=30)
+    with pytest.warns(UserWarning, match="33 pieces"):
+        model = KernelKMeans(3, kernel="precomputed_graph", approximation=approximation, random_state=0).fit(V)
+    assert np.isfinite(model.objective_)
+    labels = [set(model.labels_[piece == number]) for number in range(3)]
+    assert all(len(one) == 1 for one in labels)
+    assert len(set.union(*labels)) >= 2
+    plain, piece = pieces()
+    with pytest.warns(UserWarning, match="3 pieces"):
+        model = KernelKMeans(3, kernel="precomputed_graph", approximation=approximation, random_state=0).fit(plain)
+    assert adjusted_rand_score(piece, model.labels_) == 1
+
+
+def test_a_large_graph_in_pieces(monkeypatch):
+    monkeypatch.setattr(precomputed_graph, "DENSE_UP_TO", 200)
+    monkeypatch.setattr(_graphs, "LARGE", 200)
+    monkeypatch.setattr(_smooth, "COARSE", 100)
+    V, piece = pieces((300, 200, 150), isolated=40)
+    with pytest.warns(UserWarning, match="43 pieces"):
+        model = KernelKMeans(3, kernel="precomputed_graph", random_state=0).fit(V)
+    assert adjusted_rand_score(piece[:650], model.labels_[:650]) == 1
+
+
+def test_a_one_sided_graph_is_made_symmetric_with_a_warning():
+    one_sided = kneighbors_graph(DATA, 40, mode="connectivity")
+    both = one_sided.maximum(one_sided.T)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        truth = KernelKMeans(3, kernel="precomputed_graph", random_state=0).fit(both)
+    with pytest.warns(UserWarning, match="not symmetric .* one direction only"):
+        model = KernelKMeans(3, kernel="precomputed_graph", random_state=0).fit(one_sided)
+    assert_array_equal(model.labels_, truth.labels_)
+    assert_allclose(model.objective_, truth.objective_)
+
+
+def changed(i, j, value):
+    V = W.toarray()
+    V[i, j] = V[j, i] = value
+    return V
+
+
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        (changed(3, 7, -0.5), r"X\[3, 7\] = -0.5 is negative"),
+        (sparse.csr_matrix(changed(3, 7, np.nan)), r"X\[3, 7\] = nan is not finite"),
+        (changed(2, 5, np.inf), r"X\[2, 5\] = inf is not finite"),
+        (np.eye(20), "no links"),
+        (sparse.csr_matrix((20, 20)), "no links"),
+        (W[:50], r"square matrix of affinities.*\(50, 90\)"),
+    ],
+)
+def test_what_is_no_graph_is_refused(bad, message):
+    with pytest.raises(ValueError, match=message):
+        KernelKMeans(3, kernel="precomputed_graph").fit(bad)
+
+
+def test_new_samples_are_averages_by_affinity():
+    model = StructuredClustering(3, structure="chain", kernel="precomputed_graph", random_state=0).fit(W)
+    assert model.__sklearn_tags__().input_tags.pairwise and model.__sklearn_tags__().input_tags.sparse
+    assert np.mean(model.predict(sparse.eye_array(90).tocsr()) == model.labels_) > 0.95
+    new = RNG.uniform(size=(5, 90)) * (RNG.uniform(size=(5, 90)) < 0.1)
+    share = new / new.sum(1, keepdims=True)
+    Pi = np.eye(3)[model.labels_]
+    sums = share @ (centred(commute_kernel(W)) @ Pi)
+    for form in (new, sparse.csr_matrix(new), 3 * new):
+        assert_allclose(model._similarity_sums(form), sums, atol=1e-9)
+    new[3] = 0
+    with pytest.raises(ValueError, match="new sample 3 has no affinity"):
+        model.predict(new)
+    with pytest.raises(ValueError, match=r"X\[1, 4\] = -1 is negative"):
+        model.predict(-np.eye(90)[[3, 4]] * [[0], [1]] + np.eye(90)[[3, 5]])
+    with pytest.raises(ValueError, match="features"):
+        model.predict(new[:, :40])
+
+
+def test_samples_without_weight_are_placed_by_their_links():
+    weight = np.ones(90)
+    weight[::9] = 0
+    model = KernelKMeans(3, kernel="precomputed_graph", random_state=0).fit(W, sample_weight=weight)
+    used = weight > 0
+    rest = KernelKMeans(3, kernel="precomputed_graph", random_state=0).fit(W[used][:, used])
+    assert_array_equal(model.labels_[used], rest.labels_)
+    assert_array_equal(model.labels_[~used], rest.predict(W[~used][:, used]))
+
+
+def test_all_views_are_kept_for_the_evidence():
+    fitted = fit_kernel(DATA, np.ones(90), kernel="auto", n_clusters=3, rng=np.random.RandomState(0))
+    for search, Z in zip(fitted.searches, fitted.pictures, strict=True):
+        assert_array_equal(search.prepare(DATA), Z)
+    low = auto.fit(DATA, np.ones(90), n_clusters=3, method="functions")
+    assert all(np.shares_memory(member.B, low.operator.B) for member in low.members)
