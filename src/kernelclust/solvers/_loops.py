@@ -66,6 +66,8 @@ class Held(NamedTuple):
     start: int
     slot: np.ndarray  # (M,) where the kernel row of a block is, or -1; empty for features
     rows: np.ndarray
+    row_mean: np.ndarray  # (m,) what centring takes from entry i of a row; empty where rows are centred
+    shift: np.ndarray  # (M,) and what it takes from all entries of a row
 
 
 @njit(cache=True, nogil=True)
@@ -214,23 +216,36 @@ def decide(u, g, blocks, state, form, threshold, row, scratch, extra, commit):
 def gains(u, sums, blocks, held, g):
     """Similarity sums of a block's mean with the clusters, from the clusters' feature sums or from G = (K D Pi)'."""
     first, member, share = blocks.first, blocks.member, blocks.share
-    for j in range(len(g)):
-        total = 0.0
-        if held.features:
-            row = held.rows[u - held.start]
+    if held.features:
+        row = held.rows[u - held.start]
+        for j in range(len(g)):
+            total = 0.0
             for f in range(len(row)):
                 total += sums[j, f] * row[f]
-        elif len(first) == 0:
-            total = sums[j, u]
-        else:
+            g[j] = total
+    elif len(first) == 0:
+        for j in range(len(g)):
+            g[j] = sums[j, u]
+    else:
+        for j in range(len(g)):
+            total = 0.0
             for p in range(first[u], first[u + 1]):
                 total += share[p] * sums[j, member[p]]
-        g[j] = total
+            g[j] = total
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def move_row(row, w, sums_from, sums_to):
-    """Take w times a row from one cluster's sums and give it to another's."""
+def move_row(u, w, held, sums_from, sums_to):
+    """Take w times the row of block u from one cluster's sums and give it to another's."""
+    row = held.rows[u - held.start if held.features else held.slot[u]]
+    row_mean = held.row_mean
+    if len(row_mean):
+        shift = held.shift[u]
+        for i in range(len(row)):
+            v = w * (row[i] - row_mean[i] - shift)
+            sums_from[i] -= v
+            sums_to[i] += v
+        return
     for i in range(len(row)):
         v = w * row[i]
         sums_from[i] -= v
@@ -291,8 +306,7 @@ def sweep(at, stop, sums, held, wanted, reach, blocks, state, form, threshold):
             continue
         if commit:
             relabel(u, b, blocks, state)
-            line = u - held.start if held.features else held.slot[u]
-            move_row(held.rows[line], blocks.weight[u], sums[a], sums[b])
+            move_row(u, blocks.weight[u], held, sums[a], sums[b])
             moves += 1
         else:
             wanted[found] = u

@@ -17,12 +17,14 @@ from kernelclust.kernels.operators._base import BLOCK
 from kernelclust.solvers._loops import Blocks, Form, Held, State, sweep
 from kernelclust.solvers._members import Members
 
-FIRST_ROWS = 16  # rows that are fetched at first; for kernels that make them anew twice as many each time
+FIRST_ROWS = 16  # rows that are fetched at first, and twice as many each time,
+STORED = 2**17  # up to so many entries where they are only copied
 AHEAD = 128  # blocks that are looked at for further rows, and twice as many as were visited since the last time
 HOLD_ALL = 2**20  # entries up to which all rows are held,
-FEW = 3  # once they were fetched so many times
+MANY = 0.125  # once so many of them were fetched
 
 NONE = np.empty(0, dtype=np.intp)
+CENTRED = np.empty(0)
 
 
 def running_sums(kernel: Any, members: Members, labels: np.ndarray, n_clusters: int, running: np.ndarray | None):
@@ -70,7 +72,7 @@ class Features:
     def sweep(self, blocks: Blocks, state: State, form: Form, threshold: float) -> int:
         moves, wanted = 0, np.empty(1, dtype=np.intp)
         for chunk, F in self._chunks():
-            held = Held(True, chunk.start, NONE, F)
+            held = Held(True, chunk.start, NONE, F, CENTRED, CENTRED)
             moves += sweep(chunk.start, chunk.stop, self.sums, held, wanted, 0, blocks, state, form, threshold)[1]
         return moves
 
@@ -96,12 +98,18 @@ class Similarities:
     def __init__(self, kernel: Any, members: Members, labels, n_clusters: int, running: np.ndarray | None):
         self.kernel, self.members = kernel, members
         self.sums = self.rebuilt(labels, n_clusters) if running is None else running
-        self._slot = np.full(members.n_blocks, -1, dtype=np.intp)
-        self._which, self._rows = NONE, np.empty((0, 0))
-        self._limit, self._fetches = FIRST_ROWS, 0
+        self._limit, self._fetched = FIRST_ROWS, 0
+        if members.single and kernel.entries is not None:
+            K, row_mean, mean = kernel.entries
+            self._which = np.arange(len(K))
+            self._held = Held(False, 0, self._which, K, row_mean, row_mean - mean)
+        else:
+            self._which = NONE
+            slot = np.full(members.n_blocks, -1, dtype=np.intp)
+            self._held = Held(False, 0, slot, np.empty((0, 0)), CENTRED, CENTRED)
 
     def rebuilt(self, labels: np.ndarray, n_clusters: int) -> np.ndarray:
-        return np.ascontiguousarray((self.kernel @ one_hot(labels, n_clusters, self.kernel.weight)).T)
+        return self.kernel.label_sums(labels, n_clusters)
 
     def cluster_sums(self, labels: np.ndarray) -> np.ndarray:
         S = self.sums @ one_hot(labels, len(self.sums), self.kernel.weight)
@@ -114,11 +122,10 @@ class Similarities:
     def sweep(self, blocks: Blocks, state: State, form: Form, threshold: float) -> int:
         moves, at, before, M = 0, 0, 0, self.members.n_blocks
         while True:
-            held = Held(False, 0, self._slot, self._rows)
             wanted = np.empty(self._limit, dtype=np.intp)
             reach = AHEAD + 2 * (at - before)
             before = at
-            at, made, found = sweep(at, M, self.sums, held, wanted, reach, blocks, state, form, threshold)
+            at, made, found = sweep(at, M, self.sums, self._held, wanted, reach, blocks, state, form, threshold)
             moves += made
             if at == M:
                 return moves
@@ -126,22 +133,22 @@ class Similarities:
 
     def _fetch(self, wanted: np.ndarray) -> None:
         """Hold the rows of these blocks, of the first at least, and no others."""
-        self._fetches += 1
         M, m = self.members.n_blocks, self.kernel.n_samples
-        if self._fetches > FEW and M * m <= HOLD_ALL:
+        if self._fetched > MANY * M and M * m <= HOLD_ALL:
             wanted = np.arange(M)
         elif not self.members.single:
             wanted = wanted[: max(1, np.searchsorted(np.cumsum(self.members.size[wanted]), self._limit, "right"))]
-        kept = wanted[self._slot[wanted] >= 0]
-        new = wanted[self._slot[wanted] < 0]
+        slot = self._held.slot
+        kept, new = wanted[slot[wanted] >= 0], wanted[slot[wanted] < 0]
         rows = self.members.mean_rows(self.kernel, new)
         if len(kept):
-            rows = np.concatenate([self._rows[self._slot[kept]], rows])
-        self._slot[self._which] = -1
-        self._which, self._rows = np.concatenate([kept, new]), rows
-        self._slot[self._which] = np.arange(len(rows))
-        if not self.kernel.cheap:
-            self._limit = max(1, min(2 * self._limit, BLOCK // m))
+            rows = np.concatenate([self._held.rows[slot[kept]], rows])
+        slot[self._which] = -1
+        self._which = np.concatenate([kept, new])
+        slot[self._which] = np.arange(len(rows))
+        self._held = self._held._replace(rows=rows)
+        self._fetched += len(new)
+        self._limit = max(1, min(2 * self._limit, max(STORED // m, FIRST_ROWS) if self.kernel.cheap else BLOCK // m))
 
     def gains(self) -> np.ndarray:
         """Similarity sums of every block's mean with the clusters (M x c)."""
