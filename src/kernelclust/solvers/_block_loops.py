@@ -72,7 +72,7 @@ def allowed_together(ids, new, was, blocks, state, n_new):
         if not blocks.allow_empty:
             left = state.count[was[s]]
             for t in range(size):
-                left += (new[t] == was[s]) - (was[t] == was[s])
+                left += int(new[t] == was[s]) - int(was[t] == was[s])
             if left < 1:
                 return False
         for p in range(blocks.link_first[ids[s]], blocks.link_first[ids[s] + 1]):
