@@ -68,6 +68,11 @@ def a_start(kernel, constraints, seed):
     return constraints.repair(labels, np.random.default_rng(seed).standard_normal((m, 2)))
 
 
+def in_parts(step):
+    """`row_blocks` of so many rows."""
+    return lambda rows, columns: [slice(i, min(i + step, rows)) for i in range(0, rows, step)]
+
+
 def assert_same(one, other):
     assert_array_equal(one.labels, other.labels)
     assert_allclose(one.history, other.history, rtol=1e-8, atol=1e-10)
@@ -214,7 +219,7 @@ def test_features_in_single_precision_are_visited_in_parts(dtype, monkeypatch):
         start = a_start(kernel, constraints, 0)
         whole = climb(LowRankKernel(B.astype(float), center=False), objective, start, constraints=constraints)
         monkeypatch.setattr(_running, "BLOCK", 0)
-        monkeypatch.setattr(_running, "row_blocks", lambda rows, columns: [slice(i, min(i + 10, rows)) for i in range(0, rows, 10)])  # fmt: skip
+        monkeypatch.setattr(_running, "row_blocks", in_parts(10))
         assert_same(climb(kernel, objective, start, constraints=constraints), whole)
         monkeypatch.undo()
 
@@ -231,8 +236,7 @@ def test_means_over_blocks_are_their_definition(monkeypatch):
         members, mean = Members(40, constraints.mean), constraints.mean.toarray()
         K, which = kernel.rows(np.arange(40)), rng.permutation(constraints.n_blocks)[:7]
         for step in (3, 10**6):  # some samples at a time
-            parts = lambda rows, columns, step=step: [slice(i, min(i + step, rows)) for i in range(0, rows, step)]  # noqa: E731
-            monkeypatch.setattr(_members, "row_blocks", parts)
+            monkeypatch.setattr(_members, "row_blocks", in_parts(step))
             monkeypatch.setattr(_members, "TOGETHER", step)
             assert_allclose(members.mean_rows(kernel, which), mean[which] @ K, atol=1e-12)
             assert_allclose(members.similarities(kernel, which), mean[which] @ K @ mean[which].T, atol=1e-12)

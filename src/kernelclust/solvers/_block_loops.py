@@ -70,7 +70,7 @@ def allowed_together(ids, new, was, blocks, state, n_new):
             if too_large or (n_new[j] < blocks.lower[j] - blocks.slack and n_new[j] < n[j]):
                 return False
         if not blocks.allow_empty:
-            left = state.count[was[s]]
+            left = state.counts[was[s]]
             for t in range(size):
                 left += int(new[t] == was[s]) - int(was[t] == was[s])
             if left < 1:
@@ -134,8 +134,8 @@ def exchange(first, ids, new, was, slot, C, gains, blocks, state, form, threshol
         if after + rise <= threshold:
             continue
         for s in range(len(u)):
-            state.count[a[s]] -= 1
-            state.count[b[s]] += 1
+            state.counts[a[s]] -= 1
+            state.counts[b[s]] += 1
             relabel(u[s], b[s], blocks, state)
             for v in range(len(C)):
                 k = blocks.weight[u[s]] * C[v, slot[u[s]]]

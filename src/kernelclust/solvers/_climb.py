@@ -9,16 +9,18 @@ import numpy as np
 
 from kernelclust._solution import Solution
 from kernelclust.objectives import Dependence
-from kernelclust.objectives.dependence import POWER
+from kernelclust.solvers._arguments import blocks_of, form_of
 from kernelclust.solvers._block_loops import count_blocked
 from kernelclust.solvers._constraints import Constraints
 from kernelclust.solvers._exchange import Exchanges
-from kernelclust.solvers._loops import Blocks, Form, State
+from kernelclust.solvers._loops import State
 from kernelclust.solvers._members import Members
 from kernelclust.solvers._running import running_sums
 
 REBUILD = 10  # sweeps after which running sums are computed afresh, so that rounding cannot add up
 UNEVEN = 1e3  # ratio of weights from which this is done after every sweep: heavy samples leave rounding behind
+
+NO_LINKS = np.empty((0, 0), dtype=np.int32)
 
 Placement = Callable[..., np.ndarray]  # (S, n), and what is known about places -> node of each cluster
 
@@ -104,7 +106,7 @@ class _Task:
         self.form = form_of(objective, float(kernel.weight.sum()))
         members = Members(kernel.n_samples, None if constraints is None else constraints.mean)
         self.sums = running_sums(kernel, members, labels, objective.n_clusters, running)
-        self.blocks = blocks_of(kernel, members, self.sums.own(), constraints, objective.n_clusters, allow_empty)
+        self.blocks = blocks_of(kernel.weight, members, self.sums.own(), constraints, objective.n_clusters, allow_empty)
 
     def sizes(self, labels: np.ndarray) -> np.ndarray:
         return np.bincount(labels, self.kernel.weight, minlength=self.objective.n_clusters)
@@ -117,10 +119,10 @@ class _Task:
         """Labels after a visit to every block or, where none moves, after exchanges; and how many moved."""
         objective, known, T = self.objective, self.constraints, self.objective.T
         label = labels.copy() if known is None else known.of_blocks(labels).astype(np.intp, copy=False)
-        count = np.bincount(label, minlength=len(n))
+        counts = np.bincount(label, minlength=len(n))
         blocked = NO_LINKS if known is None else count_blocked(label, *known.linked, len(n))
         inner = np.array(T.T @ S @ T if objective.has_loss else S, order="C")
-        state = State(label, count, n.copy(), objective.inverse_norms(n), inner, blocked)
+        state = State(label, counts, n.copy(), objective.inverse_norms(n), inner, blocked)
         moves = self.sums.sweep(self.blocks, state, self.form, threshold)
         if known is None:
             return label, moves
@@ -128,35 +130,3 @@ class _Task:
             state = state._replace(n=n.copy(), S=S.copy())
             moves = Exchanges(self.sums, known, self.blocks, self.form).make(state, objective, threshold)
         return label[known.block], moves
-
-
-def form_of(objective: Dependence, total: float) -> Form:
-    """The objective for the compiled loops; `total` is the weight of all samples."""
-    A = np.ascontiguousarray(objective.A)
-    off_diagonal = (A != 0) & ~np.eye(len(A), dtype=bool)
-    first = np.concatenate([[0], np.cumsum(off_diagonal.sum(axis=1))])
-    neighbour = np.nonzero(off_diagonal)[1]
-    numbers = POWER[objective.normalize], objective.added_size(total), objective.coef, objective.penalty
-    return Form(
-        A, np.ascontiguousarray(objective.T), first, neighbour, *(float(v) for v in numbers), objective.has_loss
-    )
-
-
-def blocks_of(
-    kernel: Any, members: Members, own: np.ndarray, constraints: Constraints | None, n_clusters: int, allow_empty: bool
-) -> Blocks:
-    """The blocks for the compiled loops."""
-    own = np.ascontiguousarray(own, dtype=np.float64)
-    parts = members.first, members.member, members.share
-    if constraints is None:
-        zero, free = np.zeros(n_clusters), np.full(n_clusters, np.inf)
-        places = NOWHERE, NOWHERE, NOWHERE, np.empty((0, 0)), zero, free, 0.0
-        return Blocks(*parts, kernel.weight, own, False, *places, bool(allow_empty))
-    place = np.ascontiguousarray(constraints.place, dtype=np.intp)
-    numbers = (np.ascontiguousarray(v, dtype=float) for v in (constraints.pull, constraints.lower, constraints.upper))
-    known = place, *constraints.linked, *numbers, float(constraints.slack)
-    return Blocks(*parts, constraints.weight, own, True, *known, bool(allow_empty))
-
-
-NOWHERE = np.empty(0, dtype=np.intp)
-NO_LINKS = np.empty((0, 0), dtype=np.int32)

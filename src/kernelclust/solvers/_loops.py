@@ -52,7 +52,7 @@ class State(NamedTuple):
     """What moves change."""
 
     label: np.ndarray  # (M,) of blocks
-    count: np.ndarray  # (c,) blocks in each cluster
+    counts: np.ndarray  # (c,) blocks in each cluster
     n: np.ndarray  # (c,) their weight
     x: np.ndarray  # (c,) 1 / N
     S: np.ndarray  # (c, c) cluster sums
@@ -198,17 +198,17 @@ def visit_loss(a, w, k, g, n, x, S, form, empties, threshold, scratch, extra, co
 
 @njit(cache=True, nogil=True)
 def decide(u, g, blocks, state, form, threshold, row, scratch, extra, commit):
-    """Where block u goes; with `commit` S, n, x and count follow."""
+    """Where block u goes; with `commit` S, n, x and counts follow."""
     a = state.label[u]
-    w, k, n, x, S, count = blocks.weight[u], blocks.own[u], state.n, state.x, state.S, state.count
-    empties = count[a] == 1
+    w, k, n, x, S, counts = blocks.weight[u], blocks.own[u], state.n, state.x, state.S, state.counts
+    empties = counts[a] == 1
     if form.has_loss:
         b = visit_loss(a, w, k, g, n, x, S, form, empties, threshold, scratch, extra, commit)
     else:
         b = visit_plain(a, w, k, g, n, x, S, form, empties, threshold, row, extra, commit)
     if b != a and commit:
-        count[a] -= 1
-        count[b] += 1
+        counts[a] -= 1
+        counts[b] += 1
     return b
 
 
@@ -256,7 +256,7 @@ def move_row(u, w, held, sums_from, sums_to):
 def may_move(u, blocks, state, extra):
     """Whether block u may go anywhere; extra[b] becomes what cluster b is worth beside F, or minus infinity."""
     a, w, n = state.label[u], blocks.weight[u], state.n
-    if state.count[a] == 1 and not blocks.allow_empty:
+    if state.counts[a] == 1 and not blocks.allow_empty:
         return False
     if not blocks.known:
         return True
@@ -272,7 +272,7 @@ def may_move(u, blocks, state, extra):
 
 @njit(cache=True, nogil=True)
 def relabel(u, b, blocks, state):
-    """Keep labels and cannot-links current; n and count are the caller's."""
+    """Keep labels and cannot-links current; n and counts are the caller's."""
     a = state.label[u]
     state.label[u] = b
     if blocks.known:
