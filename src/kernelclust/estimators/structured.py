@@ -56,8 +56,8 @@ class StructuredClustering(KernelClusterer):
         "linear", "polynomial", "rbf", "laplacian", "cosine" (text), "graph" (commute times in a nearest-neighbour
         graph: curved clusters, images, cells), "auto" (the mean of such graphs over three views of X and three
         sizes), "diffusion", "precomputed" (X is the kernel matrix), "precomputed_graph" (X is a sparse matrix of
-        affinities, such as scanpy's connectivities), or a function k(X, Y) -> (n, m) matrix. Beyond 3000 samples the graph
-        kernels keep the smoothest functions on the graph alone (2c + 10 of them, or `n_components`).
+        affinities, such as scanpy's connectivities), or a function k(X, Y) -> (n, m) matrix. Beyond 3000 samples the
+        graph kernels keep the smoothest functions on the graph alone (2c + 10 of them, or `n_components`).
     gamma : float or "scale", default="scale"
         Inverse width of "rbf" and "laplacian", factor of "polynomial". "scale" is 1 / mean squared distance between
         samples (1 / mean distance for "laplacian").

@@ -14,6 +14,7 @@ from kernelclust.kernels._fitted_kernel import FittedKernel, Member, discriminat
 from kernelclust.kernels._low_rank import incomplete_cholesky
 from kernelclust.kernels._new_samples import NewSamples, UnitScaled
 from kernelclust.kernels.operators import (
+    BLOCK,
     DenseKernel,
     Kernel,
     LowRankKernel,
@@ -28,6 +29,7 @@ from kernelclust.kernels.operators import (
 
 __all__ = [
     "APPROXIMATIONS",
+    "BLOCK",
     "DenseKernel",
     "FittedKernel",
     "Kernel",

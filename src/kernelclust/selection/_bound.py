@@ -9,8 +9,7 @@ import numpy.typing as npt
 from scipy.sparse.linalg import LinearOperator, eigsh
 
 from kernelclust.kernels import DenseKernel, check_precomputed
-from kernelclust.metrics import clustering_distance
-from kernelclust.metrics import check_values
+from kernelclust.metrics import check_values, clustering_distance
 
 EXACT = 500  # up to here a full decomposition costs no more than an iteration
 ROUNDING = 1e-10  # an eigengap below this share of the largest eigenvalue is none

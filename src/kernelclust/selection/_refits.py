@@ -1,4 +1,4 @@
-"""Refit candidates to the data, to the data with noise, and to data without clusters; keep what is needed to compare."""
+"""Candidates fitted to the data, to the data with noise, and to data without clusters: what is needed to compare."""
 
 from __future__ import annotations
 
@@ -92,20 +92,20 @@ def study(
         groups.setdefault(_kernel_key(model, len(X)), []).append(i)
     found: dict[int, Measured] = {}
     for members in groups.values():
-        for i, fit in zip(members, _fit_all(X, [candidates[i][1] for i in members]), strict=True):
-            found[i] = Measured(candidates[i][0], fit, statistic(fit))
+        for i, one in zip(members, _fit_all(X, [candidates[i][1] for i in members]), strict=True):
+            found[i] = Measured(candidates[i][0], one, statistic(one))
         models = [candidates[i][1] for i in members]
         names = ", ".join(found[i].name for i in members)
         draw = references(X, null) if isinstance(null, str) else null(X, found[members[0]].fit)
         for t in range(n_perturbations):
             report(f"{names}: noise {t + 1} of {n_perturbations}")
             Z = disturbed(X, noise * LEVELS[t % len(LEVELS)], Rng(seed + 1 + t))
-            for i, fit in zip(members, _fit_all(Z, models), strict=True):
-                _compare(found[i], fit)
+            for i, one in zip(members, _fit_all(Z, models), strict=True):
+                _compare(found[i], one)
         for t in range(n_null):
             report(f"{names}: reference {t + 1} of {n_null}")
-            for i, fit in zip(members, _fit_all(draw(Rng(seed + 1 + n_perturbations + t)), models), strict=True):
-                found[i].null.append(statistic(fit))
+            for i, one in zip(members, _fit_all(draw(Rng(seed + 1 + n_perturbations + t)), models), strict=True):
+                found[i].null.append(statistic(one))
         for i in members:
             found[i].fit.operator = None
     return [found[i] for i in range(len(candidates))]

@@ -1,15 +1,73 @@
-"""Compiled loops over plain arrays: visit samples one by one and move each to the cluster that raises F most.
+"""Compiled loops over plain arrays: visit blocks one by one and move each to the cluster that raises F most.
 
-`visit_*` decides for one sample, given its similarity sums g with the clusters, and keeps S, n and x = 1 / N current.
-A sample is moved only when F rises by more than `threshold`; on ties it stays.
+A block is a sample, or samples that stay together. `visit_*` decides for one block, given its similarity sums g with
+the clusters, and keeps S, n and x = 1 / N current. A block is moved only when F rises by more than `threshold`; on ties
+it stays.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
 FAST = {"reassoc", "contract"}
+
+
+class Form(NamedTuple):
+    """The objective as plain arrays and numbers; neighbour[first[j]:first[j + 1]] are the k != j with A_jk != 0."""
+
+    A: np.ndarray
+    T: np.ndarray
+    first: np.ndarray
+    neighbour: np.ndarray
+    power: float
+    added: float
+    coef: float
+    penalty: float
+    has_loss: bool
+
+
+class Blocks(NamedTuple):
+    """What moves, and where it may go; M blocks over m samples. Arrays that say nothing are empty."""
+
+    first: np.ndarray  # (M + 1,) samples of block u: member[first[u]:first[u + 1]]; empty where blocks are samples
+    member: np.ndarray
+    share: np.ndarray  # of the block's weight, for each member
+    weight: np.ndarray  # (M,)
+    own: np.ndarray  # (M,) similarity of the block's mean with itself
+    known: bool  # whether anything below says something
+    place: np.ndarray  # (M,) known place, or -1
+    link_first: np.ndarray  # cannot-links of block u: link[link_first[u]:link_first[u + 1]]
+    link: np.ndarray
+    pull: np.ndarray  # (M, c) what F gains with a block in a cluster
+    lower: np.ndarray  # (c,) sizes
+    upper: np.ndarray
+    slack: float
+    allow_empty: bool
+
+
+class State(NamedTuple):
+    """What moves change."""
+
+    label: np.ndarray  # (M,) of blocks
+    counts: np.ndarray  # (c,) blocks in each cluster
+    n: np.ndarray  # (c,) their weight
+    x: np.ndarray  # (c,) 1 / N
+    S: np.ndarray  # (c, c) cluster sums
+    blocked: np.ndarray  # (M, c) how many blocks of a cluster may not be with this one
+
+
+class Held(NamedTuple):
+    """Rows by which running sums follow a move: features of the blocks from `start` on, or kernel rows of some."""
+
+    features: bool
+    start: int
+    slot: np.ndarray  # (M,) where the kernel row of a block is, or -1; empty for features
+    rows: np.ndarray
+    row_mean: np.ndarray  # (m,) what centring takes from entry i of a row; empty where rows are centred
+    shift: np.ndarray  # (M,) and what it takes from all entries of a row
 
 
 @njit(cache=True, nogil=True)
@@ -24,12 +82,13 @@ def inverse_norm(size, power):
 
 
 @njit(cache=True, nogil=True)
-def visit_plain(a, w, k, g, S, n, x, A, first, neighbour, power, added, empties, threshold, row, extra):
-    """Best cluster for a sample of cluster a when there is no loss; neighbour[first[b]:first[b+1]]: A_b. != 0.
+def visit_plain(a, w, k, g, n, x, S, form, empties, threshold, row, extra, commit):
+    """Best cluster for a block of cluster a when there is no loss; S, n and x follow if `commit`.
 
     F = sum A_jk S_jk x_j x_k; a candidate costs as many steps as its node has neighbours. `added` is what the size
     prior adds to every size; `extra` what a candidate is worth beside F, minus infinity where it is not allowed.
     """
+    A, first, neighbour, power, added = form.A, form.first, form.neighbour, form.power, form.added
     c = len(n)
     n_a, x_a = n[a], x[a]
     for j in range(c):
@@ -56,12 +115,12 @@ def visit_plain(a, w, k, g, S, n, x, A, first, neighbour, power, added, empties,
             best, best_rise = b, rise
     if best_rise - stay <= threshold:
         best = a
-    if best == a:
+    if best == a or not commit:
         for j in range(c):
             S[a, j] = row[j]
             S[j, a] = row[j]
         n[a], x[a] = n_a, x_a
-        return a
+        return best
     old = S[best, best]
     for j in range(c):
         S[best, j] += w * g[j]
@@ -86,11 +145,12 @@ def loss_norms(n, T, power, x, absolute):
 
 
 @njit(cache=True, nogil=True)
-def visit_loss(a, w, k, g, S, n, x, A, T, power, coef, penalty, empties, threshold, scratch, extra):
-    """Best cluster for a sample of cluster a under a loss; S is T' Pi' K Pi T here.
+def visit_loss(a, w, k, g, n, x, S, form, empties, threshold, scratch, extra, commit):
+    """Best cluster for a block of cluster a under a loss; S is T' Pi' K Pi T here and follows, as n and x, if `commit`.
 
     With u = T_b - T_a, S grows by w (g u' + u g') + w^2 k u u' and every norm changes: c^2 steps a candidate.
     """
+    A, T, power, coef, penalty = form.A, form.T, form.power, form.coef, form.penalty
     c = len(n)
     h, u, x_new, absolute = scratch[0], scratch[1], scratch[2], scratch[3]
     for j in range(c):
@@ -99,11 +159,10 @@ def visit_loss(a, w, k, g, S, n, x, A, T, power, coef, penalty, empties, thresho
             h[j] += g[y] * T[y, j]
     best, best_value, stay = a, -np.inf, 0.0
     for b in range(c):
+        n_a, n_b = n[a], n[b]
         if b != a:
-            n[a] -= w
+            n[a] = max(n_a - w, 0.0) if empties else n_a - w
             n[b] += w
-        if empties and b != a:
-            n[a] = 0.0 if n[a] < 0.0 else n[a]
         loss_norms(n, T, power, x_new, absolute)
         value = 0.0
         for j in range(c):
@@ -116,15 +175,16 @@ def visit_loss(a, w, k, g, S, n, x, A, T, power, coef, penalty, empties, thresho
                 inner += A[j, i] * x_new[i] * (S[j, i] + 2 * w * h[j] * u[i] + w * w * k * u[j] * u[i])
             value += coef * inner * x_new[j] - penalty * absolute[j] * x_new[j]
         value += extra[b]
-        if b != a:
-            n[a] += w
-            n[b] -= w
+        n[b] = n_b
+        n[a] = n_a
         if b == a:
             stay = value
         if value > best_value:
             best, best_value = b, value
     if best == a or best_value - stay <= threshold:
         return a
+    if not commit:
+        return best
     for j in range(c):
         u[j] = T[best, j] - T[a, j]
     for j in range(c):
@@ -136,94 +196,119 @@ def visit_loss(a, w, k, g, S, n, x, A, T, power, coef, penalty, empties, thresho
     return best
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
-def low_rank_gains(sums, b, g):
-    for j in range(len(g)):
-        total = 0.0
-        for f in range(len(b)):
-            total += sums[j, f] * b[f]
-        g[j] = total
-
-
-@njit(cache=True, nogil=True, fastmath=FAST)
-def move_row(K_row, row_mean, shift, w, G_from, G_to):
-    """Take w times a centred kernel row from one cluster's sums and give it to another's."""
-    for i in range(len(K_row)):
-        v = w * (K_row[i] - row_mean[i] - shift)
-        G_from[i] -= v
-        G_to[i] += v
-
-
 @njit(cache=True, nogil=True)
-def decide(a, w, k, g, S, n, x, count, A, T, first, neighbour, power, added, coef, penalty, has_loss, threshold,
-           row, scratch, extra):  # fmt: skip
-    empties = count[a] == 1
-    if has_loss:
-        b = visit_loss(a, w, k, g, S, n, x, A, T, power, coef, penalty, empties, threshold, scratch, extra)
+def decide(u, g, blocks, state, form, threshold, row, scratch, extra, commit):
+    """Where block u goes; with `commit` S, n, x and counts follow."""
+    a = state.label[u]
+    w, k, n, x, S, counts = blocks.weight[u], blocks.own[u], state.n, state.x, state.S, state.counts
+    empties = counts[a] == 1
+    if form.has_loss:
+        b = visit_loss(a, w, k, g, n, x, S, form, empties, threshold, scratch, extra, commit)
     else:
-        b = visit_plain(a, w, k, g, S, n, x, A, first, neighbour, power, added, empties, threshold, row, extra)
-    if b != a:
-        count[a] -= 1
-        count[b] += 1
+        b = visit_plain(a, w, k, g, n, x, S, form, empties, threshold, row, extra, commit)
+    if b != a and commit:
+        counts[a] -= 1
+        counts[b] += 1
     return b
 
 
-@njit(cache=True, nogil=True)
-def next_move(start, weight, diagonal, labels, count, G, S, n, x,
-              A, T, first, neighbour, power, added, coef, penalty, has_loss, allow_empty, threshold):  # fmt: skip
-    """Visit samples from `start` on until one moves; returns its number and the cluster it left, or (m, 0).
+@njit(cache=True, nogil=True, fastmath=FAST)
+def gains(u, sums, blocks, held, g):
+    """Similarity sums of a block's mean with the clusters, from the clusters' feature sums or from G = (K D Pi)'."""
+    first, member, share = blocks.first, blocks.member, blocks.share
+    if held.features:
+        row = held.rows[u - held.start]
+        for j in range(len(g)):
+            total = 0.0
+            for f in range(len(row)):
+                total += sums[j, f] * row[f]
+            g[j] = total
+    elif len(first) == 0:
+        for j in range(len(g)):
+            g[j] = sums[j, u]
+    else:
+        for j in range(len(g)):
+            total = 0.0
+            for p in range(first[u], first[u + 1]):
+                total += share[p] * sums[j, member[p]]
+            g[j] = total
 
-    The caller updates G = (K Pi)' (c x m) by the moved sample's kernel row.
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def move_row(u, w, held, sums_from, sums_to):
+    """Take w times the row of block u from one cluster's sums and give it to another's."""
+    row = held.rows[u - held.start if held.features else held.slot[u]]
+    row_mean = held.row_mean
+    if len(row_mean):
+        shift = held.shift[u]
+        for i in range(len(row)):
+            v = w * (row[i] - row_mean[i] - shift)
+            sums_from[i] -= v
+            sums_to[i] += v
+        return
+    for i in range(len(row)):
+        v = w * row[i]
+        sums_from[i] -= v
+        sums_to[i] += v
+
+
+@njit(cache=True, nogil=True)
+def may_move(u, blocks, state, extra):
+    """Whether block u may go anywhere; extra[b] becomes what cluster b is worth beside F, or minus infinity."""
+    a, w, n = state.label[u], blocks.weight[u], state.n
+    if state.counts[a] == 1 and not blocks.allow_empty:
+        return False
+    if not blocks.known:
+        return True
+    if blocks.place[u] >= 0 or n[a] - w < blocks.lower[a] - blocks.slack:
+        return False
+    free = False
+    for b in range(len(n)):
+        allowed = b == a or (state.blocked[u, b] == 0 and n[b] + w <= blocks.upper[b] + blocks.slack)
+        extra[b] = blocks.pull[u, b] if allowed else -np.inf
+        free = free or (allowed and b != a)
+    return free
+
+
+@njit(cache=True, nogil=True)
+def relabel(u, b, blocks, state):
+    """Keep labels and cannot-links current; n and counts are the caller's."""
+    a = state.label[u]
+    state.label[u] = b
+    if blocks.known:
+        for p in range(blocks.link_first[u], blocks.link_first[u + 1]):
+            state.blocked[blocks.link[p], a] -= 1
+            state.blocked[blocks.link[p], b] += 1
+
+
+@njit(cache=True, nogil=True)
+def sweep(at, stop, sums, held, wanted, reach, blocks, state, form, threshold):
+    """Visit blocks from `at` on; S is T'ST under a loss. Returns the block to go on with, the moves, and how many rows
+    are wanted.
+
+    Running sums (c x d features, or c x m) follow each move by the block's row. Where that is not held, nothing moves
+    any more: up to `reach` blocks further on, those that would move now are put into `wanted`, this one first.
     """
-    c = len(n)
+    c = len(state.n)
     g, row, scratch, extra = np.empty(c), np.empty(c), np.empty((4, c)), np.zeros(c)
-    for i in range(start, len(labels)):
-        a = labels[i]
-        if count[a] == 1 and not allow_empty:
+    moves, found = 0, 0
+    for u in range(at, stop):
+        if found == len(wanted) or (found > 0 and u >= wanted[0] + reach):
+            break
+        if not may_move(u, blocks, state, extra):
             continue
-        for j in range(c):
-            g[j] = G[j, i]
-        b = decide(a, weight[i], diagonal[i], g, S, n, x, count, A, T, first, neighbour, power, added, coef, penalty,
-                   has_loss, threshold, row, scratch, extra)  # fmt: skip
-        if b != a:
-            labels[i] = b
-            return i, a
-    return len(labels), 0
-
-
-@njit(cache=True, nogil=True)
-def sweep_dense(K, row_mean, mean, weight, diagonal, labels, count, G, S, n, x,
-                A, T, first, neighbour, power, added, coef, penalty, has_loss, allow_empty, threshold):  # fmt: skip
-    """One visit to every sample; G (c x m) = (K Pi)' is updated by one kernel row for each move. Returns the moves."""
-    moves, i = 0, -1
-    while True:
-        i, a = next_move(i + 1, weight, diagonal, labels, count, G, S, n, x, A, T, first, neighbour, power, added, coef,
-                         penalty, has_loss, allow_empty, threshold)  # fmt: skip
-        if i == len(labels):
-            return moves
-        move_row(K[i], row_mean, row_mean[i] - mean, weight[i], G[a], G[labels[i]])
-        moves += 1
-
-
-@njit(cache=True, nogil=True)
-def sweep_low_rank(B, weight, diagonal, labels, count, sums, S, n, x,
-                   A, T, first, neighbour, power, added, coef, penalty, has_loss, allow_empty, threshold):  # fmt: skip
-    """The same for K = B B', with the clusters' feature sums (c x d) in place of G."""
-    c = len(n)
-    g, row, scratch, extra = np.empty(c), np.empty(c), np.empty((4, c)), np.zeros(c)
-    moves = 0
-    for i in range(len(labels)):
-        a = labels[i]
-        if count[a] == 1 and not allow_empty:
+        gains(u, sums, blocks, held, g)
+        there = held.features or held.slot[u] >= 0
+        commit = there and found == 0
+        a = state.label[u]
+        b = decide(u, g, blocks, state, form, threshold, row, scratch, extra, commit)
+        if b == a:
             continue
-        low_rank_gains(sums, B[i], g)
-        b = decide(a, weight[i], diagonal[i], g, S, n, x, count, A, T, first, neighbour, power, added, coef, penalty,
-                   has_loss, threshold, row, scratch, extra)  # fmt: skip
-        if b != a:
-            labels[i] = b
+        if commit:
+            relabel(u, b, blocks, state)
+            move_row(u, blocks.weight[u], held, sums[a], sums[b])
             moves += 1
-            w = weight[i]
-            for f in range(B.shape[1]):
-                sums[a, f] -= w * B[i, f]
-                sums[b, f] += w * B[i, f]
-    return moves
+        else:
+            wanted[found] = u
+            found += 1
+    return wanted[0] if found else stop, moves, found

@@ -1,6 +1,6 @@
 """Kernels known by their products, some rows and their diagonal: a file for each way to hold one."""
 
-from kernelclust.kernels.operators._base import Kernel, one_hot, row_blocks
+from kernelclust.kernels.operators._base import BLOCK, Kernel, one_hot, row_blocks
 from kernelclust.kernels.operators.dense import DenseKernel
 from kernelclust.kernels.operators.low_rank import LowRankKernel, feature_sums, gram
 from kernelclust.kernels.operators.ridge import RidgeKernel
@@ -9,6 +9,7 @@ from kernelclust.kernels.operators.tiled import TiledKernel
 from kernelclust.kernels.operators.weighted_sum import WeightedSumKernel
 
 __all__ = [
+    "BLOCK",
     "DenseKernel",
     "Kernel",
     "LowRankKernel",

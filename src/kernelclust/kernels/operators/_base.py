@@ -40,6 +40,11 @@ class Kernel(ABC):
     cheap: bool = True
 
     @property
+    def entries(self) -> tuple[np.ndarray, np.ndarray, float] | None:
+        """(R, r, t) with K_ij = R_ij - r_i - r_j + t, where that matrix lies in memory in double precision."""
+        return None
+
+    @property
     def n_samples(self) -> int:
         return len(self.weight)
 
@@ -69,6 +74,10 @@ class Kernel(ABC):
     def sketch(self, index: np.ndarray) -> np.ndarray:
         """K[index], centred exactly or, where that would take a pass, as well as these rows alone can tell."""
         return self.rows(index)
+
+    def label_sums(self, labels: np.ndarray, n_clusters: int) -> np.ndarray:
+        """(K D Pi)' (c x m): similarity sums of every sample with the clusters; one pass."""
+        return np.ascontiguousarray((self @ one_hot(labels, n_clusters, self.weight)).T)
 
     def cluster_sums(self, labels: np.ndarray, n_clusters: int) -> np.ndarray:
         """S = Pi' D K D Pi (c x c)."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from kernelclust._threads import in_order
+from kernelclust.kernels._loops import sum_rows
 from kernelclust.kernels.operators._base import Centring, Kernel, row_blocks
 
 DOUBLE_UP_TO = 4096  # samples up to which products are in double precision, whatever the entries are
@@ -57,8 +58,26 @@ class DenseKernel(Kernel):
         return self._centring.after(self.affinity(self._centring.before(V)))
 
     def rows(self, index, columns=None) -> np.ndarray:
-        raw = self._K[index] if columns is None else self._K[index][:, columns]
-        return self._centring.rows(np.array(raw, dtype=np.float64), index, columns)
+        if isinstance(index, slice):
+            index = np.arange(*index.indices(self.n_samples))
+        raw = self._K[index] if columns is None else self._K[np.ix_(index, columns)]
+        return self._centring.rows(raw.astype(np.float64, copy=False), index, columns)
+
+    @property
+    def entries(self) -> tuple[np.ndarray, np.ndarray, float] | None:
+        centring = self._centring
+        return (self._K, centring.row_mean, centring.mean) if self._K.dtype == np.float64 else None
+
+    def label_sums(self, labels, n_clusters) -> np.ndarray:
+        if self._K.dtype != np.float64:
+            return super().label_sums(labels, n_clusters)
+        G, w = np.zeros((n_clusters, self.n_samples)), self.weight
+        sum_rows(self._K, w, labels, G)
+        row_mean = self._centring.row_mean
+        n = np.bincount(labels, w, minlength=n_clusters)
+        G -= np.outer(n, row_mean)
+        G -= (np.bincount(labels, w * row_mean, minlength=n_clusters) - self._centring.mean * n)[:, None]
+        return G
 
     def diagonal(self) -> np.ndarray:
         return self.raw_diagonal() - 2 * self._centring.row_mean + self._centring.mean

@@ -68,6 +68,13 @@ class RidgeKernel(Kernel):
     def rows(self, index, columns=None) -> np.ndarray:
         return self._inner.rows(index, columns)
 
+    @property
+    def entries(self):
+        return self._inner.entries
+
+    def label_sums(self, labels, n_clusters) -> np.ndarray:
+        return self._inner.label_sums(labels, n_clusters)
+
     def diagonal(self) -> np.ndarray:
         return self._inner.diagonal()
 

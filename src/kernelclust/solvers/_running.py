@@ -1,0 +1,167 @@
+"""Running sums of a climb: how alike each sample is to each cluster, kept current while blocks move.
+
+Where a kernel has a factor B these are the clusters' feature sums Pi'DB (c x d); elsewhere G = (K D Pi)' (c x m), which
+follows a move by the kernel row of what moved. Rows are asked for when a block wants to move, with those of blocks
+further on that want to move as well; how many come at a time does not change what moves where.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from kernelclust.kernels import BLOCK, Kernel, feature_sums, one_hot, row_blocks
+from kernelclust.solvers._loops import Blocks, Form, Held, State, sweep
+from kernelclust.solvers._members import Members
+
+FIRST_ROWS = 16  # rows that are fetched at first, and twice as many each time,
+STORED = 2**17  # up to so many entries where they are only copied
+AHEAD = 128  # blocks that are looked at for further rows, and twice as many as were visited since the last time
+HOLD_ALL = 2**20  # entries up to which all rows are held,
+MANY = 0.125  # once so many of them were fetched
+
+NONE = np.empty(0, dtype=np.intp)
+CENTRED = np.empty(0)
+
+
+def running_sums(kernel: Kernel, members: Members, labels: np.ndarray, n_clusters: int, running: np.ndarray | None):
+    """The running sums that fit a kernel, at labels of samples; `running` are those of an earlier climb."""
+    kind = Similarities if kernel.factor is None else Features
+    return kind(kernel, members, labels, n_clusters, running)
+
+
+class Features:
+    """Feature sums Pi'DB (c x d)."""
+
+    def __init__(self, kernel: Kernel, members: Members, labels, n_clusters: int, running: np.ndarray | None):
+        self.kernel, self.members = kernel, members
+        self.sums = self.rebuilt(labels, n_clusters) if running is None else running
+        m, d = kernel.factor.shape
+        self._kept = members.mean(kernel.factor) if not members.single and m * d <= BLOCK else None
+
+    def rebuilt(self, labels: np.ndarray, n_clusters: int) -> np.ndarray:
+        return feature_sums(self.kernel.factor, self.kernel.weight, labels, n_clusters)
+
+    def cluster_sums(self, labels: np.ndarray) -> np.ndarray:
+        return self.sums @ self.sums.T
+
+    def _chunks(self) -> Iterator[tuple[slice, np.ndarray]]:
+        """Features of the blocks in double precision, some at a time unless they are held so."""
+        B, M = self.kernel.factor, self.members.n_blocks
+        if self._kept is not None or (self.members.single and B.dtype == np.float64):
+            yield slice(0, M), np.ascontiguousarray(B if self._kept is None else self._kept)
+            return
+        for chunk in row_blocks(M, B.shape[1]):
+            yield chunk, self.features(np.arange(chunk.start, chunk.stop))
+
+    def features(self, which: np.ndarray) -> np.ndarray:
+        """Mean features of some blocks (U x d)."""
+        if self._kept is not None:
+            return self._kept[which]
+        return np.ascontiguousarray(self.members.mean(self.kernel.factor, which), dtype=np.float64)
+
+    def own(self) -> np.ndarray:
+        """Similarity of every block's mean with itself (M,)."""
+        if self.members.single:
+            return self.kernel.diagonal()
+        return np.concatenate([np.einsum("ij,ij->i", F, F) for _, F in self._chunks()])
+
+    def sweep(self, blocks: Blocks, state: State, form: Form, threshold: float) -> int:
+        moves, wanted = 0, np.empty(1, dtype=np.intp)
+        for chunk, F in self._chunks():
+            held = Held(True, chunk.start, NONE, F, CENTRED, CENTRED)
+            moves += sweep(chunk.start, chunk.stop, self.sums, held, wanted, 0, blocks, state, form, threshold)[1]
+        return moves
+
+    def gains(self) -> np.ndarray:
+        """Similarity sums of every block's mean with the clusters (M x c)."""
+        return np.concatenate([F @ self.sums.T for _, F in self._chunks()])
+
+    def among(self, which: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Similarities of some blocks (U x U), and their similarity sums with the clusters (U x c)."""
+        F = self.features(which)
+        return F @ F.T, F @ self.sums.T
+
+    def follow(self, which: np.ndarray, weight: np.ndarray, was: np.ndarray, now: np.ndarray) -> None:
+        """Keep the sums current after blocks of these weights went from clusters `was` to clusters `now`."""
+        rows = self.features(which) * weight[:, None]
+        np.subtract.at(self.sums, was, rows)
+        np.add.at(self.sums, now, rows)
+
+
+class Similarities:
+    """Similarity sums G = (K D Pi)' (c x m), and kernel rows of some blocks."""
+
+    def __init__(self, kernel: Kernel, members: Members, labels, n_clusters: int, running: np.ndarray | None):
+        self.kernel, self.members = kernel, members
+        self.sums = self.rebuilt(labels, n_clusters) if running is None else running
+        self._limit, self._fetched = FIRST_ROWS, 0
+        if members.single and kernel.entries is not None:
+            K, row_mean, mean = kernel.entries
+            self._which = np.arange(len(K))
+            self._held = Held(False, 0, self._which, K, row_mean, row_mean - mean)
+        else:
+            self._which = NONE
+            slot = np.full(members.n_blocks, -1, dtype=np.intp)
+            self._held = Held(False, 0, slot, np.empty((0, 0)), CENTRED, CENTRED)
+
+    def rebuilt(self, labels: np.ndarray, n_clusters: int) -> np.ndarray:
+        return self.kernel.label_sums(labels, n_clusters)
+
+    def cluster_sums(self, labels: np.ndarray) -> np.ndarray:
+        S = self.sums @ one_hot(labels, len(self.sums), self.kernel.weight)
+        return (S + S.T) / 2
+
+    def own(self) -> np.ndarray:
+        """Similarity of every block's mean with itself (M,)."""
+        return self.members.own(self.kernel)
+
+    def sweep(self, blocks: Blocks, state: State, form: Form, threshold: float) -> int:
+        moves, at, before, M = 0, 0, 0, self.members.n_blocks
+        while True:
+            wanted = np.empty(self._limit, dtype=np.intp)
+            reach = AHEAD + 2 * (at - before)
+            before = at
+            at, made, found = sweep(at, M, self.sums, self._held, wanted, reach, blocks, state, form, threshold)
+            moves += made
+            if at == M:
+                return moves
+            self._fetch(wanted[:found])
+
+    def _fetch(self, wanted: np.ndarray) -> None:
+        """Hold the rows of these blocks, of the first at least, and no others."""
+        M, m = self.members.n_blocks, self.kernel.n_samples
+        if self._fetched > MANY * M and M * m <= HOLD_ALL:
+            wanted = np.arange(M)
+        elif not self.members.single:
+            wanted = wanted[: max(1, np.searchsorted(np.cumsum(self.members.size[wanted]), self._limit, "right"))]
+        slot = self._held.slot
+        kept, new = wanted[slot[wanted] >= 0], wanted[slot[wanted] < 0]
+        rows = self.members.mean_rows(self.kernel, new)
+        if len(kept):
+            rows = np.concatenate([self._held.rows[slot[kept]], rows])
+        slot[self._which] = -1
+        self._which = np.concatenate([kept, new])
+        slot[self._which] = np.arange(len(rows))
+        self._held = self._held._replace(rows=rows)
+        self._fetched += len(new)
+        self._limit = max(1, min(2 * self._limit, max(STORED // m, FIRST_ROWS) if self.kernel.cheap else BLOCK // m))
+
+    def gains(self) -> np.ndarray:
+        """Similarity sums of every block's mean with the clusters (M x c)."""
+        return np.asarray(self.members.mean(self.sums.T))
+
+    def among(self, which: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Similarities of some blocks (U x U), and their similarity sums with the clusters (U x c)."""
+        gains = np.ascontiguousarray(self.members.mean(self.sums.T, which))
+        return self.members.similarities(self.kernel, which), gains
+
+    def follow(self, which: np.ndarray, weight: np.ndarray, was: np.ndarray, now: np.ndarray) -> None:
+        """Keep the sums current after blocks of these weights went from clusters `was` to clusters `now`."""
+        for part in row_blocks(len(which), self.kernel.n_samples):
+            rows = self.members.mean_rows(self.kernel, which[part])
+            for row, w, a, b in zip(rows, weight[part], was[part], now[part], strict=True):
+                row *= w
+                self.sums[a] -= row
+                self.sums[b] += row
