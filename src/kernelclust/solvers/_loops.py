@@ -82,13 +82,12 @@ def inverse_norm(size, power):
 
 
 @njit(cache=True, nogil=True)
-def visit_plain(a, w, k, g, n, x, S, form, empties, threshold, row, extra, commit):
+def visit_plain(a, w, k, g, n, x, S, A, first, neighbour, power, added, empties, threshold, row, extra, commit):
     """Best cluster for a block of cluster a when there is no loss; S, n and x follow if `commit`.
 
     F = sum A_jk S_jk x_j x_k; a candidate costs as many steps as its node has neighbours. `added` is what the size
     prior adds to every size; `extra` what a candidate is worth beside F, minus infinity where it is not allowed.
     """
-    A, first, neighbour, power, added = form.A, form.first, form.neighbour, form.power, form.added
     c = len(n)
     n_a, x_a = n[a], x[a]
     for j in range(c):
@@ -145,12 +144,11 @@ def loss_norms(n, T, power, x, absolute):
 
 
 @njit(cache=True, nogil=True)
-def visit_loss(a, w, k, g, n, x, S, form, empties, threshold, scratch, extra, commit):
+def visit_loss(a, w, k, g, n, x, S, A, T, power, coef, penalty, empties, threshold, scratch, extra, commit):
     """Best cluster for a block of cluster a under a loss; S is T' Pi' K Pi T here and follows, as n and x, if `commit`.
 
     With u = T_b - T_a, S grows by w (g u' + u g') + w^2 k u u' and every norm changes: c^2 steps a candidate.
     """
-    A, T, power, coef, penalty = form.A, form.T, form.power, form.coef, form.penalty
     c = len(n)
     h, u, x_new, absolute = scratch[0], scratch[1], scratch[2], scratch[3]
     for j in range(c):
@@ -196,22 +194,6 @@ def visit_loss(a, w, k, g, n, x, S, form, empties, threshold, scratch, extra, co
     return best
 
 
-@njit(cache=True, nogil=True)
-def decide(u, g, blocks, state, form, threshold, row, scratch, extra, commit):
-    """Where block u goes; with `commit` S, n, x and counts follow."""
-    a = state.label[u]
-    w, k, n, x, S, counts = blocks.weight[u], blocks.own[u], state.n, state.x, state.S, state.counts
-    empties = counts[a] == 1
-    if form.has_loss:
-        b = visit_loss(a, w, k, g, n, x, S, form, empties, threshold, scratch, extra, commit)
-    else:
-        b = visit_plain(a, w, k, g, n, x, S, form, empties, threshold, row, extra, commit)
-    if b != a and commit:
-        counts[a] -= 1
-        counts[b] += 1
-    return b
-
-
 @njit(cache=True, nogil=True, fastmath=FAST)
 def gains(u, sums, blocks, held, g):
     """Similarity sums of a block's mean with the clusters, from the clusters' feature sums or from G = (K D Pi)'."""
@@ -254,12 +236,8 @@ def move_row(u, w, held, sums_from, sums_to):
 
 @njit(cache=True, nogil=True)
 def may_move(u, blocks, state, extra):
-    """Whether block u may go anywhere; extra[b] becomes what cluster b is worth beside F, or minus infinity."""
+    """Whether block u, by what is known, may go anywhere; extra[b] becomes what b is worth beside F, or -infinity."""
     a, w, n = state.label[u], blocks.weight[u], state.n
-    if state.counts[a] == 1 and not blocks.allow_empty:
-        return False
-    if not blocks.known:
-        return True
     if blocks.place[u] >= 0 or n[a] - w < blocks.lower[a] - blocks.slack:
         return False
     free = False
@@ -289,24 +267,35 @@ def sweep(at, stop, sums, held, wanted, reach, blocks, state, form, threshold):
     Running sums (c x d features, or c x m) follow each move by the block's row. Where that is not held, nothing moves
     any more: up to `reach` blocks further on, those that would move now are put into `wanted`, this one first.
     """
-    c = len(state.n)
+    A, T, near, neighbour, power, added, coef, penalty, has_loss = form
+    label, counts, n, x, S, _ = state
+    weight, own, slot, features = blocks.weight, blocks.own, held.slot, held.features
+    plain, lonely = not blocks.known, blocks.allow_empty
+    c = len(n)
     g, row, scratch, extra = np.empty(c), np.empty(c), np.empty((4, c)), np.zeros(c)
     moves, found = 0, 0
     for u in range(at, stop):
         if found == len(wanted) or (found > 0 and u >= wanted[0] + reach):
             break
-        if not may_move(u, blocks, state, extra):
+        a, w = label[u], weight[u]
+        empties = counts[a] == 1
+        if (empties and not lonely) or not (plain or may_move(u, blocks, state, extra)):
             continue
         gains(u, sums, blocks, held, g)
-        there = held.features or held.slot[u] >= 0
-        commit = there and found == 0
-        a = state.label[u]
-        b = decide(u, g, blocks, state, form, threshold, row, scratch, extra, commit)
+        commit = found == 0 and (features or slot[u] >= 0)
+        if has_loss:
+            b = visit_loss(a, w, own[u], g, n, x, S, A, T, power, coef, penalty, empties, threshold, scratch, extra,
+                           commit)  # fmt: skip
+        else:
+            b = visit_plain(a, w, own[u], g, n, x, S, A, near, neighbour, power, added, empties, threshold, row, extra,
+                            commit)  # fmt: skip
         if b == a:
             continue
         if commit:
+            counts[a] -= 1
+            counts[b] += 1
             relabel(u, b, blocks, state)
-            move_row(u, blocks.weight[u], held, sums[a], sums[b])
+            move_row(u, w, held, sums[a], sums[b])
             moves += 1
         else:
             wanted[found] = u
