@@ -10,12 +10,17 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.metrics import adjusted_rand_score, v_measure_score
 
-from kernelclust.margin import Options, loss_names, make_features, make_loss, most_violated, solve_two, trivial_slack
+from kernelclust.margin import loss_names, most_violated
+from kernelclust.margin._cuts import Options
+from kernelclust.margin._features import make_features
 from kernelclust.margin._loops import best_table
+from kernelclust.margin._losses import make_loss
+from kernelclust.margin._machines import ManyClusters, TwoClusters
 from kernelclust.margin._qp import solve_cuts
 from kernelclust.margin._search import scan, search, two_by_two, value_of
-from kernelclust.margin._table_search import _new_names, search_table, table
-from kernelclust.margin.cutting_plane import ManyClusters, TwoClusters, from_labels, from_weights
+from kernelclust.margin._solve import Search, solve_two, trivial_slack
+from kernelclust.margin._table_search import _new_names, _Task, search_table, table
+from kernelclust.margin.cutting_plane import from_labels, from_weights
 from kernelclust.margin.losses import nmi as nmi_part
 from kernelclust.metrics import normalized_mutual_info, pair_f_score, rand_index
 
@@ -273,7 +278,7 @@ def test_clusters_get_the_best_names():
     for _ in range(10):
         F, z = rng.standard_normal((12, 4)), rng.integers(0, 4, 12)
         scores = [F[np.arange(12), np.array(names)[z]].sum() for names in permutations(range(4))]
-        named = _new_names(None, F, z, None, None)
+        named = _new_names(None, _Task(F, z, None, None), z)
         assert F[np.arange(12), named].sum() == pytest.approx(max(scores))
 
 
@@ -371,7 +376,7 @@ def test_epsilon_bounds_the_loss_of_not_using_all_cuts(name):
         for epsilon in (0.1, 1e-6):
             machine, _ = small_problem(seed, n=7, name=name)
             start = machine.labels(machine.features.X[:, 0])
-            fit = from_labels(machine, start, Options(C=0.3, epsilon=epsilon, max_cuts=200))
+            fit = from_labels(machine, start, Options(C=0.3, tol=epsilon, max_iter=200))
             assert fit.stopped_because == "converged"
             if fit.objective != fit.history[-1]:  # an earlier round was better: its weights are of other labels
                 continue
@@ -397,12 +402,12 @@ def test_cuts_are_added_until_none_is_violated(name):
     near = 0
     for seed in range(12):
         machine, w = small_problem(seed, n=8, name=name)
-        options = Options(C=3.0, epsilon=0.01)
+        options = Options(C=3.0, tol=0.01)
         fit = from_weights(machine, w, options)
         best = best_for(machine, fit.labels, 3.0)
         assert fit.objective >= best - 1e-6
         near += fit.objective <= best + 3.0 * 0.01 + 1e-6
-        polished = solve_two(machine.features, machine.loss, options, 2, np.random.RandomState(seed))
+        polished = solve_two(machine.features, machine.loss, options, Search(2, np.random.RandomState(seed)))
         assert polished.objective <= best_for(machine, polished.labels, 3.0) + 3.0 * 0.001 + 1e-6
     assert near >= 6
 
@@ -413,7 +418,7 @@ def test_objective_never_rises_for_losses_of_the_number_of_errors(name):
     for seed in range(20):
         machine, _ = small_problem(seed, n=30, d=4, name=name)
         start = np.random.default_rng(seed).random(30) < 0.5
-        fit = from_labels(machine, start, Options(C=0.05, epsilon=1e-9, max_cuts=500))
+        fit = from_labels(machine, start, Options(C=0.05, tol=1e-9, max_iter=500))
         assert np.all(np.diff(fit.history) <= 1e-7 * fit.history[0])
         moved += len(fit.history) > 2
     assert moved > 3
@@ -434,9 +439,9 @@ def test_labels_held_the_error_rate_is_a_support_vector_machine():
     """Weights for given labels minimise |v|^2 / 2 + C mean_i (1 - 2 n y_i v . x_i)_+, a convex function."""
     machine, _ = small_problem(0, n=50, name="error")
     X, C = machine.features.X, 0.002
-    fit = from_labels(machine, X[:, 0] >= 0, Options(C=C, epsilon=1e-10, max_cuts=2000))
+    fit = from_labels(machine, X[:, 0] >= 0, Options(C=C, tol=1e-10, max_iter=2000))
     while len(fit.history) > 1:  # labels that stay
-        fit = from_labels(machine, fit.labels, Options(C=C, epsilon=1e-10, max_cuts=2000))
+        fit = from_labels(machine, fit.labels, Options(C=C, tol=1e-10, max_iter=2000))
     signs = np.where(fit.labels, 1, -1)
 
     def svm(v):
@@ -458,7 +463,7 @@ def test_scales_of_loss_price_and_balance_are_one():
         other = from_weights(
             replace(machine, loss=make_loss(scaled_nmi(s), 40, BETA)),
             s * w,
-            Options(C=s * 0.01, limit=None if limit is None else s * limit, epsilon=s * 0.03),
+            Options(C=s * 0.01, limit=None if limit is None else s * limit, tol=s * 0.03),
         )
         assert_allclose(other.w, s * fit.w, rtol=1e-5, atol=1e-9)
         assert other.objective == pytest.approx(s**2 * fit.objective, rel=1e-6)
@@ -491,8 +496,8 @@ def test_joint_form_of_two_clusters_is_the_binary_one():
         machine, _ = small_problem(seed, n=9)
         y = machine.features.X[:, 0] >= 0
         joint = ManyClusters(machine.features, machine.loss, 2)
-        one = from_labels(machine, y, Options(C=0.1, epsilon=1e-9, max_cuts=300))
-        two = from_labels(joint, (~y).astype(int), Options(C=0.2, epsilon=1e-9, max_cuts=300))
+        one = from_labels(machine, y, Options(C=0.1, tol=1e-9, max_iter=300))
+        two = from_labels(joint, (~y).astype(int), Options(C=0.2, tol=1e-9, max_iter=300))
         assert_array_equal(two.labels == 0, one.labels)
         assert two.objective == pytest.approx(2 * one.objective, rel=1e-5)
         W = two.w.reshape(-1, 2)
@@ -546,7 +551,7 @@ def test_order_of_samples_and_sign_of_labels_do_not_matter(name):
     X = rng.standard_normal((80, 3)) + 2 * rng.choice([-1, 1], 80)[:, None]
     order = rng.permutation(80)
     loss, options = make_loss(name, 80, BETA), Options(10 / 80**2)
-    fits = [solve_two(make_features(Z), loss, options, 5, np.random.RandomState(0)) for Z in (X, X[order])]
+    fits = [solve_two(make_features(Z), loss, options, Search(5, np.random.RandomState(0))) for Z in (X, X[order])]
     one, other = fits[0].labels[order], fits[1].labels
     assert abs(np.mean(one == other) - 0.5) == 0.5
     assert fits[0].objective == pytest.approx(fits[1].objective, rel=2e-3)  # epsilon
