@@ -84,8 +84,6 @@ class MaxMarginClustering(ClusterMixin, BaseEstimator):
         Constraints in the quadratic programs at most, for each start.
     tol : float, default=0.03
         Labelings may violate the margin by so much beyond xi, in the units of Delta (epsilon of the paper).
-    n_jobs : int, optional
-        Threads over starts; the labels do not depend on it.
     random_state : int, RandomState or None
         Seed of starts and landmarks.
     verbose : int, default=0
@@ -146,7 +144,6 @@ class MaxMarginClustering(ClusterMixin, BaseEstimator):
         n_components=None,
         max_iter=60,
         tol=0.03,
-        n_jobs=None,
         random_state=None,
         verbose=0,
     ):
@@ -165,7 +162,6 @@ class MaxMarginClustering(ClusterMixin, BaseEstimator):
         self.n_components = n_components
         self.max_iter = max_iter
         self.tol = tol
-        self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
 
@@ -177,8 +173,9 @@ class MaxMarginClustering(ClusterMixin, BaseEstimator):
         X : array, sparse matrix or frame of shape (n, d); (n, n) for kernel="precomputed"
         y : array of shape (n,), optional
             Known labels: 0 to k - 1, or -1 where the label is unknown. They are kept exactly in `labels_`; `predict`
-            knows nothing of them. Classes of all samples are no side information: leave y out to cluster without them
-            (given, they are returned, with a warning, or ignored, with a warning, where they do not fit).
+            knows nothing of them. A known label teaches as much as its sample weighs: raise the weight to trust it
+            more. Classes of all samples are no side information: leave y out to cluster without them (given, they are
+            returned, with a warning, or ignored, with a warning, where they do not fit).
         sample_weight : array of shape (n,), optional
             A weight counts as that many copies; weight zero takes part in nothing but gets a label. Whole weights give
             the objective of repeated samples exactly, as rivals y' may differ between copies; other weights may be
@@ -239,7 +236,6 @@ class MaxMarginClustering(ClusterMixin, BaseEstimator):
             known=known[used] if (known[used] >= 0).any() else None,
             n_init=STARTS if isinstance(self.n_init, str) else int(self.n_init),
             rng=rng,
-            n_jobs=self.n_jobs,
             report=self._report,
         )
         self.C_ = planes.C
@@ -368,8 +364,6 @@ class MaxMarginClustering(ClusterMixin, BaseEstimator):
             check_name("n_init", self.n_init, ["auto"], also=", or a whole number")
         else:
             check_number("n_init", self.n_init, whole=True, least=1)
-        if self.n_jobs is not None and (not isinstance(self.n_jobs, Integral) or self.n_jobs == 0):
-            raise TypeError(f"n_jobs={self.n_jobs!r}: give a number of threads, -1 for all, or None.")
         if not isinstance(self.verbose, (Integral, np.bool_)):
             raise TypeError(f"verbose={self.verbose!r}: give a whole number or True or False.")
         if self.kernel_params is not None and not isinstance(self.kernel_params, Mapping):

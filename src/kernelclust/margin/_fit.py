@@ -62,7 +62,6 @@ def solve(
     known: np.ndarray | None,
     n_init: int,
     rng: np.random.RandomState,
-    n_jobs: int | None = None,
     report: Callable[[str], None] = lambda line: None,
 ) -> Hyperplanes:
     """Cluster samples of coordinates Z (n, r), dense or sparse, and weights above zero.
@@ -72,7 +71,7 @@ def solve(
     mass, k = make_mass(weight), problem.n_clusters
     features = make_features(Z, center=problem.center, bias=problem.bias or k > 2, mass=mass)
     options = Options(problem.price(mass.total), problem.balance, problem.tol, problem.max_iter)
-    search = Search(n_init, rng, n_jobs, report)
+    search = Search(n_init, rng, report)
 
     def losses(mass: Mass):
         return make_loss(problem.loss, mass, problem.beta)

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
 from scipy.optimize import linear_sum_assignment
 from sklearn.cluster import KMeans
 
@@ -27,22 +26,19 @@ Losses = Callable[[Mass], TableLoss]
 
 @dataclass(frozen=True)
 class Search:
-    """How many starts, from which seed, on how many threads, and who is told."""
+    """How many starts, from which seed, and who is told."""
 
     n_init: int
     rng: np.random.RandomState
-    n_jobs: int | None = None
     report: Callable[[str], None] = lambda line: None
 
     def each(self, run: Callable[[Any], MarginFit], starts: list) -> list[MarginFit]:
-        """A run from every start; the starts are drawn before, so that threads change nothing."""
-        if self.n_jobs is None or self.n_jobs == 1:
-            runs = [run(start) for start in starts]
-        else:
-            runs = Parallel(n_jobs=self.n_jobs, prefer="threads")(delayed(run)(start) for start in starts)
-        for number, one in enumerate(runs):
-            how = f"{one.n_iter} constraints, {one.stopped_because}"
-            self.report(f"start {number}: objective = {one.objective:.6g} after {how}")
+        """A run from every start."""
+        runs = []
+        for number, start in enumerate(starts):
+            runs.append(run(start))
+            how = f"{runs[-1].n_iter} constraints, {runs[-1].stopped_because}"
+            self.report(f"start {number}: objective = {runs[-1].objective:.6g} after {how}")
         return runs
 
 
@@ -129,6 +125,7 @@ def solve_many(
             means = [_mean(Z[known == c], mass.at(np.flatnonzero(known == c))) for c in range(n_clusters)]
             starts.append(_kmeans(Z, mass, n_clusters, init=np.array(means), n_init=1))
         starts = [_agree(start, known, n_clusters, mass) for start in starts]
+    starts = [start for i, start in enumerate(starts) if not any(np.array_equal(start, s) for s in starts[:i])]
     runs = search.each(lambda labels: from_labels(machine, labels, options), starts)
     return min(runs, key=_worth(n_clusters))
 
