@@ -491,14 +491,15 @@ def test_why_a_run_stopped():
     assert from_weights(machine, w, Options(C=0.01, tol=0.0, max_iter=2)).stopped_because == "max_iter"
     assert from_labels(machine, w[0] * machine.features.X[:, 0] > 0, Options(0.01, None, 0.0, 1)).n_iter == 1
     stalled = 0
-    for seed in range(20):
-        machine, w = small_problem(seed, n=40, d=10)
-        fit = from_weights(machine, w, Options(C=1.0, tol=0.0, max_iter=1000))
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        machine = TwoClusters(make_features(rng.standard_normal((40, 3))), make_loss("nmi", 40, BETA))
+        fit = from_weights(machine, rng.standard_normal(3) / 40, Options(C=0.02, tol=0.001, max_iter=1000))
         since = len(fit.history) - 1 - fit.history.index(min(fit.history))
         assert fit.stopped_because != "max_iter"
         assert (fit.stopped_because == "stalled") == (since >= PATIENCE)
         stalled += fit.stopped_because == "stalled"
-    assert stalled
+    assert 0 < stalled < 8
 
 
 def test_rounds_that_run_out_are_not_convergence(monkeypatch):
