@@ -345,6 +345,15 @@ def test_known_labels_teach():
         assert_array_equal(fit(cross, y=known).labels_, side)
 
 
+@pytest.mark.parametrize("name", [0, 1])
+@pytest.mark.parametrize("side", [0, 1])
+def test_labels_of_one_cluster_name_both(side, name):
+    known = np.full(80, -1)
+    known[np.flatnonzero(truth == side)[:2]] = name
+    for parameters in ({"n_init": 1}, {"kernel": "rbf"}, {"bias": True}):
+        assert_array_equal(fit(y=known, **parameters).labels_ == name, truth == side)
+
+
 def test_a_cluster_without_known_labels_is_found():
     known = np.full(60, -1)
     at = np.flatnonzero(three == 1)[:3]
