@@ -22,7 +22,8 @@ from speed import Table
 from threadpoolctl import threadpool_limits
 
 from kernelclust import KernelKMeans, MaxMarginClustering
-from kernelclust.margin import make_loss, most_violated
+from kernelclust.margin import most_violated
+from kernelclust.margin._losses import make_loss
 from kernelclust.margin._search import scan
 from kernelclust.metrics import normalized_mutual_info
 

@@ -4,7 +4,7 @@
 
 Two protocols, never mixed. *Label-free*: the defaults, and the defaults with other kernels; labels are used for
 scoring alone. Mean over seeds, which shuffle the samples and start the search; the measure is the loss. *Label-tuned*:
-as in the paper, the settings with the best score by true labels on a grid of C, centring or balance, and epsilon
+as in the paper, the settings with the best score by true labels on a grid of C, centring or balance, and tol
 (linear kernel, one start): the mean of that setting over seeds, and the best single run of all. Digits come with
 scikit-learn; DIR holds the other .npz files named in papers/README.md (or set KERNELCLUST_DATA).
 """
@@ -57,7 +57,7 @@ LABEL_FREE: dict[str, dict[str, Any]] = {
     "auto": {"kernel": "auto"},
 }
 KAPPAS = (1.0, 3.0, 10.0, 30.0, 100.0)  # C n^2
-EPSILONS = (0.01, 0.03, 0.1, 0.3)
+TOLS = (0.01, 0.03, 0.1, 0.3)
 BALANCES = (None, 1.0, 10.0)  # None: centred; else l n on samples as given
 
 
@@ -126,14 +126,14 @@ def tuned(X, y: np.ndarray, measure: str, seeds: Sequence[int]) -> tuple[float, 
     """Mean of the best setting over seeds, the best single run of all settings, and that setting."""
     n = len(y)
     best, single, setting = -1.0, -1.0, {}
-    for kappa, epsilon, balance in product(KAPPAS, EPSILONS, BALANCES):
-        options = {"C": kappa / n**2, "epsilon": epsilon, "n_init": 1}
+    for kappa, tol, balance in product(KAPPAS, TOLS, BALANCES):
+        options = {"C": kappa / n**2, "tol": tol, "n_init": 1}
         if balance is not None:
             options |= {"center": False, "balance": balance / n}
         scores = runs(X, y, measure, seeds, **options)
         single = max(single, *scores)
         if np.mean(scores) > best:
-            best, setting = float(np.mean(scores)), {"kappa": kappa, "epsilon": epsilon, "l n": balance}
+            best, setting = float(np.mean(scores)), {"kappa": kappa, "tol": tol, "l n": balance}
     return best, single, setting
 
 

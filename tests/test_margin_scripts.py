@@ -32,7 +32,7 @@ def test_paper_table(paper, capsys, monkeypatch):
 def test_rows_and_protocols(paper, monkeypatch):
     X, y = paper["digits"](3, 8)
     assert X.shape == (357, 64) and list(np.bincount(y)) == [183, 174]
-    paper["tuned"].__globals__.update(KAPPAS=(10.0,), EPSILONS=(0.03,), BALANCES=(None, 1.0))
+    paper["tuned"].__globals__.update(KAPPAS=(10.0,), TOLS=(0.03,), BALANCES=(None, 1.0))
     mean, single, setting = paper["tuned"](X[:100], y[:100], "nmi", [0])
     assert mean == single and setting["kappa"] == 10.0
     assert mean >= paper["runs"](X[:100], y[:100], "nmi", [0], n_init=1)[0]

@@ -1,12 +1,13 @@
 """Kernel clustering that listens to what people know: clusters on a chain, a ring, a grid, a tree."""
 
-from kernelclust import metrics, structures
+from kernelclust import margin, metrics, structures
 from kernelclust.estimators import (
     CLUHSIC,
     CLUHSICAL,
     Diffrac,
     DisKMeans,
     KernelKMeans,
+    MaxMarginClustering,
     StructuredClustering,
 )
 from kernelclust.objectives import dependence_score

@@ -1,5 +1,6 @@
 """MaxMarginClustering: scikit-learn's checks, any kind of input, new samples, and clear words for bad input."""
 
+import inspect
 import pickle
 import re
 import warnings
@@ -14,12 +15,15 @@ from sklearn.datasets import load_digits, make_blobs, make_circles
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.metrics import adjusted_rand_score
 from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.model_selection import GridSearchCV
+from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import kernelclust
-from kernelclust import MaxMarginClustering
-from kernelclust.margin import loss_names, trivial_slack
+from kernelclust import MaxMarginClustering, StructuredClustering
+from kernelclust.margin import loss_names
 from kernelclust.margin._losses import make_loss
+from kernelclust.margin._solve import trivial_slack
 
 X, truth = make_blobs(80, n_features=4, centers=2, cluster_std=1.0, random_state=0)
 X.flags.writeable = False
@@ -28,8 +32,8 @@ KERNELS = ["linear", "cosine", "rbf", "laplacian", "polynomial", "graph", "diffu
 every_loss = pytest.mark.parametrize("loss", loss_names())
 
 
-def fit(data=X, **parameters):
-    return MaxMarginClustering(**{"random_state": 0, "n_init": 4, **parameters}).fit(data)
+def fit(data=X, y=None, sample_weight=None, **parameters):
+    return MaxMarginClustering(**{"random_state": 0, "n_init": 4, **parameters}).fit(data, y, sample_weight)
 
 
 @parametrize_with_checks(
@@ -57,7 +61,7 @@ def test_attributes(loss):
     assert model.objective_ == min(model.history_)
     assert model.trivial_ is False
     assert 0 <= model.slack_ <= 2
-    assert 1 <= model.n_cuts_ <= 60
+    assert 1 <= model.n_iter_ <= 60
     assert model.coef_.shape == (1, 4) and model.intercept_.shape == (1,)
     assert_allclose(model.decision_function(X), X @ model.coef_[0] + model.intercept_[0])
     assert_array_equal(model.labels_, model.decision_function(X) > 0)
@@ -286,9 +290,308 @@ def test_own_loss():
             base, rate = kernelclust.margin.losses.rand.affine(own, given, n)
             return 2 * base, 2 * rate
 
-    model, rand = fit(loss=Twice(), C=0.002, epsilon=0.06), fit(loss="rand", C=0.001)
+    model, rand = fit(loss=Twice(), C=0.002, tol=0.06), fit(loss="rand", C=0.001)
     assert_array_equal(model.labels_, rand.labels_)
     assert model.objective_ == pytest.approx(4 * rand.objective_, rel=5e-3)
+
+
+# -- known labels -----------------------------------------------------------------------------------------------------
+
+
+def some_known(y, n_known, k, seed=0):
+    """Known labels of some samples, of every class at least one."""
+    rng = np.random.default_rng(seed)
+    known = np.full(len(y), -1)
+    at = np.r_[[rng.choice(np.flatnonzero(y == c)) for c in range(k)], rng.choice(len(y), n_known - k)]
+    known[at] = y[at]
+    return known
+
+
+@every_loss
+@pytest.mark.parametrize("flipped", [False, True])
+def test_known_labels_name_the_clusters(loss, flipped):
+    for data, classes, k in ((X, truth, 2), (THREE, three, 3)):
+        classes = (classes + 1) % k if flipped else classes
+        model = fit(data, n_clusters=k, loss=loss, y=some_known(classes, k, k))
+        assert_array_equal(model.labels_, classes)
+        assert_array_equal(model.predict(data), classes)
+        assert_array_equal(model.sizes_, np.bincount(classes))
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+@pytest.mark.parametrize("k", [2, 3])
+def test_known_labels_are_kept_whatever_they_say(k, kernel):
+    """Labels at random contradict the data; `labels_` has them, and new samples go by the hyperplane."""
+    data = X if k == 2 else THREE
+    rng = np.random.default_rng(0)
+    known = np.where(rng.random(len(data)) < 0.3, rng.integers(0, k, len(data)), -1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = fit(data, n_clusters=k, kernel=kernel, y=known)
+    assert_array_equal(model.labels_[known >= 0], known[known >= 0])
+    assert_array_equal(model.labels_[known < 0], model.predict(data)[known < 0])
+    assert np.any(model.labels_ != model.predict(data))
+
+
+def test_known_labels_teach():
+    """A cross of four blobs can be cut two ways; labels of weight say which, and the names of the sides."""
+    rng = np.random.default_rng(0)
+    corner = rng.integers(0, 2, (120, 2))
+    cross = 4.0 * corner + 0.5 * rng.standard_normal((120, 2))
+    for axis, names in ((0, (0, 1)), (1, (0, 1)), (0, (1, 0)), (1, (1, 0))):
+        side = np.array(names)[corner[:, axis]]
+        known = np.full(120, -1)
+        known[:12] = side[:12]
+        assert_array_equal(fit(cross, y=known).labels_, side)
+
+
+@pytest.mark.parametrize("name", [0, 1])
+@pytest.mark.parametrize("side", [0, 1])
+def test_labels_of_one_cluster_name_both(side, name):
+    known = np.full(80, -1)
+    known[np.flatnonzero(truth == side)[:2]] = name
+    for parameters in ({"n_init": 1}, {"kernel": "rbf"}, {"bias": True}):
+        assert_array_equal(fit(y=known, **parameters).labels_ == name, truth == side)
+
+
+def test_a_cluster_without_known_labels_is_found():
+    known = np.full(60, -1)
+    at = np.flatnonzero(three == 1)[:3]
+    known[at] = 2
+    model = fit(THREE, n_clusters=3, y=known)
+    assert adjusted_rand_score(three, model.labels_) == 1
+    assert_array_equal(model.labels_ == 2, three == 1)
+
+
+def test_all_labels_known_is_a_support_vector_machine():
+    """With the error rate: |v|^2 / 2 + C' / n sum hinge, v = 2 n w, C' = 4 n^2 C; against scikit-learn's."""
+    rng = np.random.default_rng(0)
+    data = rng.standard_normal((60, 3)) + 0.7 * rng.choice([-1, 1], 60)[:, None]
+    classes = (data @ [1.0, 0.5, -0.2] + 0.8 * rng.standard_normal(60) > 0).astype(int)
+    with pytest.warns(UserWarning, match="y labels every sample"):
+        model = fit(data, loss="error", y=classes, tol=1e-5, max_iter=2000)
+    centred = data - data.mean(axis=0)
+    scaled = centred / np.sqrt(np.square(centred).sum(axis=1).mean())
+    n, price = 60, 4 * 60**2 * model.C_
+    machine = SVC(kernel="linear", C=price / n, tol=1e-8).fit(scaled, classes)
+    signs = 2 * classes - 1
+
+    def objective(v):
+        return v @ v / 2 + price / n * np.maximum(1 - signs * (scaled @ v), 0).sum()
+
+    ours = objective(2 * n * model.decision_function(data) @ np.linalg.pinv(scaled).T)
+    assert ours == pytest.approx(4 * n**2 * model.objective_, rel=1e-3)
+    # scikit-learn's has a free threshold, ours none: lower, and close on centred samples
+    theirs = (
+        machine.coef_[0] @ machine.coef_[0] / 2
+        + machine.C * np.maximum(1 - signs * machine.decision_function(scaled), 0).sum()
+    )
+    assert theirs <= ours * (1 + 1e-6) <= 1.2 * theirs
+    steps = rng.standard_normal((200, 3)) * 10 ** rng.uniform(-3, 0, (200, 1))
+    best = 2 * n * model.decision_function(data) @ np.linalg.pinv(scaled).T
+    assert all(objective(best + step) >= ours * (1 - 1e-3) for step in steps)
+
+
+def test_no_known_label_is_no_y():
+    assert_array_equal(fit(y=np.full(80, -1)).labels_, fit().labels_)
+    assert_array_equal(MaxMarginClustering(random_state=0, n_init=4).fit_predict(X, 1 - truth), 1 - truth)
+
+
+def test_bad_labels_and_links():
+    with pytest.warns(UserWarning, match="y is ignored"):
+        model = fit(y=np.arange(80))
+    assert_array_equal(model.labels_, fit().labels_)
+    for y, message in (
+        (np.where(truth > 0, -1, 2), "y.* = 2 is no place"),
+        (truth[:5], "shape"),
+        (["a"] * 80, "Unknown label"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            fit(y=y)
+    for links in ({"must_link": [(0, 1)]}, {"cannot_link": np.array([[0, 1]])}):
+        with pytest.raises(ValueError, match=f"{next(iter(links))}.*StructuredClustering"):
+            MaxMarginClustering().fit(X, **links)
+    MaxMarginClustering(n_init=1).fit(X, must_link=None, cannot_link=[])
+
+
+# -- weights ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {},
+        {"bias": True},
+        {"center": False, "balance": 0.01},
+        {"n_components": 2},
+        {"kernel": "rbf"},
+        {"kernel": "polynomial", "kernel_params": {"degree": 2, "coef0": 1}},
+        {"kernel": "cosine"},
+        {"n_clusters": 3},
+        {"n_clusters": 3, "loss": "error"},
+    ],
+)
+@pytest.mark.parametrize("labelled", [False, True])
+def test_weights_are_repeats(parameters, labelled):
+    rng = np.random.default_rng(0)
+    data, classes = (THREE, three) if "n_clusters" in parameters else (X, truth)
+    weight = rng.integers(0, 4, len(data))
+    weight[-3:] = 1
+    k = parameters.get("n_clusters", 2)
+    y = some_known(np.where(weight > 0, classes, -1), 6, k) if labelled else np.full(len(data), -1)
+    one = fit(data, y=y, sample_weight=weight, **parameters)
+    many = fit(np.repeat(data, weight, axis=0), y=np.repeat(y, weight), **parameters)
+    assert one.objective_ == pytest.approx(many.objective_, rel=1e-6)
+    assert one.slack_ == pytest.approx(many.slack_, rel=1e-5)
+    assert one.C_ == many.C_
+    assert_array_equal(np.repeat(one.labels_, weight), many.labels_)
+    assert_allclose(one.sizes_, many.sizes_)
+    assert_allclose(one.decision_function(data), many.decision_function(data), atol=1e-6 / len(data))
+    assert_array_equal(one.labels_[weight == 0], one.predict(data)[weight == 0])
+    assert one.score(data, sample_weight=weight) == pytest.approx(many.score(np.repeat(data, weight, axis=0)), abs=1e-6)
+
+
+@every_loss
+@pytest.mark.parametrize("k", [2, 3])
+def test_units_of_other_weights_do_not_matter(loss, k):
+    """Weights that are no counts: any unit below one gives the same labels, as does a fine count."""
+    data, classes = (X, truth) if k == 2 else (THREE, three)
+    weight = np.random.default_rng(0).uniform(0.2, 3.0, len(data))
+    labels = fit(data, n_clusters=k, loss=loss, sample_weight=weight).labels_
+    assert adjusted_rand_score(classes, labels) == 1
+    for other in (1e-3 * weight, weight / weight.sum(), np.round(20 * weight), 1e9 * weight):
+        assert_array_equal(fit(data, n_clusters=k, loss=loss, sample_weight=other).labels_, labels)
+
+
+def test_weights_of_a_precomputed_kernel():
+    K = rbf_kernel(X, gamma=0.1)
+    weight = np.random.default_rng(0).integers(0, 3, 80)
+    model, given = (
+        fit(kernel="rbf", gamma=0.1, sample_weight=weight),
+        fit(K, kernel="precomputed", sample_weight=weight),
+    )
+    assert_array_equal(given.labels_, model.labels_)
+    assert_allclose(given.decision_function(K), model.decision_function(X), atol=1e-6)
+
+
+def test_weight_zero_takes_part_in_nothing():
+    weight = np.ones(82)
+    weight[[3, 7]] = 0
+    wild = np.insert(X, [3, 6], 1e3, axis=0)  # rows 3 and 7
+    model, plain = fit(wild, sample_weight=weight), fit()
+    assert_allclose(model.coef_, plain.coef_)
+    assert_array_equal(model.labels_[weight > 0], plain.labels_)
+    assert_array_equal(model.labels_[weight == 0], plain.predict(wild[weight == 0]))
+    known = np.full(82, -1)
+    known[3] = 1 - model.labels_[3]
+    assert_array_equal(fit(wild, y=known, sample_weight=weight).labels_[[3, 7]], [known[3], model.labels_[7]])
+    assert model.sizes_.sum() == 80
+
+
+def test_heavy_samples_are_heard():
+    """Weights decide which of two directions is the clustering."""
+    rng = np.random.default_rng(0)
+    corner = rng.integers(0, 2, (120, 2))
+    cross = 4.0 * corner + 0.5 * rng.standard_normal((120, 2))
+    on_diagonal = corner[:, 0] == corner[:, 1]
+    for heavy, side in ((on_diagonal, corner[:, 0]), (~on_diagonal, corner[:, 0])):
+        labels = fit(cross, sample_weight=np.where(heavy, 50.0, 1.0)).labels_
+        assert adjusted_rand_score(side[heavy], labels[heavy]) == 1
+
+
+def test_bad_weights():
+    for weight, message in ((-np.ones(80), "negative"), (np.zeros(80), "zero"), (np.ones(5), "shape")):
+        with pytest.raises(ValueError, match=message):
+            fit(sample_weight=weight)
+    with pytest.raises(ValueError, match="positive weight"):
+        fit(sample_weight=np.r_[1, np.zeros(79)])
+
+
+# -- score ------------------------------------------------------------------------------------------------------------
+
+
+@every_loss
+@pytest.mark.parametrize("k", [2, 3])
+def test_score_of_the_fitted_samples_is_their_objective(loss, k):
+    data = X if k == 2 else THREE
+    model = fit(data, n_clusters=k, loss=loss, tol=0.003)
+    nothing = model.C_ * trivial_slack(make_loss(loss, len(data), 1.5), k)
+    assert model.score(data) == pytest.approx(1 - model.objective_ / nothing, abs=0.02)
+    assert model.score(data) >= 1 - model.objective_ / nothing - 1e-3
+
+
+def test_score_knows_no_units():
+    """Neither those of samples and kernels nor the price of the fit."""
+    score = fit().score(X)
+    assert 0 < score < 1
+    for s in (1e-3, 1e3):
+        assert fit(s * X).score(s * X) == pytest.approx(score, abs=2e-3)
+        K = rbf_kernel(X, gamma=0.1)
+        models = [fit(u * K, kernel="precomputed") for u in (1.0, s)]
+        assert models[0].score(K) == pytest.approx(models[1].score(s * K), abs=2e-3)
+    for twin in (fit(), fit()):
+        twin._length, twin._decide = 7 * twin._length, (lambda Z, decide=twin._decide: 7 * decide(Z))
+        assert twin.score(X) == pytest.approx(score, abs=2e-3)
+
+
+def test_score_of_new_samples_tells_clusters_from_none():
+    rng = np.random.default_rng(0)
+    gaps = [np.abs(g) for g in (0.0, 2.0, 4.0, 8.0)]
+    scores = []
+    for gap in gaps:
+        data = rng.standard_normal((200, 3))
+        data[:, 0] += gap * rng.integers(0, 2, 200)
+        scores.append(fit(data[::2]).score(data[1::2]))
+    assert np.all(np.diff(scores) > 0)
+    assert fit().score(np.full((10, 4), 5.0)) == 0  # all on one side
+    assert fit(n_clusters=1).score(X) == 0
+
+
+def test_score_chooses_the_kernel():
+    rings, ring = make_circles(200, factor=0.3, noise=0.05, random_state=0)
+    grid = [{"kernel": ["linear"]}, {"kernel": ["rbf"], "gamma": [0.01, 2.0, 1000.0]}]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        search = GridSearchCV(MaxMarginClustering(random_state=0, n_init=4), grid, cv=3).fit(rings)
+    assert search.best_params_ == {"kernel": "rbf", "gamma": 2.0}
+    assert adjusted_rand_score(ring, search.best_estimator_.labels_) == 1
+
+
+def test_score_hears_known_labels():
+    model = fit()
+    right = model.score(X, model.labels_)
+    assert right == model.score(X)
+    assert model.score(X, 1 - model.labels_) == 0
+    some = np.where(np.arange(80) < 10, 1 - model.labels_, -1)
+    assert 0 < model.score(X, some) < right
+
+
+# -- names and lines --------------------------------------------------------------------------------------------------
+
+
+def test_parameters_are_in_the_order_of_structured_clustering():
+    ours, theirs = (list(inspect.signature(E).parameters) for E in (MaxMarginClustering, StructuredClustering))
+    both = [name for name in ours if name in theirs]
+    assert both == [name for name in theirs if name in both]
+    assert len(both) >= 10
+
+
+def test_kernel_params():
+    with_degree = fit(kernel="polynomial", kernel_params={"degree": 1, "coef0": 0})
+    linear = fit(n_components=4)
+    assert adjusted_rand_score(with_degree.labels_, linear.labels_) == 1
+    with pytest.raises(ValueError, match="kernel_params has 'degree'"):
+        fit(kernel="rbf", kernel_params={"degree": 2})
+
+
+def test_verbose_prints_a_line_a_start(capsys):
+    fit(verbose=1)
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 4 and lines[0].startswith("[MaxMarginClustering] start 0: objective = ")
+    fit()
+    assert not capsys.readouterr().out
+    assert len(fit(n_init="auto", verbose=True).labels_) == 80
+    assert len(capsys.readouterr().out.splitlines()) == 10
 
 
 # -- bad input and trivial fits ---------------------------------------------------------------------------------------
@@ -309,16 +612,21 @@ def test_own_loss():
         ({"kernel": "rfb"}, "Did you mean 'rbf'"),
         ({"gamma": -1}, "gamma=-1"),
         ({"gamma": "auto"}, "unknown gamma"),
+        ({"gamma": None}, "gamma=None"),
+        ({"n_init": "many"}, "unknown n_init"),
+        ({"verbose": "yes"}, "verbose='yes'"),
+        ({"kernel_params": 3}, "kernel_params=3"),
+        ({"balance": 0.1}, "balance=0.1 changes nothing"),
         ({"balance": -0.1}, "balance=-0.1"),
         ({"n_components": 0}, "n_components=0"),
-        ({"epsilon": -1}, "epsilon=-1"),
-        ({"max_cuts": 0}, "max_cuts=0"),
+        ({"tol": -1}, "tol=-1"),
+        ({"max_iter": 0}, "max_iter=0"),
         ({"n_init": 0}, "n_init=0"),
         ({"bias": "yes"}, "bias='yes'"),
         ({"center": 1}, "center=1"),
         ({"center": False, "kernel": "rbf"}, "center=False"),
         ({"center": False, "n_components": 2}, "center=False"),
-        ({"kernel_params": {"a": 1}}, "takes none"),
+        ({"kernel_params": {"a": 1}}, "takes: none"),
         ({"approximation": "nystrom"}, "Did you mean 'nystroem'"),
     ],
 )
@@ -363,5 +671,5 @@ def test_trivial_fits_are_told():
 
 def test_stopping_early_is_told():
     noise = np.random.default_rng(0).standard_normal((60, 10))
-    with pytest.warns(ConvergenceWarning, match="max_cuts=2"):
-        fit(noise, max_cuts=2)
+    with pytest.warns(ConvergenceWarning, match="max_iter=2"):
+        fit(noise, max_iter=2)

@@ -10,12 +10,18 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.metrics import adjusted_rand_score, v_measure_score
 
-from kernelclust.margin import Options, loss_names, make_features, make_loss, most_violated, solve_two, trivial_slack
+from kernelclust.margin import cutting_plane, most_violated
+from kernelclust.margin._cuts import Options
+from kernelclust.margin._features import make_features
 from kernelclust.margin._loops import best_table
+from kernelclust.margin._losses import make_loss
+from kernelclust.margin._machines import ManyClusters, TwoClusters
+from kernelclust.margin._mass import Mass
 from kernelclust.margin._qp import solve_cuts
 from kernelclust.margin._search import scan, search, two_by_two, value_of
-from kernelclust.margin._table_search import _new_names, search_table, table
-from kernelclust.margin.cutting_plane import ManyClusters, TwoClusters, from_labels, from_weights
+from kernelclust.margin._solve import Search, solve_two, trivial_slack
+from kernelclust.margin._table_search import _batches, _new_names, _Task, search_table, table
+from kernelclust.margin.cutting_plane import PATIENCE, from_labels, from_weights
 from kernelclust.margin.losses import nmi as nmi_part
 from kernelclust.metrics import normalized_mutual_info, pair_f_score, rand_index
 
@@ -57,10 +63,6 @@ def random_problem(rng, n):
 # -- losses -----------------------------------------------------------------------------------------------------------
 
 
-def test_every_loss_is_known_here():
-    assert sorted(DELTA) == loss_names()
-
-
 @every_loss
 @pytest.mark.parametrize("k", [2, 3])
 def test_losses_from_tables(name, k):
@@ -84,26 +86,6 @@ def test_one_cluster_is_one_cluster_whatever_the_rounding(name):
         assert loss.of_tables(table(one, one, 2)) == pytest.approx(0, abs=1e-12)
         assert loss.of_tables(table(one, two, 2)) == pytest.approx(DELTA[name](one, two), abs=1e-12)
         assert loss.of_tables(table(two, one, 2)) == pytest.approx(DELTA[name](two, one), abs=1e-12)
-
-
-@every_loss
-def test_losses_are_concave_in_the_table(name):
-    """With the sizes fixed: what the search rests on."""
-    n_pos, n_neg = 7, 5
-    loss = make_loss(name, n_pos + n_neg, BETA)
-    for p in range(13):
-        a = np.arange(max(0, p - n_neg), min(p, n_pos) + 1)
-        tables = np.array([[a, p - a], [n_pos - a, n_neg - p + a]]).transpose(2, 0, 1)
-        assert np.all(np.diff(loss.of_tables(tables), 2) <= 1e-12)
-
-
-@every_loss
-def test_names_of_clusters_matter_for_the_error_rate_only(name):
-    rng = np.random.default_rng(1)
-    z, y = rng.integers(0, 3, 20), rng.integers(0, 3, 20)
-    loss = make_loss(name, 20, BETA)
-    swapped = loss.of_tables(table((z + 1) % 3, y, 3))
-    assert (swapped == pytest.approx(loss.of_tables(table(z, y, 3)))) == (name != "error")
 
 
 @pytest.mark.parametrize("name", ["f", "v_measure"])
@@ -268,12 +250,32 @@ def test_table_search_on_two_clusters_is_the_exact_one(name):
         assert exact - 2e-3 <= value <= exact + 1e-10
 
 
+@every_loss
+@pytest.mark.parametrize("weighted", [False, True])
+def test_batches_have_the_value_that_they_lead_to(name, weighted):
+    rng = np.random.default_rng(17)
+    for _ in range(4):
+        n, k = 12, 3
+        F, (z, y) = rng.standard_normal((n, k)) / n, rng.integers(0, k, (2, n))
+        weight = rng.uniform(0.5, 2, n) if weighted else None
+        loss = make_loss(name, Mass(n, weight), BETA)
+        if loss.only_diagonal:
+            continue  # each sample for itself: no batches
+        task = _Task(F, y, loss, weight)
+        batches = _batches(task, z)
+        for e, at in product(range(k), range(n)):
+            if np.isfinite(batches.values[e, at]):
+                assert batches.values[e, at] == pytest.approx(task.value(batches.apply(z, [(e, at)])), abs=1e-12)
+                s = np.ones(n) if weight is None else weight
+                assert batches.sizes[e, at] == pytest.approx(s[batches.apply(z, [(e, at)]) != z].sum())
+
+
 def test_clusters_get_the_best_names():
     rng = np.random.default_rng(16)
     for _ in range(10):
         F, z = rng.standard_normal((12, 4)), rng.integers(0, 4, 12)
         scores = [F[np.arange(12), np.array(names)[z]].sum() for names in permutations(range(4))]
-        named = _new_names(None, F, z, None, None)
+        named = _new_names(None, _Task(F, z, None, None), z)
         assert F[np.arange(12), named].sum() == pytest.approx(max(scores))
 
 
@@ -371,7 +373,7 @@ def test_epsilon_bounds_the_loss_of_not_using_all_cuts(name):
         for epsilon in (0.1, 1e-6):
             machine, _ = small_problem(seed, n=7, name=name)
             start = machine.labels(machine.features.X[:, 0])
-            fit = from_labels(machine, start, Options(C=0.3, epsilon=epsilon, max_cuts=200))
+            fit = from_labels(machine, start, Options(C=0.3, tol=epsilon, max_iter=200))
             assert fit.stopped_because == "converged"
             if fit.objective != fit.history[-1]:  # an earlier round was better: its weights are of other labels
                 continue
@@ -397,12 +399,12 @@ def test_cuts_are_added_until_none_is_violated(name):
     near = 0
     for seed in range(12):
         machine, w = small_problem(seed, n=8, name=name)
-        options = Options(C=3.0, epsilon=0.01)
+        options = Options(C=3.0, tol=0.01)
         fit = from_weights(machine, w, options)
         best = best_for(machine, fit.labels, 3.0)
         assert fit.objective >= best - 1e-6
         near += fit.objective <= best + 3.0 * 0.01 + 1e-6
-        polished = solve_two(machine.features, machine.loss, options, 2, np.random.RandomState(seed))
+        polished = solve_two(machine.features, machine.loss, options, Search(2, np.random.RandomState(seed)))
         assert polished.objective <= best_for(machine, polished.labels, 3.0) + 3.0 * 0.001 + 1e-6
     assert near >= 6
 
@@ -413,7 +415,7 @@ def test_objective_never_rises_for_losses_of_the_number_of_errors(name):
     for seed in range(20):
         machine, _ = small_problem(seed, n=30, d=4, name=name)
         start = np.random.default_rng(seed).random(30) < 0.5
-        fit = from_labels(machine, start, Options(C=0.05, epsilon=1e-9, max_cuts=500))
+        fit = from_labels(machine, start, Options(C=0.05, tol=1e-9, max_iter=500))
         assert np.all(np.diff(fit.history) <= 1e-7 * fit.history[0])
         moved += len(fit.history) > 2
     assert moved > 3
@@ -434,9 +436,9 @@ def test_labels_held_the_error_rate_is_a_support_vector_machine():
     """Weights for given labels minimise |v|^2 / 2 + C mean_i (1 - 2 n y_i v . x_i)_+, a convex function."""
     machine, _ = small_problem(0, n=50, name="error")
     X, C = machine.features.X, 0.002
-    fit = from_labels(machine, X[:, 0] >= 0, Options(C=C, epsilon=1e-10, max_cuts=2000))
+    fit = from_labels(machine, X[:, 0] >= 0, Options(C=C, tol=1e-10, max_iter=2000))
     while len(fit.history) > 1:  # labels that stay
-        fit = from_labels(machine, fit.labels, Options(C=C, epsilon=1e-10, max_cuts=2000))
+        fit = from_labels(machine, fit.labels, Options(C=C, tol=1e-10, max_iter=2000))
     signs = np.where(fit.labels, 1, -1)
 
     def svm(v):
@@ -446,6 +448,112 @@ def test_labels_held_the_error_rate_is_a_support_vector_machine():
     rng = np.random.default_rng(1)
     steps = rng.standard_normal((300, X.shape[1])) * np.linalg.norm(fit.w) * 10 ** rng.uniform(-4, 0, (300, 1))
     assert all(svm(fit.w) <= svm(fit.w + step) + 1e-12 for step in steps)
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_known_labels_are_kept_and_their_slack_is_true(k):
+    """xi over all k^n labelings, of labels that are those of w but where they are known."""
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        known = np.where(rng.random(7) < 0.4, rng.integers(0, k, 7), -1)
+        features = make_features(rng.standard_normal((7, 3)))
+        loss = make_loss("nmi", 7, BETA)
+        machine = TwoClusters(features, loss, known) if k == 2 else ManyClusters(features, loss, k, known=known)
+        start = np.where(known >= 0, known, np.arange(7) % k)
+        fit = from_labels(machine, start == 1 if k == 2 else start, Options(C=0.5, tol=1e-6, max_iter=300))
+        scores = machine.scores(fit.w)
+        free = known < 0
+        assert_array_equal(fit.labels[~free], (known == 1 if k == 2 else known)[~free])
+        assert_array_equal(fit.labels[free], (scores >= 0 if k == 2 else scores.argmax(axis=1))[free])
+        every = labelings(7, k).astype(bool if k == 2 else int)
+        psi = machine.psi(fit.labels)
+        gaps = machine.losses(every, fit.labels) - [fit.w @ (psi - machine.psi(other)) for other in every]
+        assert fit.slack == pytest.approx(gaps.max(), abs=1e-9)
+        assert fit.objective == pytest.approx(fit.w @ fit.w / 2 + 0.5 * gaps.max(), abs=1e-9)
+
+
+@pytest.mark.parametrize("name", PAPER)
+def test_all_labels_known_the_objective_is_the_minimum_of_a_convex_one(name):
+    """No labels to follow: the multivariate support vector machine, with all 2^n cuts solved at once."""
+    for seed in range(4):
+        machine, _ = small_problem(seed, n=8, name=name)
+        y = np.random.default_rng(seed).random(8) < 0.5
+        taught = replace(machine, known=y.astype(int))
+        search = Search(2, np.random.RandomState(0))
+        fit = solve_two(taught.features, taught.loss, Options(0.5, tol=1e-5, max_iter=400), search, taught.known)
+        assert_array_equal(fit.labels, y)
+        assert fit.objective == pytest.approx(best_for(machine, y, 0.5), rel=1e-4)
+
+
+def test_why_a_run_stopped():
+    machine, w = small_problem(0, n=40)
+    assert from_weights(machine, w, Options(C=0.01, tol=2.0)).stopped_because == "converged"
+    assert from_weights(machine, w, Options(C=0.01, tol=0.0, max_iter=2)).stopped_because == "max_iter"
+    assert from_labels(machine, w[0] * machine.features.X[:, 0] > 0, Options(0.01, None, 0.0, 1)).n_iter == 1
+    stalled = 0
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        machine = TwoClusters(make_features(rng.standard_normal((40, 3))), make_loss("nmi", 40, BETA))
+        fit = from_weights(machine, rng.standard_normal(3) / 40, Options(C=0.02, tol=0.001, max_iter=1000))
+        since = len(fit.history) - 1 - fit.history.index(min(fit.history))
+        assert fit.stopped_because != "max_iter"
+        assert (fit.stopped_because == "stalled") == (since >= PATIENCE)
+        stalled += fit.stopped_because == "stalled"
+    assert 0 < stalled < 8
+
+
+def test_rounds_that_run_out_are_not_convergence(monkeypatch):
+    monkeypatch.setattr(cutting_plane, "ROUNDS", 1)
+    machine, _ = small_problem(0, n=30, d=4)
+    start = np.random.default_rng(0).random(30) < 0.5
+    fit = from_labels(machine, start, Options(C=0.05))
+    assert not np.array_equal(machine.labels(machine.scores(fit.w)), start)
+    assert fit.stopped_because == "stalled"
+
+
+# -- weights ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("k", [2, 3])
+@pytest.mark.parametrize("convert", [np.asarray, sparse.csr_array])
+def test_weights_are_repeats_for_features_and_machines(k, convert):
+    rng = np.random.default_rng(18)
+    X, weight = rng.standard_normal((12, 3)) + 1, rng.integers(1, 4, 12)
+    many = np.repeat(X, weight, axis=0)
+    mass = Mass(12, weight.astype(float))
+    machines = []
+    for Z, m in ((X, mass), (many, None)):
+        features = make_features(convert(Z), bias=k > 2, mass=m)
+        loss = make_loss("nmi", features.mass, BETA)
+        machines.append(TwoClusters(features, loss) if k == 2 else ManyClusters(features, loss, k))
+    one, other = machines
+    assert_allclose(one.features.mean, other.features.mean)
+    assert one.features.scale == pytest.approx(other.features.scale)
+    w = rng.standard_normal(len(one.psi(np.zeros(12, int)))) / 30
+    direction = rng.standard_normal(one.features.n_features)
+    assert_allclose(one.features.principal(direction), other.features.principal(direction), atol=1e-9)
+    scores = one.scores(w)
+    assert_allclose(np.repeat(scores, weight, axis=0), other.scores(w))
+    labels = one.labels(scores)
+    psi = one.psi(labels)
+    assert_allclose(psi, other.psi(np.repeat(labels, weight)))
+    assert_allclose(one.sides(), other.sides(), atol=1e-9)
+    rivals = [m.most_violated(m.scores(w), y) for m, y in ((one, labels), (other, np.repeat(labels, weight)))]
+    for m, rival, y in zip(machines, rivals, (labels, np.repeat(labels, weight)), strict=True):
+        value = w @ m.psi_of(rival) + m.losses(rival[None], y)[0]
+        assert value == pytest.approx(w @ one.psi_of(rivals[0]) + one.losses(rivals[0][None], labels)[0], abs=1e-9)
+
+
+@every_loss
+def test_units_of_weights_do_not_matter_below_one(name):
+    """A loss counts in the smallest weight: pairs exist, however small the weights are."""
+    rng = np.random.default_rng(19)
+    weight = rng.uniform(0.3, 2.0, 10)
+    z, y = rng.integers(0, 2, (2, 10))
+    one, other = (make_loss(name, Mass(10, weight * s), BETA) for s in (1.0, 1e-3))
+    value = one.of_tables(table(z, y, 2, weight))
+    assert value > 0
+    assert other.of_tables(table(z, y, 2, 1e-3 * weight)) == pytest.approx(value)
 
 
 def test_scales_of_loss_price_and_balance_are_one():
@@ -458,7 +566,7 @@ def test_scales_of_loss_price_and_balance_are_one():
         other = from_weights(
             replace(machine, loss=make_loss(scaled_nmi(s), 40, BETA)),
             s * w,
-            Options(C=s * 0.01, limit=None if limit is None else s * limit, epsilon=s * 0.03),
+            Options(C=s * 0.01, limit=None if limit is None else s * limit, tol=s * 0.03),
         )
         assert_allclose(other.w, s * fit.w, rtol=1e-5, atol=1e-9)
         assert other.objective == pytest.approx(s**2 * fit.objective, rel=1e-6)
@@ -491,8 +599,8 @@ def test_joint_form_of_two_clusters_is_the_binary_one():
         machine, _ = small_problem(seed, n=9)
         y = machine.features.X[:, 0] >= 0
         joint = ManyClusters(machine.features, machine.loss, 2)
-        one = from_labels(machine, y, Options(C=0.1, epsilon=1e-9, max_cuts=300))
-        two = from_labels(joint, (~y).astype(int), Options(C=0.2, epsilon=1e-9, max_cuts=300))
+        one = from_labels(machine, y, Options(C=0.1, tol=1e-9, max_iter=300))
+        two = from_labels(joint, (~y).astype(int), Options(C=0.2, tol=1e-9, max_iter=300))
         assert_array_equal(two.labels == 0, one.labels)
         assert two.objective == pytest.approx(2 * one.objective, rel=1e-5)
         W = two.w.reshape(-1, 2)
@@ -546,7 +654,7 @@ def test_order_of_samples_and_sign_of_labels_do_not_matter(name):
     X = rng.standard_normal((80, 3)) + 2 * rng.choice([-1, 1], 80)[:, None]
     order = rng.permutation(80)
     loss, options = make_loss(name, 80, BETA), Options(10 / 80**2)
-    fits = [solve_two(make_features(Z), loss, options, 5, np.random.RandomState(0)) for Z in (X, X[order])]
+    fits = [solve_two(make_features(Z), loss, options, Search(5, np.random.RandomState(0))) for Z in (X, X[order])]
     one, other = fits[0].labels[order], fits[1].labels
     assert abs(np.mean(one == other) - 0.5) == 0.5
     assert fits[0].objective == pytest.approx(fits[1].objective, rel=2e-3)  # epsilon

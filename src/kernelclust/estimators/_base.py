@@ -67,6 +67,10 @@ class KernelClusterer(ClusterMixin, BaseEstimator):
     def _is_pairwise(self) -> bool:
         return is_pairwise(self.kernel)
 
+    def _subset(self, X, used: np.ndarray):
+        """Some of the samples, or the similarities between them."""
+        return X[used][:, used] if self._is_pairwise() else X[used]
+
     def _report(self, line: str) -> None:
         if self.verbose:
             print(f"[{type(self).__name__}] {line}")

@@ -2,37 +2,24 @@
 
 from __future__ import annotations
 
-import warnings
-from contextlib import nullcontext
-
 import numpy as np
-from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from kernelclust._names import check_name, check_number
-from kernelclust._threads import ONE_THREAD, one_thread
-from kernelclust.kernels import APPROXIMATIONS, check_precomputed, kernel_names
-from kernelclust.margin import (
-    Features,
-    MarginFit,
-    Options,
-    TableLoss,
-    check_loss,
-    embed,
-    make_features,
-    make_loss,
-    natural_C,
-    solve_many,
-    solve_two,
-    trivial_slack,
-)
+from kernelclust._threads import threads_for
+from kernelclust._warnings import warn
+from kernelclust.estimators._base import KernelClusterer, check_flag, check_starts, check_verbose
+from kernelclust.margin import Hyperplanes, Problem, check_loss, embed, solve
+from kernelclust.objectives import check_weights
+from kernelclust.solvers import check_labels
 
 TRIVIAL = 0.999  # share of the objective of w = 0 above which a fit has found nothing
+STARTS = 10
 
 
-class MaxMarginClustering(ClusterMixin, BaseEstimator):
+class MaxMarginClustering(KernelClusterer):
     """Clusters with a wide margin between them, by NMI, Rand index, pair F measure or error rate.
 
     Finds the hyperplane w whose own labels y_i = sgn(w . x_i) are hardest to confuse with any other labels y':
@@ -44,29 +31,33 @@ class MaxMarginClustering(ClusterMixin, BaseEstimator):
     is not the one of the largest variance, where k-means fails, and are of similar size. More than two clusters have a
     w_c each and y_i = argmax_c w_c . x_i + b_c; they start from bisections and from k-means.
 
+    Known labels are kept, and teach: y_i is the known label where there is one, whatever the side of x_i, so that a
+    hyperplane that contradicts it pays slack, as in a support vector machine. Without labels this is clustering, with
+    all of them the support vector machine of Joachims (2005) for the same loss, and between the two it is
+    semi-supervised.
+
     Parameters
     ----------
     n_clusters : int, default=2
+    kernel : str or callable, default="linear"
+        "linear" and "cosine" work on the samples themselves, sparse ones included; "rbf", "laplacian", "polynomial",
+        "auto" and "graph" (images, whatever has neighbours), "diffusion", "precomputed" or a function k(X, Y) through
+        their leading eigenvectors.
+    gamma : float or "scale", default="scale"
+        Inverse width of "rbf" and "laplacian", factor of "polynomial". "scale" is 1 / mean squared distance between
+        samples (1 / mean distance for "laplacian").
+    kernel_params : dict, optional
+        More parameters of the kernel, as in `StructuredClustering`: {"degree": 2, "coef0": 1} of "polynomial",
+        n_neighbors of "graph" and so on.
     loss : {"nmi", "rand", "f", "error", "adjusted_rand", "v_measure"} or object, default="nmi"
         Delta. `kernelclust.margin.losses` says how to bring your own. "error" is conventional max-margin clustering
         (MMC, CPMMC): |v|^2 / 2 + (C' / n) sum_i (1 - |v . x_i|)_+ with v = 2 n w and C' = 4 n^2 C.
     beta : float, default=1.5
         Of "f" and "v_measure": above 1, separating what belongs together costs more than joining what does not.
-    kernel : str or callable, default="linear"
-        "linear" and "cosine" work on the samples themselves, sparse ones included; "rbf", "laplacian", "polynomial",
-        "auto" and "graph" (images, whatever has neighbours), "diffusion", "precomputed" or a function k(X, Y) through
-        their leading eigenvectors.
-    gamma : float, "scale" or None, default=None
-        Inverse width of "rbf" and "laplacian", factor of "polynomial". None and "scale" are 1 / mean squared distance
-        between samples (1 / mean distance for "laplacian").
-    degree, coef0 : float, default=3, 1
-        Of the polynomial kernel.
-    kernel_params : dict, optional
-        More parameters of the kernel, as in `StructuredClustering`.
     C : float or "auto", default="auto"
         Price of the slack xi, after samples are centred and scaled to a mean square length of one. "auto" is 10 / n^2,
-        or 10 k / n^2 for k > 2 clusters. A tenth of it lets the first cut decide, thirty times as much learns any start
-        by heart.
+        or 10 k / n^2 for k > 2 clusters, n the sum of all weights. A tenth of it lets the first cut decide, thirty
+        times as much learns any start by heart.
     center : bool, default=True
         Whether the mean is subtracted, so that the hyperplane runs through it. False is the paper's form, which needs
         `balance`; for "linear" and "cosine" without `n_components`.
@@ -74,34 +65,41 @@ class MaxMarginClustering(ClusterMixin, BaseEstimator):
         Whether two clusters have a threshold of their own (its square counts in |w|^2). Clusters of unequal size need
         it; "error" then also needs `balance`. More than two clusters always have it.
     balance : float, optional
-        l in |sum_i w . x_i| <= l, in the units of w . x, which are about 1 / n. On centred samples it bounds n |bias|.
+        l in |sum_i w . x_i| <= l, in the units of w . x, which are about 1 / n. On centred samples it bounds n |bias|,
+        and is refused where there is no bias.
+    n_init : int or "auto", default="auto"
+        Starts: the principal direction and random ones; the lowest objective wins. "auto" is 10.
+    approximation : {"auto", "nystroem", "cholesky", "random_features"} or None, default="auto"
+        As in `StructuredClustering`.
     n_components : int, optional
         Leading directions in use. None: 100 for kernels, and for "linear" and "cosine" with more than 300 features, as
         random starts are lost among many directions (text: 20 to 100); else all. As many as features: the samples
         themselves.
-    approximation : {"auto", "nystroem", "cholesky", "random_features"} or None, default="auto"
-        As in `StructuredClustering`.
-    epsilon : float, default=0.03
-        Labelings may violate the margin by so much beyond xi, in the units of Delta.
-    max_cuts : int, default=60
-        Constraints in the quadratic programs at most.
-    n_init : int, default=10
-        Starts: the principal direction and random ones; the lowest objective wins.
+    max_iter : int, default=60
+        Constraints in the quadratic programs at most, for each start.
+    tol : float, default=0.03
+        Labelings may violate the margin by so much beyond xi, in the units of Delta (epsilon of the paper).
     random_state : int, RandomState or None
+        Seed of starts and landmarks.
+    verbose : int, default=0
+        Print a line a start.
 
     Attributes
     ----------
     labels_ : (n,) int array
-        The largest cluster is 0.
+        The largest cluster is 0, unless labels were given: their clusters have the numbers that these say.
     objective_ : float
         |w|^2 / 2 + C_ slack_ at `labels_`; with w = 0 it would be about C_.
     slack_ : float
-        xi; exact for two clusters, for more the largest violation found.
+        xi. Exact for two clusters without weights or with whole ones (that sum to 20 000 or 20 n at most); with others,
+        and for more clusters, the largest violation found.
     trivial_ : bool
         Whether a cluster is empty or the objective is that of w = 0: then nothing was found, and a warning says so.
+    sizes_ : (k,) array
+        Weight of every cluster.
     coef_, intercept_ : (1, d), (1,) or (k, d), (k,) arrays
         For kernel="linear": decision = x . coef_ + intercept_, for x as given.
-    n_cuts_ : int
+    n_iter_ : int
         Constraints in the last quadratic program.
     history_ : list of float
         Objective after every cut and then after every round of polishing of the run that won (more than two clusters:
@@ -127,137 +125,155 @@ class MaxMarginClustering(ClusterMixin, BaseEstimator):
         self,
         n_clusters=2,
         *,
+        kernel="linear",
+        gamma="scale",
+        kernel_params=None,
         loss="nmi",
         beta=1.5,
-        kernel="linear",
-        gamma=None,
-        degree=3,
-        coef0=1,
-        kernel_params=None,
         C="auto",
         center=True,
         bias=False,
         balance=None,
-        n_components=None,
+        n_init="auto",
         approximation="auto",
-        epsilon=0.03,
-        max_cuts=60,
-        n_init=10,
+        n_components=None,
+        max_iter=60,
+        tol=0.03,
         random_state=None,
+        verbose=0,
     ):
         self.n_clusters = n_clusters
-        self.loss = loss
-        self.beta = beta
         self.kernel = kernel
         self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
         self.kernel_params = kernel_params
+        self.loss = loss
+        self.beta = beta
         self.C = C
         self.center = center
         self.bias = bias
         self.balance = balance
-        self.n_components = n_components
-        self.approximation = approximation
-        self.epsilon = epsilon
-        self.max_cuts = max_cuts
         self.n_init = n_init
+        self.approximation = approximation
+        self.n_components = n_components
+        self.max_iter = max_iter
+        self.tol = tol
         self.random_state = random_state
+        self.verbose = verbose
 
-    def fit(self, X, y=None):
-        """Cluster the samples.
+    def fit(self, X, y=None, sample_weight=None, must_link=None, cannot_link=None):
+        """Cluster the samples, and keep to the labels that are known.
 
         Parameters
         ----------
         X : array, sparse matrix or frame of shape (n, d); (n, n) for kernel="precomputed"
-        y : ignored
+        y : array of shape (n,), optional
+            Known labels: 0 to k - 1, or -1 where the label is unknown. They are kept exactly in `labels_`; `predict`
+            knows nothing of them. A known label teaches as much as its sample weighs: raise the weight to trust it
+            more. Classes of all samples are no side information: leave y out to cluster without them (given, they are
+            returned, with a warning, or ignored, with a warning, where they do not fit).
+        sample_weight : array of shape (n,), optional
+            A weight counts as that many copies; weight zero takes part in nothing but gets a label. Whole weights give
+            the objective of repeated samples exactly, as rivals y' may differ between copies; other weights may be
+            divided anywhere. Weights below one are counted in the smallest of them by the losses of pairs ("rand",
+            "f", "adjusted_rand"), which need copies.
+        must_link, cannot_link : None
+            Refused: a hyperplane has no way to keep pairs. `StructuredClustering` keeps them.
 
         Returns
         -------
         self
         """
-        before = dict(self.__dict__)
-        try:
-            return self._fit(X)
-        except BaseException:
-            self.__dict__ = before  # nothing half-fitted: the last fit whole, or none
-            raise
+        return self._whole(X, y, sample_weight, must_link, cannot_link)
 
-    def _fit(self, X):
+    def _fit(self, X, y, sample_weight, must_link, cannot_link):
         self._check_parameters()
+        _refuse_links(must_link=must_link, cannot_link=cannot_link)
         X = self._check_samples(X, reset=True)
-        n, k = X.shape[0], int(self.n_clusters)
-        if n < max(k, 2):
-            raise ValueError(f"n_samples={n} should be >= {max(k, 2)}: there are fewer samples than clusters, or one.")
-        rng = check_random_state(self.random_state)
-        with one_thread() if n <= ONE_THREAD else nullcontext():
-            embedding = embed(
-                X,
-                kernel=self.kernel,
-                gamma="scale" if self.gamma is None else self.gamma,
-                degree=self.degree,
-                coef0=self.coef0,
-                kernel_params=self.kernel_params,
-                n_clusters=k,
-                approximation=self.approximation,
-                n_components=self.n_components,
-                center=self.center,
-                rng=rng,
+        weight = check_weights(sample_weight, X)
+        used, k = np.flatnonzero(weight > 0), int(self.n_clusters)
+        if len(used) < max(k, 2):
+            raise ValueError(
+                f"n_samples={len(used)} should be >= {max(k, 2)}: there are fewer samples (of positive weight) than "
+                "clusters, or one."
             )
-            features = make_features(embedding.Z, center=self.center, bias=self.bias or k > 2)
-            self.C_ = natural_C(n, k) if self.C == "auto" else float(self.C)
-            fit = self._solve(embedding.Z, features, rng)
-        W = _numbered(fit, k, features)
-        V, b = features.raw(W)
-        self.labels_ = _labels(features.scores(W))
-        self.objective_ = fit.objective
-        self.slack_ = fit.slack
-        self.n_cuts_ = fit.n_cuts
-        self.history_ = fit.history
+        known = self._check_known(y, X.shape[0])
+        with threads_for(X.shape[0]):
+            return self._fit_checked(X, weight, used, known)
+
+    def _fit_checked(self, X, weight, used, known):
+        everything = len(used) == len(weight)
+        rng = check_random_state(self.random_state)
+        embedding = embed(
+            X if everything else self._subset(X, used),
+            weight[used],
+            kernel=self.kernel,
+            gamma=self.gamma,
+            kernel_params=self.kernel_params,
+            n_clusters=int(self.n_clusters),
+            approximation=self.approximation,
+            n_components=self.n_components,
+            center=self.center,
+            rng=rng,
+        )
+        planes = solve(
+            embedding.Z,
+            weight[used],
+            self._problem(),
+            known=known[used] if (known[used] >= 0).any() else None,
+            n_init=STARTS if isinstance(self.n_init, str) else int(self.n_init),
+            rng=rng,
+            report=self._report,
+        )
+        self.C_ = planes.C
+        self.objective_ = planes.fit.objective
+        self.slack_ = planes.fit.slack
+        self.n_iter_ = planes.fit.n_iter
+        self.history_ = planes.fit.history
+        self.sizes_ = np.bincount(planes.labels, weight[used], minlength=int(self.n_clusters))
         self.gamma_ = embedding.gamma
-        self._decide = embedding.decision(V, b)
+        self._length = planes.length
+        self._used = None if everything else used
+        self._decide = embedding.decision(planes.V, planes.b)
         self.__dict__.pop("coef_", None)
         self.__dict__.pop("intercept_", None)
         if self.kernel == "linear" and hasattr(self._decide, "coef"):
-            self.coef_, self.intercept_ = self._decide.coef.T, b
-        self._judge(fit, k)
+            self.coef_, self.intercept_ = self._decide.coef.T, planes.b
+        self.labels_ = planes.labels if everything else self._label_rest(X, planes.labels, used, known)
+        self._judge(planes)
         return self
 
-    def _solve(self, Z, features: Features, rng) -> MarginFit:
-        n, k = Z.shape[0], int(self.n_clusters)
-        options = Options(self.C_, self.balance, self.epsilon, self.max_cuts)
-        if k == 1:
-            return MarginFit(np.zeros(features.n_features), np.zeros(n, dtype=bool), 0.0, 0.0, 0, "converged", [0.0])
-        if k == 2:
-            return solve_two(features, self._make_loss(n), options, self.n_init, rng)
-        return solve_many(Z, features, k, self._make_loss, options, self.n_init, rng)
+    def _label_rest(self, X, labels, used, known) -> np.ndarray:
+        """All labels, with samples of weight zero labelled as new ones, but where their label is known."""
+        out = known.astype(labels.dtype)
+        out[used] = labels
+        rest = np.flatnonzero(out < 0)
+        if len(rest):
+            out[rest] = _labels(self._scores(X[rest]))
+        return out
 
-    def _make_loss(self, n: int) -> TableLoss:
-        return make_loss(self.loss, n, self.beta)
-
-    def _judge(self, fit: MarginFit, k: int) -> None:
+    def _judge(self, planes: Hyperplanes) -> None:
         """Say when nothing was found, or when the search was cut short."""
-        n = len(fit.labels)
-        empty = k - len(np.unique(self.labels_))
-        nothing = self.C_ * trivial_slack(self._make_loss(n), k)
-        self.trivial_ = k > 1 and bool(empty or fit.objective >= TRIVIAL * nothing)
+        k, fit = int(self.n_clusters), planes.fit
+        empty = int((self.sizes_ == 0).sum())
+        self.trivial_ = k > 1 and bool(empty or fit.objective >= TRIVIAL * planes.idle)
         if self.trivial_:
             what = f"{empty} of {k} clusters are empty" if empty else "the objective is no lower than that of w = 0"
             self._warn_trivial(f"max-margin clustering found a trivial solution: {what}")
         elif fit.objective > min(fit.history):
             self._warn_trivial("the objective is lower with empty clusters; the labels are the best with all in use")
-        if fit.stopped_because == "max_cuts":
-            warnings.warn(
-                f"stopped after max_cuts={self.max_cuts} constraints, before all were met within "
-                f"epsilon={self.epsilon}; raise max_cuts or epsilon, or lower C.",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
+        stopped = {
+            "max_iter": f"stopped after max_iter={self.max_iter} constraints, before all were met within "
+            f"tol={self.tol}; raise max_iter or tol, or lower C.",
+            "stalled": "stopped while labels went on changing and the objective no longer fell; the labels are the "
+            "best seen. Raise n_init or tol, or lower C.",
+        }
+        if fit.stopped_because in stopped:
+            warn(stopped[fit.stopped_because], ConvergenceWarning)
 
     def _warn_trivial(self, what: str) -> None:
         free = self.bias or not self.center or self.n_clusters > 2
         advice = "balance=0 or another value near it, loss='nmi'" if free else "a larger C"
-        warnings.warn(f"{what}. Try {advice}, another kernel or other n_components.", UserWarning, stacklevel=5)
+        warn(f"{what}. Try {advice}, another kernel or other n_components.")
 
     def decision_function(self, X):
         """Signed distance to the hyperplane, up to a factor: above 0 for label 1. (n, k) scores for k > 2 clusters.
@@ -267,7 +283,7 @@ class MaxMarginClustering(ClusterMixin, BaseEstimator):
         X : array of shape (n, d); (n, m) similarities with the fitted samples for kernel="precomputed"
         """
         check_is_fitted(self)
-        scores = self._decide(self._check_samples(X, reset=False))
+        scores = self._scores(self._check_samples(X, reset=False))
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
     def predict(self, X):
@@ -275,54 +291,86 @@ class MaxMarginClustering(ClusterMixin, BaseEstimator):
         scores = self.decision_function(X)
         return _labels(scores[:, None] if scores.ndim == 1 else scores)
 
-    # -- checks ---------------------------------------------------------------------------------------------------
+    def score(self, X, y=None, sample_weight=None):
+        """How well the hyperplane keeps the clusters of X apart, from 0 (not at all) to 1.
 
-    def _check_samples(self, X, *, reset: bool):
-        precomputed = self._is_precomputed()
-        X = validate_data(
-            self, X, reset=reset, dtype=[np.float64, np.float32], accept_sparse=False if precomputed else "csr"
-        )
-        return check_precomputed(X) if precomputed and reset else X
+            1 - min_t (t^2 |w|^2 / 2 + C xi(t w)) / (C xi(0)),   C = 10 / n^2 (10 k / n^2 for k > 2 clusters)
+
+        The objective of max-margin clustering on X, relative to that of w = 0, at the best length of w: neither the
+        units of the kernel nor the C of the fit count, only where the hyperplane runs. So kernels and their parameters
+        can be compared, on samples that were not fitted: a kernel that learned its samples by heart has scores
+        near 0 for others. On the fitted samples with C="auto" it is 1 - objective_ / (C_ xi(0)), up to `tol`. 0 where a
+        cluster is empty. Different losses, or numbers of clusters, have different scores.
+
+        Parameters
+        ----------
+        X : as in `decision_function`
+        y : array of shape (n,), optional
+            Known labels as in `fit`, -1 where they are unknown: where the hyperplane contradicts them, the score falls.
+        sample_weight : array of shape (n,), optional
+            A weight counts as that many copies.
+        """
+        check_is_fitted(self)
+        scores = self._scores(self._check_samples(X, reset=False))
+        weight = check_weights(sample_weight, scores)
+        known = check_labels(y, len(scores), int(self.n_clusters))
+        used = weight > 0
+        known = known[used] if (known[used] >= 0).any() else None
+        return self._problem().separation(scores[used], self._length, weight[used], known)
+
+    # -- checks ---------------------------------------------------------------------------------------------------
 
     def _check_parameters(self) -> None:
         check_number("n_clusters", self.n_clusters, whole=True, least=1)
         check_loss(self.loss, self.beta)
-        check_name("approximation", self.approximation, APPROXIMATIONS)
-        if not callable(self.kernel):
-            check_name("kernel", self.kernel, kernel_names(graphs=False), also=", or a function k(X, Y)")
+        self._check_kernel()
         if isinstance(self.C, str):
             check_name("C", self.C, ["auto"], also=", or a positive number")
         else:
             check_number("C", self.C, above=True)
-        if isinstance(self.gamma, str):
-            check_name("gamma", self.gamma, ["scale"], also=", or a positive number")
-        elif self.gamma is not None:
-            check_number("gamma", self.gamma, above=True)
-        for name in ("balance", "n_components"):
-            if getattr(self, name) is not None:
-                check_number(name, getattr(self, name), whole=name != "balance", least=name != "balance")
-        check_number("epsilon", self.epsilon)
-        check_number("max_cuts", self.max_cuts, whole=True, least=1)
-        check_number("n_init", self.n_init, whole=True, least=1)
-        check_number("degree", self.degree, whole=True, least=1)
-        check_number("coef0", self.coef0)
-        for name in ("center", "bias"):
-            if not isinstance(getattr(self, name), (bool, np.bool_)):
-                raise TypeError(f"{name}={getattr(self, name)!r}: give True or False.")
+        if self.balance is not None:
+            check_number("balance", self.balance)
+        check_number("tol", self.tol)
+        check_number("max_iter", self.max_iter, whole=True, least=1)
+        check_starts(self.n_init)
+        check_verbose(self.verbose)
+        check_flag("center", self.center)
+        check_flag("bias", self.bias)
         if not self.center and (self.kernel not in ("linear", "cosine") or self.n_components is not None):
             raise ValueError(
                 "center=False works on the samples themselves: with kernel='linear' or 'cosine' and no n_components; "
                 "eigenvectors of a kernel are centred."
             )
+        if self.balance is not None and self.center and not self.bias and self.n_clusters == 2:
+            raise ValueError(
+                f"balance={self.balance!r} changes nothing: centred samples without a bias are balanced. Set "
+                "bias=True or center=False, or leave balance out."
+            )
 
-    def _is_precomputed(self) -> bool:
-        return isinstance(self.kernel, str) and self.kernel == "precomputed"
+    def _check_known(self, y, n_samples: int) -> np.ndarray:
+        known = check_labels(y, n_samples, int(self.n_clusters))
+        if (known >= 0).all():
+            warn("y labels every sample, and its labels are returned; leave y out to cluster without them.")
+        return known
 
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self._is_precomputed()
-        tags.input_tags.sparse = not self._is_precomputed()
-        return tags
+    # -- parts ----------------------------------------------------------------------------------------------------
+
+    def _problem(self) -> Problem:
+        return Problem(
+            int(self.n_clusters),
+            loss=self.loss,
+            beta=self.beta,
+            C=None if isinstance(self.C, str) else self.C,
+            center=self.center,
+            bias=self.bias,
+            balance=self.balance,
+            tol=self.tol,
+            max_iter=self.max_iter,
+        )
+
+    def _scores(self, X) -> np.ndarray:
+        """(n, 1) or (n, k) of samples that were checked."""
+        return self._decide(X if self._used is None or not self._is_pairwise() else X[:, self._used])
 
 
 def _labels(scores: np.ndarray) -> np.ndarray:
@@ -330,12 +378,10 @@ def _labels(scores: np.ndarray) -> np.ndarray:
     return (scores[:, 0] > 0).astype(int) if scores.shape[1] == 1 else scores.argmax(axis=1)
 
 
-def _numbered(fit: MarginFit, k: int, features: Features) -> np.ndarray:
-    """Weights (d, 1) or (d, k) with the largest cluster first; of two equal ones the one that reaches further out."""
-    if k <= 2:
-        few = int(fit.labels.sum())
-        f = features.scores(fit.w)
-        up = 2 * few < len(f) or (2 * few == len(f) and float((f**3).sum()) <= 0)
-        return (fit.w if up else -fit.w)[:, None]
-    order = np.argsort(-np.bincount(fit.labels, minlength=k), kind="stable")
-    return fit.w.reshape(-1, k)[:, order]
+def _refuse_links(**links) -> None:
+    for name, pairs in links.items():
+        if pairs is not None and np.size(pairs):
+            raise ValueError(
+                f"{name}: MaxMarginClustering takes no links, as a hyperplane has no way to keep pairs of samples "
+                f"together or apart. Use StructuredClustering, which keeps them, or give known labels in y."
+            )

@@ -399,9 +399,6 @@ class StructuredClustering(KernelClusterer):
             random_state=self.random_state,
         )
 
-    def _subset(self, X, used):
-        return X[used][:, used] if self._is_pairwise() else X[used]
-
     def _label_rest(self, X, labels, used, known: Constraints | None) -> np.ndarray:
         """All labels, with samples of weight zero placed as new ones, but where something is known about them."""
         out = np.full(X.shape[0], -1, dtype=labels.dtype)

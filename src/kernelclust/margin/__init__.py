@@ -1,25 +1,12 @@
-"""Max-margin clustering with multivariate losses: the exact search, the losses (a file each) and the cutting planes."""
+"""Max-margin clustering with multivariate losses: the exact search, the losses (a file each) and the cutting planes.
+
+For users: `most_violated`, the search by itself; `loss_names`, and `kernelclust.margin.losses` for how to bring a loss
+of your own. For the estimator: `check_loss`, `embed`, `Problem` and `solve`.
+"""
 
 from kernelclust.margin._embedding import embed
-from kernelclust.margin._features import Features, make_features
-from kernelclust.margin._losses import TableLoss, check_loss, loss_names, make_loss
+from kernelclust.margin._fit import Hyperplanes, Problem, solve
+from kernelclust.margin._losses import check_loss, loss_names
 from kernelclust.margin._search import most_violated
-from kernelclust.margin.cutting_plane import MarginFit, Options
-from kernelclust.margin.solve import natural_C, solve_many, solve_two, trivial_slack
 
-__all__ = [
-    "Features",
-    "MarginFit",
-    "Options",
-    "TableLoss",
-    "check_loss",
-    "embed",
-    "loss_names",
-    "make_features",
-    "make_loss",
-    "most_violated",
-    "natural_C",
-    "solve_many",
-    "solve_two",
-    "trivial_slack",
-]
+__all__ = ["Hyperplanes", "Problem", "check_loss", "embed", "loss_names", "most_violated", "solve"]

@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from scipy.sparse.linalg import LinearOperator, svds
 from sklearn.decomposition import PCA
 
-import kernelclust.kernels as kernels
-from kernelclust._names import load
-from kernelclust.kernels import FittedKernel, check_definite, fit_kernel, leading_spectrum
+from kernelclust.kernels import FittedKernel, check_definite, fit_kernel, kernel_part, leading_spectrum
 
 RANK = 100  # directions of a kernel, or of samples with many features, unless asked for more
 MANY_FEATURES = 300
+ROUNDING = 1e-14  # share of an uncentred kernel's entries that is rounding
 NEGLIGIBLE = 1e-10  # share of the largest eigenvalue below which there is nothing but rounding
 
 
@@ -61,13 +61,22 @@ class Embedding:
         return LinearDecision(self.features, V if self.components is None else self.components.T @ V, b)
 
 
-def embed(X, *, kernel, n_components: int | None, center: bool, rng: np.random.RandomState, **options) -> Embedding:
-    """Coordinates of samples X for a kernel of `kernelclust.kernels`; options as in `fit_kernel`.
+def embed(
+    X,
+    weight: np.ndarray,
+    *,
+    kernel,
+    n_components: int | None,
+    center: bool,
+    rng: np.random.RandomState,
+    **options,
+) -> Embedding:
+    """Coordinates of samples X, weights above zero, for a kernel of `kernelclust.kernels`; options as in `fit_kernel`.
 
     Kernels that are products of features (linear, cosine) keep them, sparse ones too, or their principal components;
     others get their leading eigenvectors, scaled.
     """
-    part: Any = None if callable(kernel) or kernel == "precomputed" else load(kernels, kernel)
+    part = kernel_part(kernel)
     if hasattr(part, "features") and options["approximation"] in (None, "auto"):
         if options["kernel_params"]:
             raise ValueError(f"kernel_params={options['kernel_params']!r}: kernel={kernel!r} takes none.")
@@ -76,16 +85,33 @@ def embed(X, *, kernel, n_components: int | None, center: bool, rng: np.random.R
             n_components = RANK
         if n_components is None or n_components >= min(Z.shape):
             return Embedding(Z, part.features)
-        pca = PCA(n_components, svd_solver="arpack" if sparse.issparse(Z) else "auto", random_state=rng).fit(Z)
-        return Embedding(Z @ pca.components_.T, part.features, pca.components_)
-    fitted = fit_kernel(X, np.ones(X.shape[0]), kernel=kernel, rng=rng, n_components=None, **options)
+        components = _components(Z, weight, n_components, rng)
+        return Embedding(Z @ components.T, part.features, components)
+    fitted = fit_kernel(X, weight, kernel=kernel, rng=rng, n_components=None, **options)
     rank = min(n_components or RANK, X.shape[0])
     spectrum = leading_spectrum(fitted.operator, rank, 1, rng)
     check_definite(spectrum, fitted.operator)
     values, functions = spectrum.values[:rank], spectrum.functions[:, :rank]
     kept = values > NEGLIGIBLE * max(float(values[0]), 0.0)
-    if not kept.any():
+    if not values[0] > ROUNDING * fitted.operator.raw_size() * weight.sum():
         raise ValueError("all samples are equal to this kernel: there is nothing to separate.")
-    functions = functions[:, kept] * np.sign((functions[:, kept] ** 3).sum(axis=0) + np.finfo(float).tiny)
-    coefficients = functions / np.sqrt(values[kept])
+    functions = functions[:, kept] * np.sign(weight @ functions[:, kept] ** 3 + np.finfo(float).tiny)
+    coefficients = weight[:, None] * functions / np.sqrt(values[kept])
     return Embedding(fitted.operator @ coefficients, fitted=fitted, coefficients=coefficients, gamma=fitted.gamma)
+
+
+def _components(Z, weight: np.ndarray, n_components: int, rng: np.random.RandomState) -> np.ndarray:
+    """Principal directions (n_components, d) of weighted samples."""
+    if np.all(weight == weight[0]):
+        pca = PCA(n_components, svd_solver="arpack" if sparse.issparse(Z) else "auto", random_state=rng)
+        return pca.fit(Z).components_
+    root, mean = np.sqrt(weight), np.asarray(Z.T @ (weight / weight.sum())).ravel()
+    centred = LinearOperator(  # D^1/2 (Z - mean)
+        Z.shape,
+        matvec=lambda v: root * (Z @ v.ravel() - mean @ v.ravel()),
+        rmatvec=lambda u: Z.T @ (root * u.ravel()) - mean * (root @ u.ravel()),
+        dtype=float,
+    )
+    directions = svds(centred, n_components, v0=np.random.RandomState(0).uniform(-1, 1, min(Z.shape)))[2][::-1]
+    largest = directions[np.arange(n_components), np.abs(directions).argmax(axis=1)]
+    return directions * np.sign(largest)[:, None]  # as PCA signs them

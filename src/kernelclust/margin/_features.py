@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from kernelclust.margin._mass import Mass
+
 
 @dataclass(frozen=True)
 class Features:
@@ -18,6 +20,7 @@ class Features:
     scale: float
     bias: bool
     centred: bool
+    mass: Mass
 
     @property
     def n_samples(self) -> int:
@@ -56,27 +59,35 @@ class Features:
     def principal(self, w: np.ndarray, steps: int = 30) -> np.ndarray:
         """The direction of the largest scatter, by power steps from w."""
         for _ in range(steps):
-            w = self.sums(self.scores(w))
+            w = self.sums(self.mass.times(self.scores(w)))
             w = w / max(np.abs(w).max(), np.finfo(float).tiny)
         return w
 
 
-def make_features(X, *, center: bool = True, bias: bool = False) -> Features:
+def make_features(X, *, center: bool = True, bias: bool = False, mass: Mass | None = None) -> Features:
     """Features of samples X (n, d), dense or sparse; an error if the samples do not differ."""
     n = X.shape[0]
+    mass = Mass(n) if mass is None else mass
     X = X.astype(float)
     unit = float(abs(X).max()) or 1.0
-    mean = np.asarray(X.mean(axis=0)).ravel() if center else np.zeros(X.shape[1])
+    mean = _mean(X, mass) if center else np.zeros(X.shape[1])
     if sparse.issparse(X):
-        square = float(((X / unit).power(2)).sum()) / n - float(np.square(mean / unit).sum())
+        lengths = np.asarray((X / unit).power(2).sum(axis=1)).ravel()
+        square = float(mass.times(lengths).sum()) / mass.total - float(np.square(mean / unit).sum())
         rounding = 1e-14
     else:
         X = (X - mean) / unit
-        square = float(np.einsum("ij,ij->", X, X)) / n
+        square = float(np.einsum("ij,ij->", X, mass.times(X))) / mass.total
         rounding = (4 * np.finfo(float).eps) ** 2 * X.shape[1]
     if not square > rounding:
         raise ValueError("all samples are equal: there is nothing to separate.")
     if not sparse.issparse(X):
         X = X / np.sqrt(square)
         X = np.column_stack([X, np.ones(n)]) if bias else X
-    return Features(X, mean, unit * float(np.sqrt(square)), bias, center)
+    return Features(X, mean, unit * float(np.sqrt(square)), bias, center, mass)
+
+
+def _mean(X, mass: Mass) -> np.ndarray:
+    if mass.weight is None:
+        return np.asarray(X.mean(axis=0)).ravel()
+    return np.asarray(X.T @ (mass.weight / mass.total)).ravel()

@@ -1,4 +1,4 @@
-"""A loss for samples in number n and k clusters: its name or object turned into sums and numbers."""
+"""A loss for samples of some weight and k clusters: its name or object turned into sums and numbers."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 
 import kernelclust.margin.losses as package
 from kernelclust._names import check_name, check_number, load, names
+from kernelclust.margin._mass import Mass
 
 NEEDED = ("PARAMETERS", "phi", "affine")
 
@@ -19,12 +20,13 @@ def loss_names() -> list[str]:
 
 @dataclass(frozen=True)
 class TableLoss:
-    """Delta between labelings of n samples, from their table."""
+    """Delta between labelings of samples, from their table; cells of whole numbers are counts, others weights."""
 
     part: Any
     params: dict[str, float]
-    n: int
-    phi: np.ndarray  # (n + 1,): phi(0), phi(1), ..., phi(n)
+    n: float  # copies in all
+    phi: np.ndarray  # (ticks + 1,): phi of 0, 1, 2, ... ticks; a tick is a sample, a copy, or a small weight
+    factor: float = 1.0  # copies in a weight of one
 
     @property
     def only_diagonal(self) -> bool:
@@ -35,29 +37,41 @@ class TableLoss:
         """phi of a cell off the diagonal."""
         return np.zeros_like(self.phi) if self.only_diagonal else self.phi
 
-    def affine(self, own: np.ndarray, given: float) -> tuple[np.ndarray, np.ndarray]:
+    def phi_at(self, cells: np.ndarray) -> np.ndarray:
+        """phi of counts, looked up, or of weights."""
+        if cells.dtype.kind in "iu":
+            return self.phi[cells]
+        return self.part.phi(np.maximum(cells, 0.0) * self.factor)  # rounding
+
+    def affine(self, own: np.ndarray, given: Any) -> tuple[np.ndarray, np.ndarray]:
         own = np.asarray(own, dtype=float)
         base, rate = self.part.affine(own, given, self.n, **self.params)
         return np.broadcast_to(base, own.shape), np.broadcast_to(rate, own.shape)
 
-    def of_tables(self, tables: np.ndarray) -> np.ndarray:  # (..., k, k) whole numbers, rows y' -> (...)
+    def of_tables(self, tables: np.ndarray) -> np.ndarray:  # (..., k, k), rows y' -> (...)
         """Delta of every table."""
-        cells = self.phi[tables]
+        cells = self.phi_at(tables)
         joint = np.einsum("...ii->...", cells) if self.only_diagonal else cells.sum(axis=(-2, -1))
-        own, given = self.phi[tables.sum(axis=-1)].sum(axis=-1), self.phi[tables.sum(axis=-2)].sum(axis=-1)
-        base, rate = self.affine(own, given)
+        own = self.phi_at(tables.sum(axis=-1)).sum(axis=-1)
+        base, rate = self.affine(own, self.phi_at(tables.sum(axis=-2)).sum(axis=-1))
         return np.maximum(base - rate * joint, 0.0)  # rounding
 
 
-def make_loss(loss: Any, n: int, beta: float) -> TableLoss:
-    """The loss of this name, or of this object with the attributes that `kernelclust.margin.losses` describes."""
+def make_loss(loss: Any, mass: Mass | int, beta: float) -> TableLoss:
+    """The loss of this name, or of this object with the attributes that `kernelclust.margin.losses` describes.
+
+    For samples of these weights, or in this number.
+    """
     part = _part(loss)
     given = {"beta": beta}
     unknown = [name for name in part.PARAMETERS if name not in given]
     if unknown:
         raise ValueError(f"the loss asks for the parameter {unknown[0]!r}; known: {', '.join(map(repr, given))}.")
     params = {name: float(given[name]) for name in part.PARAMETERS}
-    made = TableLoss(part, params, n, np.ascontiguousarray(part.phi(np.arange(n + 1)), dtype=float))
+    mass = mass if isinstance(mass, Mass) else Mass(mass)
+    n = mass.ticks if mass.whole else mass.total * mass.factor
+    ticks = np.arange(mass.ticks + 1) if mass.whole else np.linspace(0.0, n, mass.ticks + 1)
+    made = TableLoss(part, params, n, np.ascontiguousarray(part.phi(ticks), dtype=float), mass.factor)
     if part is loss:
         _check_concave(made)
     return made
@@ -68,7 +82,7 @@ def _check_concave(loss: TableLoss) -> None:
     phi = loss.phi
     if np.diff(phi, 2).min(initial=0.0) < -1e-9 * np.abs(phi).max():
         raise ValueError(f"loss={loss.part!r}: phi is not convex in the counts, so Delta is not concave in the table.")
-    rates = loss.affine(phi + phi[::-1], float(phi[loss.n]))[1]
+    rates = loss.affine(phi + phi[::-1], float(phi[-1]))[1]
     if rates.min() < 0:
         raise ValueError(f"loss={loss.part!r}: affine gives a rate below 0, so Delta is not concave in the table.")
 

@@ -22,46 +22,59 @@ START_SAMPLES = 100  # samples that all starts together may have, but for the tw
 
 
 def search_table(
-    F: np.ndarray, y: np.ndarray, loss: TableLoss, least_rise: float = LEAST_RISE
+    F: np.ndarray, y: np.ndarray, loss: TableLoss, least_rise: float = LEAST_RISE, weight: np.ndarray | None = None
 ) -> tuple[np.ndarray, float]:
-    """The best y' found and sum_i F[i, y'_i] + Delta(y', y); F (n, k), y (n,) labels 0..k-1.
+    """The best y' found and sum_i s_i F[i, y'_i] + Delta(y', y); F (n, k), y (n,) labels 0..k-1, s (n,) weights.
 
-    Steps that raise the value by less than `least_rise` are not taken.
+    Steps that raise the value by less than `least_rise` are not taken. Samples are not parted: repeat them for that.
     """
+    task = _Task(F, y, loss, weight)
     n, k = F.shape
     if loss.only_diagonal:  # a sum over samples: each for itself
-        gain = float(loss.affine(np.zeros(1), 0.0)[1][0] * loss.phi[1])
+        gain = float(loss.affine(np.zeros(1), 0.0)[1][0] * loss.phi_at(np.ones(1))[0])
         z = (F + np.where(np.arange(k) == y[:, None], 0.0, gain)).argmax(axis=1)
-        return z, _value(F, z, y, loss)
-    starts = _starts(F, y, loss)[: max(2, START_SAMPLES // n)]
-    return max((_climb(F, y, loss, start, least_rise) for start in starts), key=lambda found: found[1])
+        return z, task.value(z)
+    starts = _starts(task)[: max(2, START_SAMPLES // n)]
+    return max((_climb(task, start, least_rise) for start in starts), key=lambda found: found[1])
 
 
-def table(z: np.ndarray, y: np.ndarray, k: int) -> np.ndarray:
-    """(k, k) counts, rows z."""
-    return np.bincount(z * k + y, minlength=k * k).reshape(k, k)
+def table(z: np.ndarray, y: np.ndarray, k: int, weight: np.ndarray | None = None) -> np.ndarray:
+    """(k, k) counts or weights, rows z."""
+    return np.bincount(z * k + y, weight, minlength=k * k).reshape(k, k)
 
 
-def _value(F: np.ndarray, z: np.ndarray, y: np.ndarray, loss: TableLoss) -> float:
-    return _score(F, z) + float(loss.of_tables(table(z, y, F.shape[1])))
+class _Task(NamedTuple):
+    """What the search knows."""
 
+    F: np.ndarray  # (n, k)
+    y: np.ndarray
+    loss: TableLoss
+    weight: np.ndarray | None
 
-def _score(F: np.ndarray, z: np.ndarray) -> float:
-    return float(F[np.arange(len(z)), z].sum())
+    def table(self, z: np.ndarray) -> np.ndarray:
+        return table(z, self.y, self.F.shape[1], self.weight)
+
+    def score(self, z: np.ndarray) -> float:
+        scores = self.F[np.arange(len(z)), z]
+        return float(scores.sum() if self.weight is None else self.weight @ scores)
+
+    def value(self, z: np.ndarray) -> float:
+        return self.score(z) + float(self.loss.of_tables(self.table(z)))
 
 
 # -- starts -----------------------------------------------------------------------------------------------------------
 
 
-def _starts(F: np.ndarray, y: np.ndarray, loss: TableLoss) -> list[np.ndarray]:
+def _starts(task: _Task) -> list[np.ndarray]:
     """Two of a relaxation, everybody's second choice, half of these, all samples in one cluster, y itself."""
+    F, y = task.F, task.y
     n, k = F.shape
     others = F.copy()
     others[np.arange(n), y] = -np.inf
     second = others.argmax(axis=1)
     margin = F[np.arange(n), y] - others.max(axis=1)
     half = np.where(_share_below(margin, y, k) < 0.5, second, y)
-    return [*_relaxed(F, y, loss), half, second, *(np.full(n, c) for c in range(k)), y]
+    return [*_relaxed(task), half, second, *(np.full(n, c) for c in range(k)), y]
 
 
 def _share_below(margin: np.ndarray, y: np.ndarray, k: int) -> np.ndarray:
@@ -73,42 +86,45 @@ def _share_below(margin: np.ndarray, y: np.ndarray, k: int) -> np.ndarray:
     return share
 
 
-def _relaxed(F: np.ndarray, y: np.ndarray, loss: TableLoss) -> list[np.ndarray]:
+def _relaxed(task: _Task) -> list[np.ndarray]:
     """The two best labelings on the way of conditional gradients: each sample in its best cluster at the mean slope."""
-    n, k = F.shape
-    sizes = np.bincount(y, minlength=k)
-    slope = _slopes(np.round(np.outer(sizes, sizes) / n).astype(int), loss)
+    sizes = task.table(task.y).sum(axis=0)
+    outer = np.outer(sizes, sizes) / sizes.sum()
+    slope = _slopes(np.round(outer).astype(int) if task.weight is None else outer, task)
     found = []
     for step in range(RELAXED_STEPS):
-        z = (F + slope[:, y].T).argmax(axis=1)
-        found.append((_value(F, z, y, loss), -step, z))
-        slope = slope + 2 / (step + 3) * (_slopes(table(z, y, k), loss) - slope)
+        z = (task.F + slope[:, task.y].T).argmax(axis=1)
+        found.append((task.value(z), -step, z))
+        slope = slope + 2 / (step + 3) * (_slopes(task.table(z), task) - slope)
     found.sort(key=lambda one: one[:2], reverse=True)
     return [z for _, _, z in found[:2]]
 
 
-def _slopes(N: np.ndarray, loss: TableLoss) -> np.ndarray:
-    """Delta with one more sample in each cell of the table (k, k)."""
-    k = len(N)
-    more = np.minimum(N + np.eye(k * k, dtype=int).reshape(k, k, k, k), loss.n)
-    cells = loss.phi[more]
+def _slopes(N: np.ndarray, task: _Task) -> np.ndarray:
+    """Delta, for a weight of one, with one more sample of mean weight in each cell of the table (k, k)."""
+    k, loss = len(N), task.loss
+    step = 1 if task.weight is None else float(task.weight.mean())
+    most = len(task.y) if task.weight is None else np.inf  # counts are looked up
+    more = np.minimum(N + step * np.eye(k * k, dtype=N.dtype).reshape(k, k, k, k), most).astype(N.dtype)
+    cells = loss.phi_at(more)
     joint = np.einsum("...ii->...", cells) if loss.only_diagonal else cells.sum(axis=(-2, -1))
-    own = loss.phi[np.minimum(more.sum(axis=-1), loss.n)].sum(axis=-1)
-    base, rate = loss.affine(own, float(loss.phi[np.minimum(N.sum(axis=0), loss.n)].sum()))
-    return base - rate * joint
+    own = loss.phi_at(np.minimum(more.sum(axis=-1), most).astype(N.dtype)).sum(axis=-1)
+    given = loss.phi_at(np.minimum(N.sum(axis=0), most).astype(N.dtype))
+    base, rate = loss.affine(own, float(given.sum()))
+    return (base - rate * joint) / step
 
 
 # -- steps ------------------------------------------------------------------------------------------------------------
 
 
-def _climb(F: np.ndarray, y: np.ndarray, loss: TableLoss, z: np.ndarray, least_rise: float) -> tuple[np.ndarray, float]:
+def _climb(task: _Task, z: np.ndarray, least_rise: float) -> tuple[np.ndarray, float]:
     """Batches of moves while the value rises; where none helps, other names for the clusters, then two batches."""
-    value = _value(F, z, y, loss)
+    value = task.value(z)
     for _ in range(MAX_STEPS):
-        batches = _batches(F, z, y, loss)
+        batches = _batches(task, z)
         for step in (_one_batch, _new_names, _two_batches):
-            moved = step(batches, F, z, y, loss)
-            reached = _value(F, moved, y, loss)
+            moved = step(batches, task, z)
+            reached = task.value(moved)
             if reached > value + least_rise:
                 break
         else:
@@ -117,23 +133,23 @@ def _climb(F: np.ndarray, y: np.ndarray, loss: TableLoss, z: np.ndarray, least_r
     return z, value
 
 
-def _one_batch(batches: _Batches, F: np.ndarray, z: np.ndarray, y: np.ndarray, loss: TableLoss) -> np.ndarray:
+def _one_batch(batches: _Batches, task: _Task, z: np.ndarray) -> np.ndarray:
     target, at = np.unravel_index(int(batches.values.argmax()), batches.values.shape)
     return batches.apply(z, [(target, at)])
 
 
-def _new_names(batches: _Batches, F: np.ndarray, z: np.ndarray, y: np.ndarray, loss: TableLoss) -> np.ndarray:
+def _new_names(batches: _Batches | None, task: _Task, z: np.ndarray) -> np.ndarray:
     """The names of the clusters of y' are free: an assignment by scores."""
-    k = F.shape[1]
+    k = task.F.shape[1]
     sums = np.zeros((k, k))
-    np.add.at(sums, z, F)
+    np.add.at(sums, z, task.F if task.weight is None else task.F * task.weight[:, None])
     return linear_sum_assignment(sums, maximize=True)[1][z]
 
 
-def _two_batches(batches: _Batches, F: np.ndarray, z: np.ndarray, y: np.ndarray, loss: TableLoss) -> np.ndarray:
+def _two_batches(batches: _Batches, task: _Task, z: np.ndarray) -> np.ndarray:
     """The best two batches of different cells at once, among the best single sample and the best batch of each cell."""
-    values, k, n = batches.values, F.shape[1], loss.n
-    N = table(z, y, k)
+    values, (n, k) = batches.values, task.F.shape
+    N = task.table(z)
     begins = np.unique(batches.first)
     ends = np.append(begins[1:], n)
     largest = np.array([s + values[:, s:t].argmax(axis=1) for s, t in zip(begins, ends, strict=True)])  # (cells, k)
@@ -142,13 +158,13 @@ def _two_batches(batches: _Batches, F: np.ndarray, z: np.ndarray, y: np.ndarray,
     top = np.argsort(-values[e, at], kind="stable")[: int(np.sqrt(PAIR_CELLS) / k)]
     top = top[values[e[top], at[top]] > -np.inf]
     at, e = at[top], e[top]
-    c, j, t = batches.cell[at] // k, batches.cell[at] % k, at - batches.first[at] + 1
-    steps = np.zeros((len(at), k, k), dtype=int)
+    c, j, t = batches.cell[at] // k, batches.cell[at] % k, batches.sizes[e, at]
+    steps = np.zeros((len(at), k, k), dtype=N.dtype)
     steps[np.arange(len(at)), c, j], steps[np.arange(len(at)), e, j] = -t, t
     apart = batches.first[at][:, None] != batches.first[at]
     tables = np.where(apart[..., None, None], N + steps[:, None] + steps, N)
     gains = batches.gains[e, at]
-    paired = np.where(apart, gains[:, None] + gains + loss.of_tables(tables), -np.inf)
+    paired = np.where(apart, gains[:, None] + gains + task.loss.of_tables(tables), -np.inf)
     one, other = np.unravel_index(int(paired.argmax()), paired.shape)
     return batches.apply(z, [(e[one], at[one]), (e[other], at[other])])
 
@@ -158,6 +174,7 @@ class _Batches(NamedTuple):
 
     values: np.ndarray  # (k, n): of the labeling with this batch moved
     gains: np.ndarray  # (k, n): rise of its sum of F
+    sizes: np.ndarray  # (k, n): its samples, or their weight
     order: np.ndarray  # (k, n): samples cell by cell, those that gain most first
     first: np.ndarray  # (n,): where the cell begins
     cell: np.ndarray  # (n,): cluster * k + column
@@ -169,24 +186,43 @@ class _Batches(NamedTuple):
         return moved
 
 
-def _batches(F: np.ndarray, z: np.ndarray, y: np.ndarray, loss: TableLoss) -> _Batches:
+def _batches(task: _Task, z: np.ndarray) -> _Batches:
     """All batches: the t samples of a cell (c, j) that gain most by a move to e, for every c, j, e and t."""
+    F, weight = task.F, task.weight
     n, k = F.shape
     gain = (F - F[np.arange(n), z][:, None]).T
-    cell = z * k + y
+    cell = z * k + task.y
     order = np.argsort(-gain, axis=1)
     by_cell = np.argsort(cell.astype(np.int16)[order] if k < 182 else cell[order], axis=1, kind="stable")
     order = np.take_along_axis(order, by_cell, axis=1)
     cell = np.sort(cell)
     first = np.searchsorted(cell, cell)
-    t = np.arange(n) - first + 1
-    sums = np.cumsum(np.take_along_axis(gain, order, axis=1), axis=1)
-    gains = sums - np.where(first > 0, sums[:, first - 1], 0.0)
+    if weight is None:
+        t, most = np.arange(n) - first + 1, n  # counts are looked up
+    else:
+        t, most, gain = _from_first(weight[order], first), np.inf, gain * weight
+    gains = _from_first(np.take_along_axis(gain, order, axis=1), first)
+    values = task.score(z) + gains + _moved_loss(task.table(z), cell, t, most, task.loss)
+    values[cell // k == np.arange(k)[:, None]] = -np.inf
+    return _Batches(values, gains, np.broadcast_to(t, (k, n)), order, first, cell)
+
+
+def _from_first(rows: np.ndarray, first: np.ndarray) -> np.ndarray:
+    """Sums along rows (k, n) from where the cell begins."""
+    sums = np.cumsum(rows, axis=1)
+    return sums - np.where(first > 0, sums[:, first - 1], 0.0)
+
+
+def _moved_loss(N: np.ndarray, cell: np.ndarray, t: np.ndarray, most: float, loss: TableLoss) -> np.ndarray:
+    """Delta (k, n) with t of a cell of the table N moved to cluster e = 0..k-1."""
+    k = len(N)
     c, j, e = cell // k, cell % k, np.arange(k)[:, None]
-    N, phi = table(z, y, k), loss.phi
-    sizes, here, there = N.sum(axis=1), N[c, j], N[e, j]
-    own = phi[sizes].sum() + (phi[sizes[c] - t] - phi[sizes[c]]) + (phi[np.minimum(sizes[e] + t, n)] - phi[sizes[e]])
-    joint = phi[N].sum() + (phi[here - t] - phi[here]) + (phi[np.minimum(there + t, n)] - phi[there])
-    base, rate = loss.affine(own, float(phi[N.sum(axis=0)].sum()))
-    values = np.where(c == e, -np.inf, _score(F, z) + gains + base - rate * joint)
-    return _Batches(values, gains, order, first, cell)
+    sizes, here, there, phi = N.sum(axis=1), N[c, j], N[e, j], loss.phi_at
+
+    def after(before: np.ndarray) -> np.ndarray:
+        return np.minimum(before + t, most).astype(N.dtype)
+
+    own = phi(sizes).sum() + (phi(sizes[c] - t) - phi(sizes[c])) + (phi(after(sizes[e])) - phi(sizes[e]))
+    joint = phi(N).sum() + (phi(here - t) - phi(here)) + (phi(after(there)) - phi(there))
+    base, rate = loss.affine(own, float(phi(N.sum(axis=0)).sum()))
+    return base - rate * joint

@@ -2,106 +2,23 @@
 
     min_w |w|^2 / 2 + C xi(w),   xi(w) = max_y' Delta(y', y) - w . (Psi(y) - Psi(y')),   |w . s| <= limit
 
-with the labels y that w gives. A *machine* says what scores, labels and Psi are; see `TwoClusters`.
+with the labels y that w gives, but for those that are known. A *machine* says what scores, labels and Psi are; see
+`_machines.py`. With all labels known this is the support vector machine of Joachims (2005) for multivariate losses.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
-from kernelclust.margin._features import Features
-from kernelclust.margin._losses import TableLoss
-from kernelclust.margin._qp import solve_cuts
-from kernelclust.margin._search import search, two_by_two
-from kernelclust.margin._table_search import search_table, table
+from kernelclust.margin._cuts import Cuts, Options
+from kernelclust.margin._machines import Machine
 
 CCCP_TOL = 0.01  # relative fall of the objective that ends an inner loop
 CCCP_STEPS = 20
 ROUNDS = 20
 PATIENCE = 8  # cuts without a lower objective after which a run that follows its labels is given up
-
-
-class Machine(Protocol):
-    """Labels from weights; w is flat."""
-
-    def scores(self, w: np.ndarray) -> np.ndarray: ...
-    def labels(self, scores: np.ndarray) -> np.ndarray: ...
-    def psi(self, labels: np.ndarray) -> np.ndarray: ...
-    def most_violated(self, scores: np.ndarray, labels: np.ndarray) -> np.ndarray: ...
-    def losses(self, others: np.ndarray, labels: np.ndarray) -> np.ndarray: ...
-    def sides(self) -> np.ndarray: ...
-
-
-@dataclass(frozen=True)
-class TwoClusters:
-    """y_i = sgn(w . x_i) as True and False, Psi(y) = sum_i y_i x_i."""
-
-    features: Features
-    loss: TableLoss
-
-    def scores(self, w: np.ndarray) -> np.ndarray:
-        return self.features.scores(w)
-
-    def labels(self, scores: np.ndarray) -> np.ndarray:
-        return scores >= 0
-
-    def psi(self, labels: np.ndarray) -> np.ndarray:
-        return self.features.sums(np.where(labels, 1.0, -1.0))
-
-    def most_violated(self, scores: np.ndarray, labels: np.ndarray) -> np.ndarray:
-        return search(scores, labels, self.loss)
-
-    def losses(self, others: np.ndarray, labels: np.ndarray) -> np.ndarray:
-        return self.loss.of_tables(two_by_two(others, labels))
-
-    def sides(self) -> np.ndarray:
-        """s with the balance |w . s| <= limit."""
-        return self.features.sums(np.ones(self.features.n_samples))[None]
-
-
-@dataclass(frozen=True)
-class ManyClusters:
-    """y_i = argmax_c w_c . x_i, Psi(y) = the sums of x over every cluster (Crammer and Singer, 2001)."""
-
-    features: Features
-    loss: TableLoss
-    n_clusters: int
-    least_rise: float = 1e-12  # steps of the search for y' that raise its value by less are not taken
-
-    def scores(self, w: np.ndarray) -> np.ndarray:  # (n, k)
-        return self.features.scores(w.reshape(-1, self.n_clusters))
-
-    def labels(self, scores: np.ndarray) -> np.ndarray:
-        return scores.argmax(axis=1)
-
-    def psi(self, labels: np.ndarray) -> np.ndarray:
-        return self.features.sums((labels[:, None] == np.arange(self.n_clusters)).astype(float)).ravel()
-
-    def most_violated(self, scores: np.ndarray, labels: np.ndarray) -> np.ndarray:
-        return search_table(scores, labels, self.loss, self.least_rise)[0]
-
-    def losses(self, others: np.ndarray, labels: np.ndarray) -> np.ndarray:
-        return self.loss.of_tables(np.array([table(other, labels, self.n_clusters) for other in others]))
-
-    def sides(self) -> np.ndarray:
-        """s_cd with the balance |sum_i f_ic - f_id| <= limit for every two clusters."""
-        s = self.features.sums(np.ones(self.features.n_samples))
-        c, d = np.triu_indices(self.n_clusters, 1)
-        signs = np.eye(self.n_clusters)[c] - np.eye(self.n_clusters)[d]
-        return np.einsum("f,pc->pfc", s, signs).reshape(len(c), -1)
-
-
-@dataclass(frozen=True)
-class Options:
-    """C, the limit of the balance (None: no balance), epsilon of theorem 1, and cuts at most."""
-
-    C: float
-    limit: float | None = None
-    epsilon: float = 0.03
-    max_cuts: int = 60
 
 
 @dataclass(frozen=True)
@@ -112,8 +29,8 @@ class MarginFit:
     labels: np.ndarray
     objective: float  # |w|^2 / 2 + C slack
     slack: float
-    n_cuts: int
-    stopped_because: str  # "converged" or "max_cuts"
+    n_iter: int  # cuts
+    stopped_because: str  # "converged", "max_iter", or "stalled" where labels went on changing to no avail
     history: list[float]  # true objective after every cut, or after every round of labels
 
 
@@ -128,58 +45,14 @@ def _better(best: _Iterate | None, new: _Iterate) -> _Iterate:
     return new if new_rank < rank else best
 
 
-class _Cuts:
-    """The working set: labelings y'_k and their Psi."""
-
-    def __init__(self, machine: Machine, options: Options):
-        self.machine, self.C, self.limit = machine, options.C, options.limit
-        self.sides = None if options.limit is None else machine.sides()
-        self.weights: np.ndarray | None = None  # of the cuts, in the last program
-        self.others: list[np.ndarray] = []
-        self.psis: list[np.ndarray] = []
-
-    def __len__(self) -> int:
-        return len(self.others)
-
-    def add(self, other: np.ndarray, psi: np.ndarray) -> None:
-        self.others.append(other)
-        self.psis.append(psi)
-
-    def gaps(self, labels: np.ndarray, psi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """g_k = Psi(y) - Psi(y'_k) and Delta(y'_k, y)."""
-        return psi - np.array(self.psis), self.machine.losses(np.array(self.others), labels)
-
-    def solve(self, labels: np.ndarray, psi: np.ndarray) -> tuple[np.ndarray, float]:
-        """w for these labels and cuts, and its objective (eq. 17)."""
-        sides = np.zeros((0, len(psi))) if self.sides is None else self.sides
-        w, slack, self.weights = solve_cuts(
-            *self.gaps(labels, psi), self.C, sides, self.limit or 0.0, start=self.weights
-        )
-        return w, float(w @ w / 2 + self.C * slack)
-
-    def slack(self, w: np.ndarray, labels: np.ndarray, psi: np.ndarray) -> float:
-        """xi that the working set asks for."""
-        if not self.others:
-            return 0.0
-        cuts, losses = self.gaps(labels, psi)
-        return max(float((losses - cuts @ w).max()), 0.0)
-
-    def worst(self, w: np.ndarray, scores: np.ndarray, labels: np.ndarray, psi: np.ndarray):
-        """The most violated labeling, its Psi, and xi(w)."""
-        other = self.machine.most_violated(scores, labels)
-        psi_other = self.machine.psi(other)
-        loss = float(self.machine.losses(other[None], labels)[0])
-        return other, psi_other, max(loss - float(w @ (psi - psi_other)), 0.0)
-
-
 def from_weights(machine: Machine, w: np.ndarray, options: Options) -> MarginFit:
     """Cuts outside, CCCP inside: for every new cut, weights and labels take turns until the objective settles.
 
-    Ends when no labeling violates the margin by more than epsilon beyond the working set: then (w, xi + epsilon) is
+    Ends when no labeling violates the margin by more than tol beyond the working set: then (w, xi + tol) is
     feasible for all labelings (theorem 1). Labels follow w through jumps of Delta, so the objective need not fall from
     cut to cut; the best iterate is kept.
     """
-    cuts = _Cuts(machine, options)
+    cuts = Cuts(machine, options)
     scores = machine.scores(w)
     labels = machine.labels(scores)
     psi = machine.psi(labels)
@@ -198,14 +71,16 @@ def from_weights(machine: Machine, w: np.ndarray, options: Options) -> MarginFit
             if before - value <= CCCP_TOL * value:
                 break
             before = value
-        other, psi_other, slack = cuts.worst(w, scores, labels, psi)
+        rival, psi_rival, slack = cuts.worst(w, scores, labels, psi)
         history.append(float(w @ w / 2 + options.C * slack))
         best = _better(best, (w, labels, history[-1], slack))
-        if slack <= cuts.slack(w, labels, psi) + options.epsilon:
+        if slack <= cuts.slack(w, labels, psi) + options.tol:
             return MarginFit(*best, len(cuts), "converged", history)
-        if len(cuts) >= options.max_cuts or len(history) - history.index(best[2]) > PATIENCE:
-            return MarginFit(*best, len(cuts), "max_cuts", history)
-        cuts.add(other, psi_other)
+        if len(cuts) >= options.max_iter:
+            return MarginFit(*best, len(cuts), "max_iter", history)
+        if len(history) - history.index(best[2]) > PATIENCE:
+            return MarginFit(*best, len(cuts), "stalled", history)
+        cuts.add(rival, psi_rival)
 
 
 def from_labels(machine: Machine, labels: np.ndarray, options: Options) -> MarginFit:
@@ -213,24 +88,24 @@ def from_labels(machine: Machine, labels: np.ndarray, options: Options) -> Margi
 
     Keeps a good start (of k-means, say) where `from_weights` would wander. For a loss that depends on the number of
     different labels alone (error rate, and Rand for two clusters) the objective never rises from round to round, but
-    for epsilon.
+    for tol.
     """
-    cuts = _Cuts(machine, options)
+    cuts = Cuts(machine, options)
     psi = machine.psi(labels)
     w = np.zeros_like(psi)
     history: list[float] = []
     best: _Iterate | None = None
-    stopped = "converged"
+    stopped = "stalled"  # unless labels stay before all rounds are over
     for _ in range(ROUNDS):
         while True:
             scores = machine.scores(w)
-            other, psi_other, slack = cuts.worst(w, scores, labels, psi)
-            if len(cuts) and slack <= cuts.slack(w, labels, psi) + options.epsilon:
+            rival, psi_rival, slack = cuts.worst(w, scores, labels, psi)
+            if len(cuts) and slack <= cuts.slack(w, labels, psi) + options.tol:
                 break
-            if len(cuts) >= options.max_cuts:
-                stopped = "max_cuts"
+            if len(cuts) >= options.max_iter:
+                stopped = "max_iter"
                 break
-            cuts.add(other, psi_other)
+            cuts.add(rival, psi_rival)
             w, _ = cuts.solve(labels, psi)
         given, labels = labels, machine.labels(scores)
         same = np.array_equal(given, labels)
@@ -239,7 +114,10 @@ def from_labels(machine: Machine, labels: np.ndarray, options: Options) -> Margi
             slack = cuts.worst(w, scores, labels, psi)[2]
         history.append(float(w @ w / 2 + options.C * slack))
         best = _better(best, (w, labels, history[-1], slack))
-        if same or stopped == "max_cuts":
+        if stopped == "max_iter":
+            break
+        if same:
+            stopped = "converged"
             break
     assert best is not None  # there is at least one round
     return MarginFit(*best, len(cuts), stopped, history)

@@ -11,9 +11,9 @@ With the sizes fixed, Delta is then concave in the table: this is what makes the
 labeling fast, and the only thing that it needs. So a loss is any object (a file here, or your own) with
 
     PARAMETERS                                           names of its parameters: () or ("beta",)
-    phi(counts)                                          array of counts -> array
+    phi(counts)                                          array of counts -> array; weights make real numbers of them
     affine(own, given, n, **parameters) -> (base, rate)  arrays of the shape of own
 
-and, when names of clusters matter, ONLY_DIAGONAL = True: joint is then summed over the cells (i, i) only and phi may
-only be a multiple of its argument.
+and, where they hold, SYMMETRIC = False: Delta(y', y) is not Delta(y, y'); ONLY_DIAGONAL = True: names of clusters
+matter, joint is summed over the cells (i, i) only, and phi may only be a multiple of its argument.
 """

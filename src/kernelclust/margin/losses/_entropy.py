@@ -10,7 +10,7 @@ def phi(counts) -> np.ndarray:
     return xlogy(counts, counts)
 
 
-def entropy(sums, n: int) -> np.ndarray:
+def entropy(sums, n: float) -> np.ndarray:
     """Entropy of a labeling with sum x log x over its cluster sizes; exactly 0 for a single cluster."""
     H = np.log(n) - np.asarray(sums) / n
     return np.where(H > 1e-12 * max(np.log(n), 1.0), H, 0.0)

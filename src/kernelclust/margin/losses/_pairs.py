@@ -9,6 +9,6 @@ def phi(counts) -> np.ndarray:
     return np.square(np.asarray(counts, dtype=float))
 
 
-def pairs(sums, n: int) -> np.ndarray:
+def pairs(sums, n: float) -> np.ndarray:
     """Pairs of samples that a labeling with this sum of squared sizes puts together."""
     return (np.asarray(sums) - n) / 2

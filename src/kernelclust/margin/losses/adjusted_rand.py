@@ -11,7 +11,7 @@ __all__ = ["PARAMETERS", "affine", "phi"]
 PARAMETERS = ()
 
 
-def affine(own, given, n: int):
+def affine(own, given, n: float):
     together, given_together = pairs(own, n), pairs(given, n)
     expected = together * given_together / max(n * (n - 1) / 2, 1)
     room = (together + given_together) / 2 - expected

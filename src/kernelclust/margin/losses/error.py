@@ -12,5 +12,5 @@ def phi(counts) -> np.ndarray:
     return np.asarray(counts, dtype=float)
 
 
-def affine(own, given, n: int):
+def affine(own, given, n: float):
     return np.ones(np.shape(own)), np.full(np.shape(own), 1 / n)

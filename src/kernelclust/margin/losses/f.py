@@ -6,12 +6,13 @@ import numpy as np
 
 from kernelclust.margin.losses._pairs import pairs, phi
 
-__all__ = ["PARAMETERS", "affine", "phi"]
+__all__ = ["PARAMETERS", "SYMMETRIC", "affine", "phi"]
 
 PARAMETERS = ("beta",)
+SYMMETRIC = False  # unless beta = 1
 
 
-def affine(own, given, n: int, *, beta: float):
+def affine(own, given, n: float, *, beta: float):
     weighted = (beta**2 * pairs(given, n) + pairs(own, n)) / (beta**2 + 1)
     nothing = weighted <= 0  # neither labeling joins any two samples: they agree
     safe = np.where(nothing, 1.0, weighted)

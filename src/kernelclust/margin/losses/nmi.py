@@ -11,7 +11,7 @@ __all__ = ["PARAMETERS", "affine", "phi"]
 PARAMETERS = ()
 
 
-def affine(own, given, n: int):
+def affine(own, given, n: float):
     H, H_given = entropy(own, n), entropy(given, n)
     mean = np.sqrt(H * H_given)
     trivial = mean == 0

@@ -11,6 +11,6 @@ __all__ = ["PARAMETERS", "affine", "phi"]
 PARAMETERS = ()
 
 
-def affine(own, given, n: int):
+def affine(own, given, n: float):
     ordered = max(n * (n - 1), 1)
     return (own + given) / ordered, np.full(np.shape(own), 2 / ordered)

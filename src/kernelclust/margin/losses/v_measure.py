@@ -9,12 +9,13 @@ import numpy as np
 
 from kernelclust.margin.losses._entropy import entropy, phi
 
-__all__ = ["PARAMETERS", "affine", "phi"]
+__all__ = ["PARAMETERS", "SYMMETRIC", "affine", "phi"]
 
 PARAMETERS = ("beta",)
+SYMMETRIC = False  # unless beta = 1
 
 
-def affine(own, given, n: int, *, beta: float):
+def affine(own, given, n: float, *, beta: float):
     H, H_given = entropy(own, n), entropy(given, n)
     mean = (beta * H + H_given) / (1 + beta)
     trivial = mean == 0

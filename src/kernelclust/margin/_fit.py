@@ -1,0 +1,116 @@
+"""One max-margin clustering: coordinates in, hyperplanes and numbered clusters out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kernelclust.margin._cuts import Options
+from kernelclust.margin._features import Features, make_features
+from kernelclust.margin._losses import make_loss
+from kernelclust.margin._machines import Machine, ManyClusters, TwoClusters
+from kernelclust.margin._mass import Mass, make_mass
+from kernelclust.margin._separation import separation
+from kernelclust.margin._solve import Search, idle_slack, natural_C, solve_many, solve_two
+from kernelclust.margin.cutting_plane import MarginFit
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What is to be solved; parameters as in `MaxMarginClustering`, C None for "auto"."""
+
+    n_clusters: int
+    loss: Any = "nmi"
+    beta: float = 1.5
+    C: float | None = None
+    center: bool = True
+    bias: bool = False
+    balance: float | None = None
+    tol: float = 0.03
+    max_iter: int = 60
+
+    def price(self, total: float) -> float:
+        return natural_C(total, self.n_clusters) if self.C is None else float(self.C)
+
+    def separation(self, scores: np.ndarray, length: float, weight: np.ndarray, known: np.ndarray | None) -> float:
+        """See `_separation.py`; of scores (n, 1) or (n, k) of any samples."""
+        mass = make_mass(weight)
+        return separation(scores, length, make_loss(self.loss, mass, self.beta), mass, known)
+
+
+@dataclass(frozen=True)
+class Hyperplanes:
+    """Scores z . V + b of coordinates z: one for two clusters (label 1 above 0), else one for every cluster."""
+
+    V: np.ndarray  # (r, 1) or (r, k)
+    b: np.ndarray
+    labels: np.ndarray  # (n,) of the samples fitted
+    length: float  # of the weights of scaled features
+    C: float
+    idle: float  # objective of w = 0
+    fit: MarginFit
+
+
+def solve(
+    Z,
+    weight: np.ndarray,
+    problem: Problem,
+    *,
+    known: np.ndarray | None,
+    n_init: int,
+    rng: np.random.RandomState,
+    report: Callable[[str], None] = lambda line: None,
+) -> Hyperplanes:
+    """Cluster samples of coordinates Z (n, r), dense or sparse, and weights above zero.
+
+    known: labels 0..k-1, -1 where they are not known, or None. Clusters without known labels are numbered by size.
+    """
+    mass, k = make_mass(weight), problem.n_clusters
+    features = make_features(Z, center=problem.center, bias=problem.bias or k > 2, mass=mass)
+    options = Options(problem.price(mass.total), problem.balance, problem.tol, problem.max_iter)
+    search = Search(n_init, rng, report)
+
+    def losses(mass: Mass):
+        return make_loss(problem.loss, mass, problem.beta)
+
+    loss = losses(mass)
+    machine: Machine = TwoClusters(features, loss, known) if k <= 2 else ManyClusters(features, loss, k, known=known)
+    if k == 1:
+        fit = MarginFit(np.zeros(features.n_features), np.zeros(mass.n, bool), 0.0, 0.0, 0, "converged", [0.0])
+    elif k == 2:
+        fit = solve_two(features, loss, options, search, known)
+    else:
+        fit = solve_many(Z, features, k, losses, options, search, known)
+    W = _numbered(fit, k, features, known)
+    V, b = features.raw(W)
+    labels = _side(features.scores(W))
+    labels = labels if known is None else np.where(known >= 0, known, labels)
+    idle = options.C * idle_slack(machine, loss, k) if k > 1 else 0.0
+    return Hyperplanes(V, b, labels, float(np.linalg.norm(W)), options.C, idle, fit)
+
+
+def _side(scores: np.ndarray) -> np.ndarray:
+    """(n, 1) -> side, (n, k) -> argmax."""
+    return (scores[:, 0] > 0).astype(int) if scores.shape[1] == 1 else scores.argmax(axis=1)
+
+
+def _numbered(fit: MarginFit, k: int, features: Features, known: np.ndarray | None) -> np.ndarray:
+    """Weights (d, 1) or (d, k) with the largest cluster first; of two equal ones the one that reaches further out.
+
+    Clusters with known labels keep their number.
+    """
+    mass = features.mass
+    if k <= 2:
+        few = float(mass.times(fit.labels.astype(float)).sum())
+        f = features.scores(fit.w)
+        skew = float(mass.times(f**3).sum())
+        up = known is not None or 2 * few < mass.total or (2 * few == mass.total and skew <= 0)
+        return (fit.w if up else -fit.w)[:, None]
+    sizes = np.bincount(fit.labels, mass.weight, minlength=k)
+    free = np.ones(k, dtype=bool) if known is None else ~np.isin(np.arange(k), known)
+    order = np.arange(k)
+    order[free] = order[free][np.argsort(-sizes[free], kind="stable")]
+    return fit.w.reshape(-1, k)[:, order]

@@ -1,0 +1,59 @@
+"""What samples weigh: a weight counts as that many copies."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+COPIES, COPIES_EACH = (
+    20_000,
+    20,
+)  # copies in all, or for each sample in the mean, up to which the search tells them apart
+TICKS, TICKS_EACH = 4096, 4  # pieces, in all or for each sample, that other weights are cut into
+
+
+@dataclass(frozen=True)
+class Mass:
+    """Weights of n samples, all above zero; None where all are one.
+
+    A labeling y' may part a sample, as it may part copies of it: between copies where weights are whole numbers and not
+    too large, anywhere else. In the second case the search looks at `ticks` pieces of equal weight.
+    """
+
+    n: int
+    weight: np.ndarray | None = None  # (n,)
+
+    @cached_property
+    def total(self) -> float:
+        return self.n if self.weight is None else float(self.weight.sum())
+
+    @cached_property
+    def whole(self) -> bool:
+        """Whether samples are told apart as copies."""
+        if self.weight is None:
+            return True
+        few = self.total <= max(COPIES, COPIES_EACH * self.n)
+        return few and bool(np.all(self.weight == np.round(self.weight)))
+
+    @cached_property
+    def factor(self) -> float:
+        """Copies in a weight of one: weights below one are counted in the smallest of them, so that pairs exist."""
+        return 1.0 if self.weight is None else 1 / min(1.0, float(self.weight.min()))
+
+    @cached_property
+    def ticks(self) -> int:
+        return round(self.total) if self.whole else max(TICKS, TICKS_EACH * self.n)
+
+    def times(self, Y: np.ndarray) -> np.ndarray:  # (n,) or (n, k)
+        """Rows times their weights."""
+        return Y if self.weight is None else (Y.T * self.weight).T
+
+    def at(self, members: np.ndarray) -> Mass:
+        """The same of some of the samples."""
+        return Mass(len(members), None if self.weight is None else self.weight[members])
+
+
+def make_mass(weight: np.ndarray) -> Mass:
+    return Mass(len(weight), None if np.all(weight == 1) else weight)

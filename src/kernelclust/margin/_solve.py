@@ -1,0 +1,205 @@
+"""From features to clusters: starts, bisection, and the best of several runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+from sklearn.cluster import KMeans
+
+from kernelclust.margin._cuts import Cuts, Options
+from kernelclust.margin._features import Features, make_features
+from kernelclust.margin._losses import TableLoss
+from kernelclust.margin._machines import Machine, ManyClusters, TwoClusters
+from kernelclust.margin._mass import Mass
+from kernelclust.margin.cutting_plane import MarginFit, from_labels, from_weights
+
+KAPPA = 10.0  # C n^2 for two clusters; useful are 1 to 30, more memorises any start
+START = 0.1  # mean |f| of a start, in units of 1 / n
+POLISHED, POLISH = 3, 0.1  # runs that are polished, and the share of tol that they are polished to
+
+Losses = Callable[[Mass], TableLoss]
+
+
+@dataclass(frozen=True)
+class Search:
+    """How many starts, from which seed, and who is told."""
+
+    n_init: int
+    rng: np.random.RandomState
+    report: Callable[[str], None] = lambda line: None
+
+    def each(self, run: Callable[[Any], MarginFit], starts: list) -> list[MarginFit]:
+        """A run from every start."""
+        runs = []
+        for number, start in enumerate(starts):
+            runs.append(run(start))
+            how = f"{runs[-1].n_iter} constraints, {runs[-1].stopped_because}"
+            self.report(f"start {number}: objective = {runs[-1].objective:.6g} after {how}")
+        return runs
+
+
+def natural_C(total: float, n_clusters: int) -> float:
+    """10 / n^2 for two clusters, 10 k / n^2 for k: there every cluster has its own w, at two the same problem."""
+    return KAPPA * (1 if n_clusters == 2 else n_clusters) / total**2
+
+
+# -- two clusters -----------------------------------------------------------------------------------------------------
+
+
+def solve_two(
+    features: Features, loss: TableLoss, options: Options, search: Search, known: np.ndarray | None = None
+) -> MarginFit:
+    """The best of n_init runs, from the principal direction and from random ones; the best few are polished.
+
+    Known labels turn every start their way, and start one more run between the means of the two sides. A bias comes in
+    with the polish alone: the first cuts, which compare with all samples on one side, would put them there.
+    """
+    machine = TwoClusters(features, loss, known)
+    first = TwoClusters(features.without_bias(), loss, known) if features.centred else machine
+    starts = list(_directions(first, search))
+    runs = search.each(lambda w: from_weights(first, w, options), starts)
+    if first.features.bias != features.bias:
+        runs = [replace(run, w=np.append(run.w, 0.0)) for run in runs]
+    runs = sorted(runs, key=_worth(2))[:POLISHED]
+    finer = replace(options, tol=POLISH * options.tol)
+    return min((_polish(machine, run, finer) for run in runs), key=_worth(2))
+
+
+def _polish(machine: TwoClusters, run: MarginFit, options: Options) -> MarginFit:
+    """Go on from the labels of a run; what is found counts if it is better."""
+    more = from_labels(machine, run.labels, options)
+    return replace(min(more, run, key=_worth(2)), history=run.history + more.history)
+
+
+def _directions(machine: TwoClusters, search: Search) -> Iterator[np.ndarray]:
+    features, known = machine.features, machine.known
+    mass = features.mass
+    for start in range(search.n_init):
+        w = search.rng.standard_normal(features.n_features)
+        w = features.principal(w) if start == 0 else w
+        yield _sized(w if known is None or w @ _pull(features, known) >= 0 else -w, features)
+    if known is not None and len(np.unique(known[known >= 0])) == 2:
+        side = [mass.times((known == c).astype(float)) for c in (0, 1)]
+        yield _sized(features.sums(side[1] / side[1].sum() - side[0] / side[0].sum()), features)
+
+
+def _pull(features: Features, known: np.ndarray) -> np.ndarray:
+    """sum s_i y_i x_i over the known labels."""
+    return features.sums(features.mass.times(np.where(known < 0, 0.0, 2.0 * known - 1)))
+
+
+def _sized(w: np.ndarray, features: Features) -> np.ndarray:
+    mass = features.mass
+    size = float(mass.times(np.abs(features.scores(w))).sum()) / mass.total
+    return w * (START / (mass.total * size)) if size > 0 else w
+
+
+# -- more -------------------------------------------------------------------------------------------------------------
+
+
+def solve_many(
+    Z,
+    features: Features,
+    n_clusters: int,
+    make_loss: Losses,
+    options: Options,
+    search: Search,
+    known: np.ndarray | None = None,
+) -> MarginFit:
+    """The joint form from two starts, the better one: hierarchical bisection and k-means.
+
+    Where every cluster has known labels, k-means from their means is a third.
+    """
+    mass = features.mass
+    machine = ManyClusters(features, make_loss(mass), n_clusters, 0.01 * options.tol, known)
+    starts = [
+        bisect(Z, mass, n_clusters, make_loss, options, search),
+        _kmeans(Z, mass, n_clusters, n_init=search.n_init, random_state=search.rng),
+    ]
+    if known is not None:
+        if len(np.unique(known[known >= 0])) == n_clusters:
+            means = [_mean(Z[known == c], mass.at(np.flatnonzero(known == c))) for c in range(n_clusters)]
+            starts.append(_kmeans(Z, mass, n_clusters, init=np.array(means), n_init=1))
+        starts = [_agree(start, known, n_clusters, mass) for start in starts]
+    starts = [start for i, start in enumerate(starts) if not any(np.array_equal(start, s) for s in starts[:i])]
+    runs = search.each(lambda labels: from_labels(machine, labels, options), starts)
+    return min(runs, key=_worth(n_clusters))
+
+
+def _kmeans(Z, mass: Mass, n_clusters: int, **options) -> np.ndarray:
+    return KMeans(n_clusters, **options).fit(Z, sample_weight=mass.weight).labels_.astype(int)
+
+
+def _mean(Z, mass: Mass) -> np.ndarray:
+    return np.asarray(Z.T @ (mass.times(np.ones(mass.n)) / mass.total)).ravel()
+
+
+def _agree(labels: np.ndarray, known: np.ndarray, n_clusters: int, mass: Mass) -> np.ndarray:
+    """Clusters renamed so that most known labels are right, and these as they are known."""
+    at = known >= 0
+    right = np.zeros((n_clusters, n_clusters))
+    np.add.at(right, (labels[at], known[at]), mass.times(np.ones(mass.n))[at])
+    return np.where(at, known, linear_sum_assignment(right, maximize=True)[1][labels])
+
+
+def bisect(Z, mass: Mass, n_clusters: int, make_loss: Losses, options: Options, search: Search) -> np.ndarray:
+    """Labels 0..n_clusters-1: the cluster with the largest scatter is cut in two, again and again."""
+    quiet = replace(search, report=lambda line: None)
+    labels = np.zeros(Z.shape[0], dtype=int)
+    scatter = np.array([np.inf])
+    for new in range(1, n_clusters):
+        members = np.flatnonzero(labels == scatter.argmax())
+        part = mass.at(members)
+        split = solve_two(
+            make_features(Z[members], mass=part),
+            make_loss(part),
+            replace(options, C=natural_C(part.total, 2), limit=None),
+            quiet,
+        )
+        labels[members[split.labels]] = new
+        scatter = np.array([_scatter(Z, mass, np.flatnonzero(labels == c)) for c in range(new + 1)])
+        if new + 1 < n_clusters and scatter.max() < 0:
+            raise ValueError(f"n_clusters={n_clusters}, but only {new + 1} samples are different.")
+    return labels
+
+
+def _scatter(Z, mass: Mass, members: np.ndarray) -> float:
+    """Sum of squared distances to the mean; -1 where all samples are equal."""
+    part = mass.at(members)
+    try:
+        return part.total * make_features(Z[members], mass=part).scale ** 2
+    except ValueError:  # nothing to separate
+        return -1.0
+
+
+# -- what nothing would cost ------------------------------------------------------------------------------------------
+
+
+def idle_slack(machine: Machine, loss: TableLoss, n_clusters: int) -> float:
+    """xi of w = 0."""
+    if machine.known is None:
+        return trivial_slack(loss, n_clusters)
+    w = np.zeros_like(machine.psi(machine.known))
+    scores = machine.scores(w)
+    labels = machine.labels(scores)
+    return Cuts(machine, Options(1.0)).worst(w, scores, labels, machine.psi(labels))[2]
+
+
+def trivial_slack(loss: TableLoss, n_clusters: int) -> float:
+    """xi of w = 0, which puts all samples into one cluster: its loss to the others of equal sizes, at most."""
+    whole = isinstance(loss.n, int)
+    tables = np.zeros((n_clusters, n_clusters, n_clusters), dtype=int if whole else float)
+    for m in range(n_clusters):  # samples spread over clusters 1..m, and 0 too for the last
+        used = np.arange(1, m + 1) if m else np.arange(n_clusters)
+        spread = np.bincount(np.arange(loss.n) % len(used), minlength=len(used)) if whole else loss.n / len(used)
+        tables[m, used, 0] = spread if whole else spread / loss.factor
+    return float(loss.of_tables(tables).max())
+
+
+def _worth(n_clusters: int) -> Callable[[MarginFit], tuple[int, float]]:
+    """Fits with all clusters in use first, then by objective."""
+    return lambda fit: (n_clusters - len(np.unique(fit.labels)), fit.objective)
