@@ -1,17 +1,20 @@
-"""Threads: one for small matrices, where several wait for each other; as many as there are for large ones."""
+"""Threads over blocks of work, one BLAS thread each.
+
+BLAS threads that wait for each other cost more than they bring on tall, narrow and small matrices, and far more when
+other work shares the cores. So a fit holds BLAS to one thread and divides large passes itself.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import threading
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
 from functools import cache
 from typing import Any, TypeVar
 
 from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
 from threadpoolctl import ThreadpoolController
 
-ONE_THREAD = 6000  # up to so many samples threads spend more than they save
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
@@ -21,17 +24,35 @@ def _controller() -> ThreadpoolController:
     return ThreadpoolController()
 
 
-def one_thread() -> Any:
+class _OneThread:
+    """Context in which BLAS works with one thread; the last of overlapping ones, in whatever thread, restores it."""
+
+    def __init__(self) -> None:
+        self._lock, self._depth = threading.Lock(), 0
+        self._limit: Any = None
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._depth == 0:
+                self._limit = _controller().limit(limits=1, user_api="blas")
+            self._depth += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._depth -= 1
+            if self._depth == 0:
+                self._limit.restore_original_limits()
+
+
+_ONE = _OneThread()
+
+
+def one_thread() -> _OneThread:
     """Context in which BLAS works with one thread."""
-    return _controller().limit(limits=1, user_api="blas")
+    return _ONE
 
 
-def threads_for(n_samples: int) -> Any:
-    """Context for work on so many samples."""
-    return one_thread() if n_samples <= ONE_THREAD else nullcontext()
-
-
-def in_order(work: Callable[[Item], Result], items: Sequence[Item] | Iterable[Item]) -> Iterator[Result]:
+def in_order(work: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
     """work(item) for every item, several at a time, one BLAS thread each; results come in order, so that sums of them
     are the same bits for any number of threads."""
     items = list(items)

@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from kernelclust._solution import Solution
-from kernelclust._threads import threads_for
+from kernelclust._threads import one_thread
 from kernelclust._warnings import warn
 from kernelclust.engine._evidence import DISAGREE, LOW_SUPPORT, SIZE_PRIOR, Evidence
 from kernelclust.engine._numbering import canonical_places, renumbered
@@ -105,7 +105,7 @@ def fit(
     X, weight: np.ndarray, request: Request, known: Constraints | None = None, kernel: FittedKernel | None = None
 ) -> Fit:
     """Fit samples X of positive weight; `kernel` is theirs, where it has been made already."""
-    with threads_for(len(weight)):
+    with one_thread():
         return _fit(X, weight, request, known, kernel)
 
 

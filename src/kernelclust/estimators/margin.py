@@ -8,7 +8,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from kernelclust._names import check_name, check_number
-from kernelclust._threads import threads_for
+from kernelclust._threads import one_thread
 from kernelclust._warnings import warn
 from kernelclust.estimators._base import KernelClusterer, check_flag, check_starts, check_verbose
 from kernelclust.margin import Hyperplanes, Problem, check_loss, embed, solve
@@ -197,7 +197,7 @@ class MaxMarginClustering(KernelClusterer):
                 "clusters, or one."
             )
         known = self._check_known(y, X.shape[0])
-        with threads_for(X.shape[0]):
+        with one_thread():
             return self._fit_checked(X, weight, used, known)
 
     def _fit_checked(self, X, weight, used, known):

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy.linalg import solve_triangular
 
+from kernelclust._threads import in_order
 from kernelclust._warnings import warn
 from kernelclust.kernels.operators import row_blocks
 
@@ -117,6 +118,10 @@ def cholesky_map(B_pivots: np.ndarray) -> np.ndarray:
 def in_blocks(function: Callable[[slice], np.ndarray], n_rows: int, n_columns: int, dtype, width: int) -> np.ndarray:
     """Stack function(rows) for row blocks into one array without holding more than one block beside it."""
     out = np.empty((n_rows, n_columns), dtype=dtype)
-    for rows in row_blocks(n_rows, max(width, n_columns)):
+
+    def fill(rows: slice) -> None:
         out[rows] = function(rows)
+
+    for _ in in_order(fill, row_blocks(n_rows, max(width, n_columns), 2**20)):
+        pass
     return out

@@ -41,14 +41,13 @@ class DenseKernel(Kernel):
 
     def affinity(self, V: np.ndarray) -> np.ndarray:
         """The matrix as it was given, not centred, times V."""
-        K = self._K
-        if K.dtype == np.float64:
-            return K @ V
-        if len(K) <= DOUBLE_UP_TO:
-            return np.concatenate([K[rows].astype(np.float64) @ V for rows in row_blocks(*K.shape)])
-        V = V.astype(np.float32)
+        K, single = self._K, self._K.dtype != np.float64 and self.n_samples > DOUBLE_UP_TO
+        if single:
+            V = V.astype(np.float32)
 
         def stripe(rows: slice) -> np.ndarray:
+            if not single:
+                return K[rows].astype(np.float64, copy=False) @ V
             parts = (K[rows, at : at + WIDTH] @ V[at : at + WIDTH] for at in range(0, len(V), WIDTH))
             return sum(parts, np.zeros((rows.stop - rows.start, V.shape[1])))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from kernelclust._threads import in_order
 from kernelclust.kernels._loops import sum_rows
 from kernelclust.kernels.operators._base import Kernel, row_blocks
 
@@ -55,12 +56,13 @@ class LowRankKernel(Kernel):
 
 def gram(B: np.ndarray, weight: np.ndarray) -> np.ndarray:
     """B' D B (d x d): the same non-zero eigenvalues as the weighted kernel matrix."""
-    out = np.zeros((B.shape[1],) * 2)
     even = bool(np.all(weight == 1))
-    for rows in row_blocks(*B.shape):
+
+    def part(rows: slice) -> np.ndarray:
         block = B[rows]
-        out += block.T @ (block if even else block * weight[rows, None].astype(block.dtype))
-    return out
+        return block.T @ (block if even else block * weight[rows, None].astype(block.dtype))
+
+    return sum(in_order(part, row_blocks(*B.shape)), np.zeros((B.shape[1],) * 2))
 
 
 def feature_sums(B: np.ndarray, weight: np.ndarray, labels: np.ndarray, n_clusters: int) -> np.ndarray:
@@ -71,15 +73,13 @@ def feature_sums(B: np.ndarray, weight: np.ndarray, labels: np.ndarray, n_cluste
 
 
 def _times(B: np.ndarray, V: np.ndarray) -> np.ndarray:
-    if B.dtype == np.float64:
-        return B @ V
-    return np.concatenate([B[rows].astype(np.float64) @ V for rows in row_blocks(*B.shape)])
+    parts = in_order(lambda rows: B[rows].astype(np.float64, copy=False) @ V, row_blocks(*B.shape))
+    return np.concatenate(list(parts))
 
 
 def _times_transposed(B: np.ndarray, V: np.ndarray) -> np.ndarray:
-    if B.dtype == np.float64:
-        return B.T @ V
-    return np.sum([B[rows].astype(np.float64).T @ V[rows] for rows in row_blocks(*B.shape)], axis=0)
+    parts = in_order(lambda rows: B[rows].astype(np.float64, copy=False).T @ V[rows], row_blocks(*B.shape))
+    return sum(parts, np.zeros((B.shape[1], V.shape[1])))
 
 
 PART = LowRankKernel
