@@ -99,9 +99,11 @@ def test_linear_kernel_predicts_the_nearest_centroid(rng):
 def test_other_kernels_predict_the_nearest_mean_in_feature_space(kernel, rng):
     """|phi(x) - mu_j|^2 = k(x, x) - 2 mean k(x, j) + mean k(j, j), from the definition."""
     function = {"rbf": rbf_kernel, "laplacian": laplacian_kernel, "polynomial": polynomial_kernel}[kernel]
-    options = {"gamma": 0.2, "kernel_params": {"degree": 2, "coef0": 1} if kernel == "polynomial" else None}
+    params = {"degree": 2, "coef0": 1} if kernel == "polynomial" else {}
+    options = {"gamma": 0.2, **params}
     weight = rng.uniform(0.1, 2, 160)
-    model = KernelKMeans(5, kernel=kernel, **options, random_state=0).fit(noise, sample_weight=weight)
+    model = KernelKMeans(5, kernel=kernel, gamma=0.2, kernel_params=params, random_state=0)
+    model.fit(noise, sample_weight=weight)
     P = np.eye(5)[model.labels_] * weight[:, None]
     P /= P.sum(axis=0)
     K, K_new = function(noise, **options), function(fresh, noise, **options)
@@ -204,8 +206,6 @@ def test_score_is_the_explained_share_of_the_distances(structure, loss, normaliz
     others = 4 * fresh[:, :3]
     for weight in (np.ones(len(blobs)), rng.uniform(0.5, 2, len(blobs))):
         model = six(structure, kernel="linear", loss=loss, normalize=normalize).fit(blobs, sample_weight=weight)
-        agree = model.predict(blobs) == model.labels_
-        assert agree.all() if structure in ("flat", "ring") else agree.mean() > 0.9
         means = np.array(
             [weight[one] @ blobs[one] / weight[one].sum() for one in model.labels_ == np.arange(6)[:, None]]
         )
