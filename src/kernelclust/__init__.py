@@ -7,6 +7,7 @@ from kernelclust.estimators import (
     Diffrac,
     DisKMeans,
     KernelKMeans,
+    MultiKernelClustering,
     StructuredClustering,
 )
 from kernelclust.objectives import dependence_score

@@ -2,6 +2,7 @@
 
 from kernelclust.estimators._base import DEFAULT_CLUSTERS, KernelClusterer, check_enough_samples, check_structure
 from kernelclust.estimators.discriminative import Diffrac, DisKMeans
+from kernelclust.estimators.multikernel import MultiKernelClustering
 from kernelclust.estimators.presets import CLUHSIC, CLUHSICAL, KernelKMeans
 from kernelclust.estimators.structured import StructuredClustering
 
