@@ -349,13 +349,15 @@ def test_low_rank_kernels_give_nearly_the_same():
 
 
 def test_memory_is_linear_in_samples():
-    n = 20_000  # one kernel matrix would be 3.2 GB
+    n = 26_000  # one kernel matrix would be 5.4 GB
     V, labels = make_blobs(n, n_features=10, centers=4, cluster_std=2.0, random_state=0)
     views = [V[:, 2 * v : 2 * v + 2] for v in range(5)]
     model = MultiKernelClustering(4, n_components=20, n_init=1, random_state=0)
     tracemalloc.start()
-    with pytest.warns(UserWarning, match="Nystrom"):
+    with pytest.warns(UserWarning, match="Nystrom") as said:
         model.fit(views)
+    assert len([one for one in said if "Nystrom" in str(one.message)]) == 1  # once, not once a kernel
+    assert said[0].filename == __file__
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 12 * 5 * n * 20 * 8

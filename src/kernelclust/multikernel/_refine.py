@@ -92,8 +92,6 @@ def consensus(task: Task, relaxed: Relaxed) -> Kernel:
 
 def pulled(known: Constraints, kernel: Kernel, objective: Dependence, rng: np.random.RandomState) -> Constraints:
     """With soft labels in units of F: its bound for equal sizes, a sample."""
-    if not known.pull.any():
-        return known
     c, total = objective.n_clusters, float(kernel.weight.sum())
     bounds = leading_spectrum(kernel, c, max(c - 1, 1), rng).bounds
     bound = objective.size_bound(bounds, np.full(c, total / c))

@@ -55,8 +55,9 @@ class Search:
     def once(self, task: Task, T: np.ndarray | None = None) -> Found:
         relaxed = self.solve(task, **self.params)
         self.report(f"objective {relaxed.objective:.6g} after {len(relaxed.history)} steps")
-        kernel = consensus(task, relaxed)
-        known = None if self.known is None else pulled(self.known, kernel, self.objective, task.rng)
+        known = self.known
+        if known is not None and known.pull.any():
+            known = pulled(known, consensus(task, relaxed), self.objective, task.rng)
         labelings = candidates(task, relaxed, known)
         if self._refinable(relaxed):
             tried = [refine(task, relaxed, labels, self.objective, rule=self.rule, known=known) for labels in labelings]
@@ -64,7 +65,7 @@ class Search:
             self.report(f"refined: objective {refined.objective:.6g} after {len(refined.history)} steps")
             refined = replace(refined, converged=relaxed.converged and refined.converged)
         else:
-            labels = place(kernel, labelings[0], self.objective, known, self.rule)
+            labels = place(consensus(task, relaxed), labelings[0], self.objective, known, self.rule)
             way = (relaxed.objective, relaxed.history, relaxed.gap, relaxed.converged)
             refined = Refined(labels, relaxed.weights, *way)
         c = self.objective.n_clusters
