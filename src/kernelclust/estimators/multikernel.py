@@ -327,7 +327,8 @@ class MultiKernelClustering(KernelClusterer):
         labels = found.refined.labels
         node = canonical_places(structure, found.S, found.n, **_placing(found.known, labels))
         labels, (S, n) = node[labels], renumbered(node, found.S, found.n)
-        placing = placement_problem(self.placement, objective, S, n, **_placing(found.known, labels))
+        placed = renumbered(node, found.consensus_sums, found.n)[0]
+        placing = placement_problem(self.placement, objective, placed, n, **_placing(found.known, labels))
         self.placement_margin_ = placement_margin(placing)
         warn_of_margin(self.placement_margin_, structure)
         new = summed_samples(

@@ -19,13 +19,18 @@ from kernelclust.solvers import Constraints
 
 @dataclass(frozen=True)
 class Found:
-    """A fit of the prepared kernels: `S` and `n` are cluster sums and sizes under sum_p coefficients_p K_p."""
+    """A fit of the prepared kernels: `S` and `n` are cluster sums and sizes under sum_p coefficients_p K_p.
+
+    `consensus_sums` are those under the kernel that clusters were placed by: another one for methods that weigh
+    samples or have an embedding alone.
+    """
 
     relaxed: Relaxed
     refined: Refined
     coefficients: np.ndarray
     S: np.ndarray
     n: np.ndarray
+    consensus_sums: np.ndarray
     aligned: float
     known: Constraints | None
 
@@ -73,7 +78,10 @@ class Search:
         n = np.bincount(refined.labels, task.weight, minlength=c)
         coefficients = _coefficients(task, relaxed, refined)
         aligned = 0.0 if T is None else alignment(sums, n, T, coefficients)
-        return Found(relaxed, refined, coefficients, np.tensordot(coefficients, sums, 1), n, aligned, known)
+        S = np.tensordot(coefficients, sums, 1)
+        own = relaxed.coefficients is None or relaxed.by_sample is not None
+        placed = consensus(task, relaxed).cluster_sums(refined.labels, c) if own else S
+        return Found(relaxed, refined, coefficients, S, n, placed, aligned, known)
 
     def _refinable(self, relaxed: Relaxed) -> bool:
         """Whether labels are to be improved; those of a method with discrete labels of its own only for a structure,
