@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from threadpoolctl import threadpool_limits
 
-from kernelclust.kernels import DenseKernel, LowRankKernel, TiledKernel, WeightedSumKernel
+from kernelclust.kernels import DenseKernel, LowRankKernel, WeightedSumKernel
 from kernelclust.multikernel import (
     Task,
     average,
@@ -689,7 +689,10 @@ def test_rmsc_recovers_a_walk_from_views_with_gross_errors():
 def test_walks_add_up_to_one_also_for_missing_samples():
     matrices, _ = make_matrices(n=12)
     held = np.array([0, 1, 2, 4, 5, 8, 9])
-    kernels = [prepare(DenseKernel(matrices[0])), prepare(DenseKernel(matrices[1][np.ix_(held, held)]), np.ones(12), held)]
+    kernels = [
+        prepare(DenseKernel(matrices[0])),
+        prepare(DenseKernel(matrices[1][np.ix_(held, held)]), np.ones(12), held),
+    ]
     walks = rmsc._walks(Task(kernels, 3, np.random.RandomState(0), np.eye(2)))
     assert_allclose(walks.sum(axis=2), 1)
     assert walks[1, 3, 3] == 1
