@@ -232,6 +232,33 @@ def test_block_eigenvectors_equal_a_full_decomposition():
         assert again[:4].sum() >= found[:4].sum() - 1e-10
 
 
+def test_weighted_kernels_are_prepared_as_copies():
+    (K, *_), labels = make_matrices()
+    weight = np.random.default_rng(0).integers(1, 4, 45)
+    copy = np.repeat(np.arange(45), weight)
+    truth = prepared_matrix(K[np.ix_(copy, copy)])
+    kernel = prepare(DenseKernel(K, weight.astype(float)))
+    first = np.cumsum(weight) - weight
+    assert_allclose(kernel.rows(np.arange(45)), truth[np.ix_(first, first)], atol=1e-12)
+    assert kernel.trace() == pytest.approx(weight.sum())
+    Pi = np.eye(3)[labels[copy]]
+    assert_allclose(kernel.cluster_sums(labels, 3), Pi.T @ truth @ Pi, atol=1e-9)
+    held = np.arange(0, 45, 2)
+    some = prepare(DenseKernel(K[np.ix_(held, held)], weight[held].astype(float)), weight.astype(float), held)
+    assert some.trace() == pytest.approx(weight.sum())  # however few it holds
+
+
+@pytest.mark.parametrize("size", [1e-310, 1e-200, 1e200])
+def test_prepared_kernels_have_no_size(size):
+    (K, *_), _ = make_matrices()
+    V = np.random.default_rng(0).standard_normal((45, 2))
+    kernel, truth = prepare(DenseKernel(size * K)), prepared_matrix(K)
+    assert_allclose(kernel.diagonal(), 1, rtol=1e-9)
+    assert_allclose(kernel.rows(np.arange(45)), truth, atol=1e-9)
+    assert_allclose(kernel @ V, truth @ V, atol=1e-8)
+    assert np.isfinite(kernel.raw_size())
+
+
 # -- correlation between kernels --------------------------------------------------------------------------------------
 
 
