@@ -55,15 +55,15 @@ def _traces(kernels: Sequence[Kernel]) -> np.ndarray:
                 cross += (weight[rows, None] * B[rows]).T @ C[rows]
             M[p, q] = M[q, p] = np.square(cross).sum()
         return M
-    root = None if np.all(weight == 1) else np.sqrt(weight)
     size = BLOCK if all(kernel.cheap for kernel in kernels) else LARGE_BLOCK
+    even = np.all(weight == 1)
     for rows in row_blocks(n, n * m, size):
-        flat = np.empty((m, (rows.stop - rows.start) * n))
-        for line, kernel in zip(flat, kernels, strict=True):
-            block = kernel.rows(rows)
-            line[:] = (block if root is None else root[rows, None] * block * root).ravel()
-        M += flat @ flat.T
-    return (M + M.T) / 2
+        blocks = [kernel.rows(rows) for kernel in kernels]
+        for p in range(m):
+            heavy = blocks[p] if even else weight[rows, None] * blocks[p] * weight
+            for q in range(p, m):
+                M[p, q] += np.vdot(heavy, blocks[q])
+    return np.triu(M) + np.triu(M, 1).T
 
 
 def _centred(M: np.ndarray, kernels: Sequence[Kernel]) -> np.ndarray:
