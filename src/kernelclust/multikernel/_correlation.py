@@ -55,15 +55,19 @@ def _traces(kernels: Sequence[Kernel]) -> np.ndarray:
                 cross += (weight[rows, None] * B[rows]).T @ C[rows]
             M[p, q] = M[q, p] = np.square(cross).sum()
         return M
-    size = BLOCK if all(kernel.cheap for kernel in kernels) else LARGE_BLOCK
-    even = np.all(weight == 1)
-    for rows in row_blocks(n, n * m, size):
-        blocks = [kernel.rows(rows) for kernel in kernels]
-        for p in range(m):
-            heavy = blocks[p] if even else weight[rows, None] * blocks[p] * weight
-            for q in range(p, m):
-                M[p, q] += np.vdot(heavy, blocks[q])
-    return np.triu(M) + np.triu(M, 1).T
+    root = None if np.all(weight == 1) else np.sqrt(weight)
+    blocks = list(row_blocks(n, n * m, BLOCK if all(kernel.cheap for kernel in kernels) else LARGE_BLOCK))
+    room = np.empty((m, blocks[0].stop, n))
+    for rows in blocks:
+        some = room[:, : rows.stop - rows.start]
+        for block, kernel in zip(some, kernels, strict=True):
+            block[:] = kernel.rows(rows)
+            if root is not None:
+                block *= root[rows, None]
+                block *= root
+        flat = some.reshape(m, -1)
+        M += flat @ flat.T
+    return (M + M.T) / 2
 
 
 def _centred(M: np.ndarray, kernels: Sequence[Kernel]) -> np.ndarray:
