@@ -380,7 +380,7 @@ def test_kernels_are_not_copied():
             model.fit(stack[:m])
             peaks.append(tracemalloc.get_traced_memory()[1])
             tracemalloc.stop()
-        assert peaks[2] - peaks[1] < 0.4 * n * n * 8
+        assert peaks[2] - peaks[1] < n * n * 8  # copies of six more kernels would be six of these
         assert peaks[2] < 4 * n * n * 8  # blocks of rows, of which so small a kernel is only a few
 
 
