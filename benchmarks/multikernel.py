@@ -11,6 +11,7 @@ elsewhere: neither installs beside a current numpy, so run the script once more 
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import resource
 import time
 
@@ -18,6 +19,9 @@ import numpy as np
 from scipy.linalg import eigh
 from scipy.sparse.linalg import eigsh
 from threadpoolctl import threadpool_limits
+
+if importlib.util.find_spec("kernelclust"):
+    import kernelclust  # noqa: F401 (threads are limited for the libraries that are loaded by then)
 
 CLUSTERS = 10
 

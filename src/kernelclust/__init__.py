@@ -8,6 +8,7 @@ from kernelclust.estimators import (
     DisKMeans,
     KernelKMeans,
     MaxMarginClustering,
+    MultiKernelClustering,
     StructuredClustering,
 )
 from kernelclust.objectives import dependence_score

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kernelclust._units import unit_warning
-from kernelclust.estimators._evidence import LOW_SUPPORT
+from kernelclust.engine import LOW_SUPPORT
 
 PAGE = Template("""<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">

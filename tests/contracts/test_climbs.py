@@ -10,12 +10,21 @@ from kernelclust import _names
 from kernelclust.kernels import operators
 from kernelclust.kernels.operators import DenseKernel, Kernel, LowRankKernel, one_hot
 from kernelclust.objectives import make_dependence
+from kernelclust.solvers import (
+    _block_loops,
+    _climb,
+    _exchange,
+    _loops,
+    _members,
+    _running,
+    best_placement,
+    equal_rows,
+    make_constraints,
+    placement_problem,
+)
 from kernelclust.solvers._allowed import repair
-from kernelclust.solvers import _block_loops, _climb, _exchange, _loops, _members, _running
 from kernelclust.solvers._climb import climb
-from kernelclust.solvers import equal_rows, make_constraints
 from kernelclust.solvers._members import Members
-from kernelclust.solvers import best_placement, placement_problem
 from kernelclust.structures import as_structure
 
 OPERATORS = _names.names(operators)

@@ -6,7 +6,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn import config_context
 from sklearn.metrics.pairwise import rbf_kernel
-from sklearn.neighbors import kneighbors_graph
 
 from kernelclust import KernelKMeans, StructuredClustering
 from kernelclust._names import keywords
@@ -103,7 +102,7 @@ def test_a_new_kernel_with_a_parameter_of_its_own_is_one_file(monkeypatch):
     assert_allclose(K, H @ part.block(blobs, blobs) @ H, atol=1e-12)
 
 
-# -- functions of two samples: stored = tiled = explicit, in both precisions --------------------------------------------
+# -- functions of two samples: stored = tiled = explicit, in both precisions -------------------------------------------
 
 
 @every_function

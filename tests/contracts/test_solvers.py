@@ -87,5 +87,5 @@ def test_the_estimator_knows_it_by_name(name):
 def test_what_a_solver_needs_is_named_before_work(monkeypatch):
     kernel, _ = load(operators, "weighted_sum").example(np.random.RandomState(0), np.ones(M))
     monkeypatch.setattr(load(package, "greedy"), "NEEDS", ("affinity",), raising=False)
-    with pytest.raises(ValueError, match="solver='greedy' needs a kernel with `affinity`, which WeightedSumKernel lacks"):
+    with pytest.raises(ValueError, match="'greedy' needs a kernel with `affinity`, which WeightedSumKernel lacks"):
         load_solver("greedy", kernel)

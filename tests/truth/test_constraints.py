@@ -12,11 +12,22 @@ from sklearn.exceptions import ConvergenceWarning
 from kernelclust import KernelKMeans
 from kernelclust.kernels import DenseKernel, LowRankKernel, leading_spectrum, one_hot
 from kernelclust.objectives import Dependence, make_dependence
-from kernelclust.solvers import _program, equal_rows, greedy, low_rank_sdp, make_constraints, nmf, polar, spectral
+from kernelclust.solvers import (
+    _program,
+    best_placement,
+    equal_rows,
+    greedy,
+    low_rank_sdp,
+    make_constraints,
+    nmf,
+    placement_margin,
+    placement_problem,
+    polar,
+    spectral,
+)
 from kernelclust.solvers._allowed import repair
 from kernelclust.solvers._climb import climb
 from kernelclust.solvers._problem import Options, Problem
-from kernelclust.solvers import best_placement, placement_margin, placement_problem
 from kernelclust.structures import as_structure
 
 

@@ -12,10 +12,9 @@ from sklearn.metrics.pairwise import rbf_kernel
 from kernelclust import KernelKMeans, StructuredClustering
 from kernelclust.kernels import DenseKernel, LowRankKernel, one_hot
 from kernelclust.objectives import make_dependence
-from kernelclust.solvers import _loops, _running
+from kernelclust.solvers import _loops, _running, best_placement, placement_problem
 from kernelclust.solvers import _starts as starts
 from kernelclust.solvers._climb import climb
-from kernelclust.solvers import best_placement, placement_problem
 from kernelclust.structures import as_structure
 
 OBJECTIVES = [

@@ -7,11 +7,10 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from threadpoolctl import threadpool_limits
 
-from kernelclust.kernels import DenseKernel, LowRankKernel
+from kernelclust.kernels import DenseKernel, LowRankKernel, WeightedSumKernel
 from kernelclust.multikernel import (
     Task,
     average,
-    combine,
     correlation_matrix,
     crsc,
     lmkkm,
@@ -26,8 +25,7 @@ from kernelclust.multikernel import (
     rmsc,
 )
 from kernelclust.multikernel._eigen import leading_eigenvectors
-from kernelclust.multikernel._kernels import PlainFactor
-from kernelclust.multikernel._refine import Unrelaxed, alignment, label_scale
+from kernelclust.multikernel._refine import Unrelaxed, alignment, cluster_sums, label_scale
 from kernelclust.multikernel._simplex import project_on_simplex
 from kernelclust.multikernel._spectral import Subspace, lam_path
 from kernelclust.objectives import make_dependence
@@ -132,15 +130,15 @@ def test_prepared_kernels_are_centred_then_scaled():
     kernel, truth = prepare(DenseKernel(K)), prepared_matrix(K)
     V = np.random.default_rng(0).standard_normal((45, 4))
     assert_allclose(kernel @ V, truth @ V)
-    assert_allclose(kernel.diagonal, 1)
-    assert kernel.trace == pytest.approx(45)
+    assert_allclose(kernel.diagonal(), 1)
+    assert kernel.trace() == pytest.approx(45)
     assert_allclose(kernel.affinity(V), K @ V)
     Pi = np.eye(3)[labels]
     assert_allclose(kernel.cluster_sums(labels, 3), Pi.T @ truth @ Pi)
     assert_array_equal(K, before)
-    bare = prepare(DenseKernel(K), center=False, unit=False)
+    bare = prepare(DenseKernel(K, center=False), unit=False)
     assert_allclose(bare @ V, K @ V)
-    only_scaled = prepare(DenseKernel(4 * K), center=False)
+    only_scaled = prepare(DenseKernel(4 * K, center=False))
     assert_allclose(only_scaled @ V, K @ V)  # the Gaussian kernel has a unit diagonal already
 
 
@@ -148,10 +146,11 @@ def test_low_rank_kernels_are_prepared_alike():
     rng = np.random.default_rng(0)
     B = rng.standard_normal((30, 4)) + 1
     V, labels = rng.standard_normal((30, 3)), np.arange(30) % 3
-    for options in ({}, {"center": False}, {"unit": False}, {"center": False, "unit": False}):
-        low, dense = prepare(LowRankKernel(B), **options), prepare(DenseKernel(B @ B.T), **options)
+    for center, unit in product((True, False), repeat=2):
+        low = prepare(LowRankKernel(B, center=center), unit=unit)
+        dense = prepare(DenseKernel(B @ B.T, center=center), unit=unit)
         assert_allclose(low @ V, dense @ V, atol=1e-12)
-        assert_allclose(low.diagonal, dense.diagonal)
+        assert_allclose(low.diagonal(), dense.diagonal())
         assert_allclose(low.affinity(V), dense.affinity(V), atol=1e-12)
         assert_allclose(low.cluster_sums(labels, 3), dense.cluster_sums(labels, 3), atol=1e-12)
     single = prepare(LowRankKernel(B.astype(np.float32)))
@@ -166,17 +165,17 @@ def test_missing_samples_have_zero_rows():
     B = np.linalg.cholesky(K + 1e-12 * np.eye(45))[held]
     V = np.random.default_rng(0).standard_normal((45, 4))
     for operator in (DenseKernel(K[np.ix_(held, held)]), LowRankKernel(B)):
-        kernel = prepare(operator, 45, held)
+        kernel = prepare(operator, np.ones(45), held)
         assert_allclose(kernel @ V, truth @ V, atol=1e-9)
-        assert kernel.trace == pytest.approx(45)
-        combined = combine([kernel], np.ones(1))
+        assert kernel.trace() == pytest.approx(45)
+        combined = WeightedSumKernel([kernel], np.ones(1))
         assert_allclose(combined @ V, truth @ V, atol=1e-9)
         assert_allclose(kernel.cluster_sums(labels, 3), np.eye(3)[labels].T @ truth @ np.eye(3)[labels], atol=1e-9)
 
 
 def test_a_constant_sample_is_at_the_mean_not_at_infinity():
     kernel = prepare(LowRankKernel(np.array([[-1.0], [0.0], [1.0]])))
-    assert_allclose(kernel.diagonal, [1, 0, 1])
+    assert_allclose(kernel.diagonal(), [1, 0, 1])
     dense = prepare(DenseKernel(np.outer([-1.0, 0, 1], [-1.0, 0, 1])))
     assert_allclose(dense @ np.eye(3), [[1, 0, -1], [0, 0, 0], [-1, 0, 1]])
 
@@ -189,14 +188,14 @@ def test_combination():
     dense = [prepare(DenseKernel(K)) for K in matrices]
     factors = [prepare(LowRankKernel(np.linalg.cholesky(K + 1e-13 * np.eye(45)))) for K in matrices]
     for kernels in (dense, factors, [dense[0], factors[1], factors[2]]):
-        assert_allclose(combine(kernels, mu, t) @ V, truth @ V, atol=1e-9)
+        assert_allclose(WeightedSumKernel(kernels, mu, t) @ V, truth @ V, atol=1e-9)
     single = [prepare(DenseKernel(K.astype(np.float32))) for K in matrices]
-    assert_allclose(combine(single, mu, t) @ V, truth @ V, atol=1e-4)
+    assert_allclose(WeightedSumKernel(single, mu, t) @ V, truth @ V, atol=1e-4)
     plain = sum(c * prepared_matrix(K) for c, K in zip(mu, matrices, strict=True))
-    assert_allclose(combine(dense, mu).diagonal(), np.diag(plain))
+    assert_allclose(WeightedSumKernel(dense, mu).diagonal(), np.diag(plain))
     for kernels in (dense, [dense[0], factors[1], factors[2]]):
-        combined = combine(kernels, mu, t)
-        assert_allclose([combined.row(i) for i in range(45)], truth, atol=1e-9)
+        combined = WeightedSumKernel(kernels, mu, t)
+        assert_allclose(combined.rows(np.arange(45)), truth, atol=1e-9)
         assert_allclose(combined.diagonal(), np.diag(truth))
 
 
@@ -205,10 +204,10 @@ def test_combination():
 def test_climbing_without_a_combined_matrix_is_climbing_with_it(spec, loss):
     matrices, _ = make_matrices()
     mu = np.array([0.5, 0.2, 0.3])
-    combined = combine([prepare(DenseKernel(K)) for K in matrices], mu)
+    combined = WeightedSumKernel([prepare(DenseKernel(K)) for K in matrices], mu)
     K = sum(c * prepared_matrix(K) for c, K in zip(mu, matrices, strict=True))
     values, vectors = np.linalg.eigh(K)
-    factor = PlainFactor(vectors * np.sqrt(np.maximum(values, 0)))  # not centred either
+    factor = LowRankKernel(vectors * np.sqrt(np.maximum(values, 0)), center=False)
     objective = make_dependence(as_structure(spec), loss=loss)
     for seed in range(5):
         labels = np.random.default_rng(seed).permutation(np.arange(45) % objective.n_clusters)
@@ -231,6 +230,33 @@ def test_block_eigenvectors_equal_a_full_decomposition():
         image = K @ V
         again = leading_eigenvectors(lambda X, K=K: K @ X, V, 4, image)[0]
         assert again[:4].sum() >= found[:4].sum() - 1e-10
+
+
+def test_weighted_kernels_are_prepared_as_copies():
+    (K, *_), labels = make_matrices()
+    weight = np.random.default_rng(0).integers(1, 4, 45)
+    copy = np.repeat(np.arange(45), weight)
+    truth = prepared_matrix(K[np.ix_(copy, copy)])
+    kernel = prepare(DenseKernel(K, weight.astype(float)))
+    first = np.cumsum(weight) - weight
+    assert_allclose(kernel.rows(np.arange(45)), truth[np.ix_(first, first)], atol=1e-12)
+    assert kernel.trace() == pytest.approx(weight.sum())
+    Pi = np.eye(3)[labels[copy]]
+    assert_allclose(kernel.cluster_sums(labels, 3), Pi.T @ truth @ Pi, atol=1e-9)
+    held = np.arange(0, 45, 2)
+    some = prepare(DenseKernel(K[np.ix_(held, held)], weight[held].astype(float)), weight.astype(float), held)
+    assert some.trace() == pytest.approx(weight.sum())  # however few it holds
+
+
+@pytest.mark.parametrize("size", [1e-310, 1e-200, 1e200])
+def test_prepared_kernels_have_no_size(size):
+    (K, *_), _ = make_matrices()
+    V = np.random.default_rng(0).standard_normal((45, 2))
+    kernel, truth = prepare(DenseKernel(size * K)), prepared_matrix(K)
+    assert_allclose(kernel.diagonal(), 1, rtol=1e-9)
+    assert_allclose(kernel.rows(np.arange(45)), truth, atol=1e-9)
+    assert_allclose(kernel @ V, truth @ V, atol=1e-8)
+    assert np.isfinite(kernel.raw_size())
 
 
 # -- correlation between kernels --------------------------------------------------------------------------------------
@@ -441,7 +467,7 @@ def test_refinement_finds_the_best_of_all_labelings_of_a_tiny_problem():
     matrices, _ = make_matrices(1, n=9, noise=(0.5, 0.8))
     task = make_task(matrices, lam=0.05)
     objective = make_dependence(as_structure("flat", 3))
-    J = Unrelaxed(task, objective, 0.05)
+    J = Unrelaxed(task, objective)
     best = np.inf
     for rest in product(range(3), repeat=8):
         labels = np.array([0, *rest])
@@ -463,7 +489,7 @@ def test_residuals_are_never_negative_and_refinement_falls(text, loss, normalize
     K = rng.standard_normal((20, 2))
     task = make_task([K @ K.T, gaussian(K)], c, lam=0.1)
     try:
-        J = Unrelaxed(task, objective, 0.1)
+        J = Unrelaxed(task, objective)
     except ValueError as error:
         assert "no finite bound" in str(error) and normalize == "l1"
         return
@@ -515,15 +541,17 @@ def test_refinement_with_fixed_weights_is_kernel_k_means_of_the_combination():
 
 def test_alignment():
     matrices, labels = make_matrices()
-    kernels = [prepare(DenseKernel(K)) for K in matrices]
-    T, c = correlation_matrix(kernels), np.array([0.2, 0.5, 0.1])
+    task = make_task(matrices)
+    T, c, n = task.M, np.array([0.2, 0.5, 0.1]), np.full(3, 15.0)
     K = sum(w * prepared_matrix(one) for w, one in zip(c, matrices, strict=True))
     P = np.eye(3)[labels] / np.sqrt(15)
     value = (K * (P @ P.T)).sum() / np.linalg.norm(K) / np.linalg.norm(P @ P.T)
-    assert alignment(kernels, T, labels, c) == pytest.approx(value)
-    assert alignment(kernels, T, 5 * labels, 7 * c) == pytest.approx(value)  # empty clusters and scale do not count
-    ideal = [prepare(DenseKernel(P @ P.T), center=False)]
-    assert alignment(ideal, correlation_matrix(ideal), labels, np.ones(1)) == pytest.approx(1)
+    assert alignment(cluster_sums(task, labels, 3), n, T, c) == pytest.approx(value)
+    far = np.bincount(5 * labels, minlength=11).astype(float)  # empty clusters and scale do not count
+    assert alignment(cluster_sums(task, 5 * labels, 11), far, T, 7 * c) == pytest.approx(value)
+    ideal = Task([prepare(DenseKernel(P @ P.T, center=False))], 3, np.random.RandomState(0), np.eye(1))
+    one = alignment(cluster_sums(ideal, labels, 3), n, correlation_matrix(ideal.kernels), np.ones(1))
+    assert one == pytest.approx(1)
 
 
 def test_a_path_of_lam_shares_a_space():
@@ -688,7 +716,10 @@ def test_rmsc_recovers_a_walk_from_views_with_gross_errors():
 def test_walks_add_up_to_one_also_for_missing_samples():
     matrices, _ = make_matrices(n=12)
     held = np.array([0, 1, 2, 4, 5, 8, 9])
-    kernels = [prepare(DenseKernel(matrices[0])), prepare(DenseKernel(matrices[1][np.ix_(held, held)]), 12, held)]
+    kernels = [
+        prepare(DenseKernel(matrices[0])),
+        prepare(DenseKernel(matrices[1][np.ix_(held, held)]), np.ones(12), held),
+    ]
     walks = rmsc._walks(Task(kernels, 3, np.random.RandomState(0), np.eye(2)))
     assert_allclose(walks.sum(axis=2), 1)
     assert walks[1, 3, 3] == 1
@@ -754,7 +785,7 @@ def test_affinities_must_add_up():
 def test_the_space_serves_one_combination_after_another():
     matrices, _ = make_matrices(n=400)
     kernels = [prepare(DenseKernel(K)) for K in matrices]
-    space = Subspace(kernels, 3, np.random.RandomState(0))
+    space = Subspace(kernels, 3, np.random.RandomState(0), traces=np.full(3, 400.0))
     for mu in ([1.0, 0.0, 0.0], [0.3, 0.3, 0.4], [0.0, 0.0, 1.0]):
         residuals = space.converge(np.array(mu))
         K = sum(w * prepared_matrix(one) for w, one in zip(mu, matrices, strict=True))

@@ -12,9 +12,9 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 from kernelclust import KernelKMeans, StructuredClustering, select_kernel, select_n_clusters, select_structure
 from kernelclust.datasets import rotated_images
+from kernelclust.engine import _fit as engine
 from kernelclust.kernels import incomplete_cholesky
 from kernelclust.metrics import clustering_distance, dependence, hsic, hsic_test
-from kernelclust.engine import _fit as engine
 from kernelclust.selection import _refits, stability_bound
 from kernelclust.structures import as_structure
 

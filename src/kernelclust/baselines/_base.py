@@ -33,10 +33,6 @@ class KernelBaseline(KernelClusterer):
         """
         return self._whole(X)
 
-    def fit_predict(self, X, y=None):
-        """`labels_` after `fit(X)`."""
-        return self.fit(X).labels_
-
     def _fit(self, X):
         self._check_kernel()
         X = self._check_samples(X, reset=True)

@@ -221,8 +221,13 @@ def _warn_of_order(found: Fit, structure: Structure) -> None:
             f"other graphs of the same samples arrange them differently on '{structure}' (support "
             f"{found.support:.2g}): the clusters may be right, their order is uncertain."
         )
-    if found.placement_margin < LOW_MARGIN:
+    warn_of_margin(found.placement_margin, structure)
+
+
+def warn_of_margin(margin: float, structure: Structure) -> None:
+    """Say so where another arrangement of the clusters is almost as good."""
+    if margin < LOW_MARGIN:
         warn(
             f"several arrangements of these clusters on '{structure}' fit almost equally well (placement margin "
-            f"{found.placement_margin:.2g}): the clusters may be right, their order is not supported by the data."
+            f"{margin:.2g}): the clusters may be right, their order is not supported by the data."
         )

@@ -3,6 +3,7 @@
 from kernelclust.estimators._base import DEFAULT_CLUSTERS, KernelClusterer, check_enough_samples, check_structure
 from kernelclust.estimators.discriminative import Diffrac, DisKMeans
 from kernelclust.estimators.margin import MaxMarginClustering
+from kernelclust.estimators.multikernel import MultiKernelClustering
 from kernelclust.estimators.presets import CLUHSIC, CLUHSICAL, KernelKMeans
 from kernelclust.estimators.structured import StructuredClustering, adopt, request_of
 

@@ -41,7 +41,7 @@ class KernelClusterer(ClusterMixin, BaseEstimator):
         return self.fit(X, y, **params).labels_
 
     def _check_samples(self, X, *, reset: bool):
-        part = None if callable(self.kernel) else kernel_part(self.kernel)
+        part = kernel_part(self.kernel)
         sparse = getattr(part, "SPARSE", True)
         finite = not getattr(part, "NAMES_BAD_ENTRIES", False)
         options = {"dtype": FLOATS, "accept_sparse": "csr" if sparse else False, "ensure_all_finite": finite}

@@ -2,63 +2,61 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Mapping
-from contextlib import nullcontext
-from dataclasses import replace
+from collections.abc import Sequence
 
 import numpy as np
-from sklearn import get_config
-from sklearn.base import BaseEstimator, ClusterMixin
-from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-import kernelclust.kernels as kernel_parts
-import kernelclust.multikernel as methods
-from kernelclust._names import check_name, check_number, load, names
-from kernelclust._threads import ONE_THREAD, one_thread
-from kernelclust.estimators.structured import (
-    DEFAULT_CLUSTERS,
-    StructuredClustering,
-    canonical_places,
+from kernelclust._names import check_name, check_number
+from kernelclust._threads import one_thread
+from kernelclust._warnings import each_once, warn
+from kernelclust.engine import Prediction, canonical_places, renumbered, warn_of_margin
+from kernelclust.estimators._base import (
+    FLOATS,
+    KernelClusterer,
     check_enough_samples,
+    check_flag,
+    check_jobs,
+    check_starts,
+    check_structure,
+    check_verbose,
 )
-from kernelclust.kernels import (
-    APPROXIMATIONS,
-    DenseKernel,
-    FittedKernel,
-    LowRankKernel,
-    Spectrum,
-    check_definite,
-    fit_kernel,
-)
-from kernelclust.multikernel import CORRELATIONS, Refined, Relaxed, Task, correlation_matrix, prepare, refine
-from kernelclust.multikernel._extension import extension
-from kernelclust.multikernel._refine import alignment, unit_rows
-from kernelclust.multikernel._spectral import lam_path
-from kernelclust.multikernel._views import (
+from kernelclust.kernels import APPROXIMATIONS, FittedKernel, fit_kernel, is_pairwise
+from kernelclust.multikernel import (
+    CORRELATIONS,
+    Found,
+    Relaxed,
+    Search,
+    Task,
     Views,
+    check_definite,
+    check_informative,
     check_kernels,
+    check_method_params,
+    check_method_weights,
+    check_similarities,
     check_views,
     columns_of,
+    correlation_matrix,
     is_many,
     kernels_of,
+    load_method,
     median_gamma,
+    prepare,
+    summed_samples,
 )
-from kernelclust.objectives import Dependence, make_dependence
-from kernelclust.objectives.dependence import NORMALIZATIONS
-from kernelclust.solvers.placement import RULES
-from kernelclust.solvers.starts import fill_empty
+from kernelclust.objectives import NORMALIZATIONS, check_weights, make_dependence
+from kernelclust.solvers import RULES, Constraints, make_constraints, placement_margin, placement_problem
+from kernelclust.structures import Structure
 
+STARTS = 10  # that n_init="auto" stands for
 DOMINANT = 0.9  # weight from which a kernel with next to no residual is reported
-KRYLOV = 6  # products that a kernel's lowest eigenvalue is sought with
-ROUNDING = 1e-12  # share of a kernel's diagonal that centring may leave of a constant one
 DEGENERATE = 0.01  # residual, as a share of the trace, that is next to none
 
 
-class MultiKernelClustering(ClusterMixin, BaseEstimator):
+class MultiKernelClustering(KernelClusterer):
     """Cluster samples that are described by several kernels or views, and learn how much each of them counts.
 
     The default minimises (Liu et al. 2016, eq. 8)
@@ -71,7 +69,9 @@ class MultiKernelClustering(ClusterMixin, BaseEstimator):
 
     Parameters
     ----------
-    n_clusters : int, default=8
+    n_clusters : int, optional
+        Number of clusters for "flat", "chain" and "ring" (8 if None). A structure that carries its size sets it; a
+        number given as well must agree.
     method : str, default="mkkm-mr"
         "average": the mean kernel. "mkkm": weights without regularisation. "mkkm-mr": with it. "lmkkm": weights for
         every sample. "rmkkm": distances instead of squares, for outliers. "crsc": co-regularised spectral clustering.
@@ -96,26 +96,34 @@ class MultiKernelClustering(ClusterMixin, BaseEstimator):
         Added to every residual in units of its kernel's trace. 0.01 or more keeps a kernel that c eigenvectors
         describe completely from taking all the weight in "mkkm".
     structure : str, Structure or (c, c) array, default="flat"
-        How clusters relate, as in `StructuredClustering`; used by `refine`.
+        How clusters relate, as in `StructuredClustering`. Clusters are placed on it, and `refine` improves them there.
     loss, normalize, rho, placement
         As in `StructuredClustering`.
     refine : bool, default=True
-        Whether labels are improved by discrete moves. False is the papers' methods. "rmkkm", whose labels are
-        discrete already, is refined for a structure only.
+        Whether labels are improved by discrete moves. False is the papers' methods; samples are then moved only
+        where known labels, links and sizes demand it. "rmkkm", whose labels are discrete already, is refined only for
+        a structure, a loss, or where something is known.
     center, unit_diagonal : bool, default=True, True
-        Whether kernels are centred, then scaled to a unit diagonal.
+        Whether kernels are centred, then scaled to a unit diagonal. Graph kernels are always centred.
     method_params : dict, optional
         Parameters of the method: n_steps ("lmkkm"), gamma ("rmkkm"), strength ("crsc"), sparsity, growth, accuracy
         ("rmsc"), bad_share, n_steps ("rmkc").
-    n_init : int, default=10
-        k-means starts on the rows of the embedding; the lowest inertia counts.
+    n_init : int or "auto", default="auto"
+        k-means starts on the rows of the embedding; the lowest inertia counts. "auto" is 10.
     approximation, n_components
-        As in `StructuredClustering`; "auto" is exact while all kernels together fit scikit-learn's `working_memory`.
+        As in `StructuredClustering`: exact kernels are in memory while all of them together fit scikit-learn's
+        `working_memory`, and beyond that made anew in every pass.
+    min_cluster_size, max_cluster_size, label_weight
+        As in `StructuredClustering`. With refine=False soft labels only say which cluster sits where.
     max_iter : int, default=100
+        Steps of the method, rounds of refinement, and sweeps over the samples in each, at most.
     tol : float, default=1e-6
         Relative fall of the objective at which the method stops.
+    n_jobs : int, optional
+        Threads over the values that lam="auto" tries; the labels do not depend on it.
     random_state : int, RandomState or None
     verbose : int, default=0
+        Print a line for each solution.
 
     Attributes
     ----------
@@ -126,24 +134,32 @@ class MultiKernelClustering(ClusterMixin, BaseEstimator):
         The value of eq. (8) on the prepared kernels at `labels_` and `weights_` (with `refine`; for other methods and
         structures its counterpart), or of the method's own objective at its relaxed solution (without).
     history_ : list of float
-        The objective after every step. Never rises, but for power=1 and "rmsc".
+        The objective after every step, less what soft labels add. Never rises, but for power=1 and "rmsc".
     kkt_residual_ : float
         Relative optimality gap of `weights_`: mu'g - min g over mu'g, g half the slope of eq. (8). Zero if optimal.
     embedding_ : (n, k) array
-        Relaxed labels.
+        Relaxed labels; NaN for samples of weight zero.
     relaxed_objective_ : float
         Objective before refinement.
     sample_weights_ : (n, m) array or None
-        Of "lmkkm".
+        Of "lmkkm"; NaN for samples of weight zero.
     lam_ : float
         In use; 0 for other methods.
-    sizes_, structure_, n_iter_, n_features_in_
+    placement_margin_ : float
+        How much better this arrangement of the clusters is than the best different one, as in `StructuredClustering`.
+    sizes_ : (c,) array
+        Weight of every cluster.
+    n_iter_ : int
+        Steps of the method.
+    structure_, n_features_in_
 
     Notes
     -----
     A sample that is missing from a view (a row of NaN, or False in `observed`) has similarity zero with all others in
     that view, as if it sat at the view's mean: the view says nothing about it. Kernels are multiplied by n / (samples
     held), so that a view does not look better for holding few. A sample missing from all views is refused.
+
+    Sample weights count as copies for all methods but "rmsc" and "rmkc", which refuse them.
 
     Memory: the kernels, which are not copied, and O(n m c); "rmsc" and "rmkc" need more matrices of the same size.
 
@@ -166,7 +182,7 @@ class MultiKernelClustering(ClusterMixin, BaseEstimator):
 
     def __init__(
         self,
-        n_clusters=DEFAULT_CLUSTERS,
+        n_clusters=None,
         *,
         method="mkkm-mr",
         kernels="auto",
@@ -184,11 +200,15 @@ class MultiKernelClustering(ClusterMixin, BaseEstimator):
         center=True,
         unit_diagonal=True,
         method_params=None,
-        n_init=10,
+        n_init="auto",
         approximation="auto",
         n_components=None,
+        min_cluster_size=None,
+        max_cluster_size=None,
+        label_weight=None,
         max_iter=100,
         tol=1e-6,
+        n_jobs=None,
         random_state=None,
         verbose=0,
     ):
@@ -212,94 +232,146 @@ class MultiKernelClustering(ClusterMixin, BaseEstimator):
         self.n_init = n_init
         self.approximation = approximation
         self.n_components = n_components
+        self.min_cluster_size = min_cluster_size
+        self.max_cluster_size = max_cluster_size
+        self.label_weight = label_weight
         self.max_iter = max_iter
         self.tol = tol
+        self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X, y=None, *, observed=None):
-        """Learn weights and labels.
+    def fit(self, X, y=None, sample_weight=None, must_link=None, cannot_link=None, *, observed=None):
+        """Learn weights and labels, and keep to what is known about the samples.
 
         Parameters
         ----------
         X : table (n, d); list of tables, one a view; or stack (m, n, n) or list of kernels for kernels="precomputed"
-        y : ignored
+        y : array of shape (n,), optional
+            Known labels: the place of a sample in the structure, 0 to c - 1, or -1 where it is unknown. Classes of all
+            samples are no side information: leave y out to cluster without them.
+        sample_weight : array of shape (n,), optional
+            A weight counts as that many copies; weight zero takes part in nothing but gets a label.
+        must_link, cannot_link : arrays of shape (k, 2), optional
+            Pairs of sample indices that must, or must not, be in one cluster.
         observed : bool array of shape (n, views), optional
             False where a sample is missing from a view; rows of NaN say the same.
+
+        Labels (unless `label_weight` makes them soft), links and sizes are kept exactly. A contradiction is an error,
+        before any other work. Kernel weights are learned without them, but for refinement, which learns both in turn.
 
         Returns
         -------
         self
         """
-        before = dict(self.__dict__)
-        try:
-            return self._fit(X, observed)
-        except BaseException:
-            self.__dict__ = before  # nothing half-fitted: the last fit whole, or none
-            raise
+        return self._whole(X, y, sample_weight, must_link, cannot_link, observed)
 
-    def _fit(self, X, observed):
-        solve, params = self._check_parameters()
-        structure = self._check_structure()
-        views = self._check_samples(X, observed, reset=True)
-        check_enough_samples(views.n_samples, structure)
-        with one_thread() if views.n_samples <= ONE_THREAD else nullcontext():
-            return self._fit_checked(views, structure, solve, params)
+    def _fit(self, X, y, sample_weight, must_link, cannot_link, observed):
+        self._check_parameters()
+        structure = check_structure(self.n_clusters, self.structure)
+        views = self._check_views(X, observed, reset=True)
+        weight = check_weights(sample_weight, views.observed)
+        used = np.flatnonzero(weight > 0)
+        check_enough_samples(len(used), structure)
+        self._check_weighted(weight[used])
+        known = make_constraints(
+            weight,
+            structure.n_clusters,
+            labels=y,
+            must_link=must_link,
+            cannot_link=cannot_link,
+            min_size=self.min_cluster_size,
+            max_size=self.max_cluster_size,
+            label_weight=self.label_weight,
+        )
+        if known is not None and (known.place >= 0).all():
+            warn("y labels every sample, and its labels are returned; leave y out to cluster without them.")
+        everything = len(used) == len(weight)
+        samples = views if everything else views.at(used)
+        constraints = known if known is None or everything else known.among(used)
+        with one_thread():
+            self._fit_checked(samples, weight[used], structure, constraints)
+            self._used = None if everything else used
+            if not everything:
+                self._spread(views, used, known)
+        if known is not None and not self.sizes_.all():
+            warn(
+                f"no sample is left for cluster {', '.join(map(str, np.flatnonzero(self.sizes_ == 0)))}: labels and "
+                "links keep all of them elsewhere."
+            )
+        return self
 
-    def _fit_checked(self, views: Views, structure, solve: Callable, params: dict):
-        n, c = views.n_samples, structure.n_clusters
+    def _fit_checked(self, views: Views, weight: np.ndarray, structure: Structure, known: Constraints | None) -> None:
+        """Fit samples of positive weight."""
+        c = structure.n_clusters
         rng = check_random_state(self.random_state)
-        fitted, samples = self._fit_kernels(views, c, rng)
-        self._check_informative(fitted)
+        fitted = self._fit_kernels(views, weight, c, rng)
+        samples = [views.samples(v) for v in self._view_of_kernel]
+        solve = load_method(self.method, [one.operator for one in fitted])
+        if self.center:
+            check_informative([one.operator for one in fitted], self._view_of_kernel)
         kernels = [
-            prepare(one.operator, n, held, center=self.center, unit=self.unit_diagonal)
+            prepare(one.operator, weight, held, unit=self.unit_diagonal)
             for one, held in zip(fitted, samples, strict=True)
         ]
-        m = len(kernels)
-        needs_M = self.method == "mkkm-mr" and m > 1
-        M = correlation_matrix(kernels, self.correlation) if needs_M else np.diag([k.trace for k in kernels])
-        options = {"lam": self.lam, "power": self.power, "ridge": self.ridge}
-        task = Task(kernels, min(c, n), rng, M, max_iter=self.max_iter, tol=self.tol, **options)
         objective = make_dependence(structure, loss=self.loss, normalize=self.normalize, rho=self.rho)
-        tasks = lam_path(task) if needs_M and isinstance(self.lam, str) else [task]
-        fits = [self._search(one, solve, params, objective) for one in tasks]
-        relaxed, found = fits[0]
-        if len(fits) > 1:
-            T = M if self.correlation == "trace" else correlation_matrix(kernels)
-            scores = [alignment(kernels, T, both[1].labels, self._coefficients_of(*both)) for both in fits]
-            relaxed, found = fits[int(np.argmax(scores))]
-        labels, weights, coefficients = found.labels, found.weights, self._coefficients_of(relaxed, found)
-        if not found.converged:
-            warnings.warn(
-                f"method={self.method!r} stopped before it had converged; raise max_iter={self.max_iter} or tol.",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
-        S = np.sum([mu * kernel.cluster_sums(labels, c) for mu, kernel in zip(coefficients, kernels, strict=True)], 0)
-        node = canonical_places(structure, S, np.bincount(labels, minlength=c).astype(float))
-        labels, order = node[labels], np.argsort(node)
-        S, sizes = S[np.ix_(order, order)], np.bincount(labels, minlength=c).astype(float)
-        self._warn_of_degenerate(task, relaxed, weights)
+        task = self._task(kernels, c, rng)
+        search = Search(
+            solve,
+            objective,
+            check_method_params(self.method, self.method_params),
+            refines=bool(self.refine),
+            rule=self.placement,
+            known=known,
+            n_jobs=self.n_jobs,
+            report=lambda line: self._report(f"{self.method}: {line}"),
+        )
+        T = None
+        if self._compares(kernels) and isinstance(self.lam, str):
+            T = task.M if self.correlation == "trace" else correlation_matrix(kernels)
+        found = search(task, T)
+        self._warn_of_stop(found, task)
 
+        labels = found.refined.labels
+        node = canonical_places(structure, found.S, found.n, **_placing(found.known, labels))
+        labels, (S, n) = node[labels], renumbered(node, found.S, found.n)
+        placed = renumbered(node, found.consensus_sums, found.n)[0]
+        placing = placement_problem(self.placement, objective, placed, n, **_placing(found.known, labels))
+        self.placement_margin_ = placement_margin(placing)
+        warn_of_margin(self.placement_margin_, structure)
+        new = summed_samples(
+            fitted, self._view_of_kernel, samples, found.coefficients, labels, weight, c, unit=self.unit_diagonal
+        )
+        self._prediction = Prediction.of(new, objective, S, n)
+        self._keep(found, structure, labels, n)
+
+    def _keep(self, found: Found, structure: Structure, labels: np.ndarray, n: np.ndarray) -> None:
+        """What is remembered of a fit."""
+        relaxed, refined = found.relaxed, found.refined
         self.structure_ = structure
         self.labels_ = labels
-        self.weights_ = weights
-        self.objective_ = float(found.objective)
+        self.weights_ = refined.weights
+        self.objective_ = float(refined.objective)
         self.relaxed_objective_ = float(relaxed.objective)
-        self.history_ = found.history
-        self.kkt_residual_ = float(found.gap)
+        self.history_ = refined.history
+        self.kkt_residual_ = float(refined.gap)
         self.embedding_ = relaxed.embedding
         self.sample_weights_ = relaxed.by_sample
         self.lam_ = relaxed.lam
-        self.sizes_ = sizes
+        self.sizes_ = n
         self.n_iter_ = len(relaxed.history)
-        self._slopes = objective.slopes(S, sizes)
-        self._coefficients = coefficients
-        self._extensions = [
-            extension(one, kernel, labels, c, unit=self.unit_diagonal, center=self.center)
-            for one, kernel in zip(fitted, kernels, strict=True)
-        ]
-        return self
+
+    def _spread(self, views: Views, used: np.ndarray, known: Constraints | None) -> None:
+        """Labels for all samples, those of weight zero placed as new ones but where something is known about them."""
+        labels = np.full(views.n_samples, -1, dtype=self.labels_.dtype)
+        labels[used] = self.labels_
+        rest = np.flatnonzero(labels < 0)
+        rises = self._prediction.rises(views.rest(rest, used))
+        labels[rest] = np.argmax(rises, axis=1) if known is None else known.complete(labels, rest, rises)
+        self.labels_ = labels
+        self.embedding_ = _rows_of(self.embedding_, used, len(labels))
+        if self.sample_weights_ is not None:
+            self.sample_weights_ = _rows_of(self.sample_weights_, used, len(labels))
 
     def predict(self, X, *, observed=None):
         """Place new samples where F of the combined kernel rises most; the nearest mean for flat clusters.
@@ -315,25 +387,26 @@ class MultiKernelClustering(ClusterMixin, BaseEstimator):
         labels : (n_new,) int array
         """
         check_is_fitted(self)
-        views = self._check_samples(X, observed, reset=False)
-        G = np.zeros((views.n_samples, len(self.sizes_)))
-        for coefficient, one, v in zip(self._coefficients, self._extensions, self._view_of_kernel, strict=True):
-            samples = views.samples(v)
-            if samples is None or len(samples):
-                G[slice(None) if samples is None else samples] += coefficient * one(views.held(v))
-        return np.argmax(self._rises(G), axis=1)
+        return self._prediction.labels(self._check_views(X, observed, reset=False))
+
+    def score(self, X, y=None, sample_weight=None, *, observed=None):
+        """Share of the spread of X, in the feature space of the combined kernel, that its clusters explain: in [0, 1].
+
+        1 - sum_i w_i |phi(x_i) - mu_y(i)|^2 / sum_i w_i |phi(x_i) - mu|^2, with y(i) the place that `predict` gives
+        and mu_y, mu the means of the fitted clusters and of all fitted samples; y is not looked at. Kernels are
+        combined with the weights that were learned, so that kernels which clusters explain well score well.
+        """
+        check_is_fitted(self)
+        views = self._check_views(X, observed, reset=False)
+        return self._prediction.explained(views, check_weights(sample_weight, views.observed))
 
     # -- checks ---------------------------------------------------------------------------------------------------
 
-    _check_structure = StructuredClustering._check_structure
-    _rises = StructuredClustering._rises
-    _report = StructuredClustering._report
+    def _is_pairwise(self) -> bool:
+        return is_pairwise(self.kernels)
 
-    def _is_precomputed(self) -> bool:
-        return isinstance(self.kernels, str) and self.kernels == "precomputed"
-
-    def _check_samples(self, X, observed, *, reset: bool) -> Views:
-        if self._is_precomputed():
+    def _check_views(self, X, observed, *, reset: bool) -> Views:
+        if self._is_pairwise():
             if self.views is not None:
                 raise ValueError("views choose columns of a table; with kernels='precomputed' X holds kernels.")
             return self._check_similarities(X, observed, reset=reset)
@@ -342,16 +415,14 @@ class MultiKernelClustering(ClusterMixin, BaseEstimator):
                 raise ValueError("X is a list of views already; give views=None, or one table.")
             parts = list(X)
             view_names = [str(v) for v in range(len(parts))]
-            views = check_views(parts, view_names, observed)
-        else:
-            if self.views is None:
-                options = {"dtype": [np.float64, np.float32], "accept_sparse": "csr", "ensure_all_finite": "allow-nan"}
-                parts, view_names = [validate_data(self, X, reset=reset, **options)], ["X"]
-            else:  # columns of no view may hold anything
-                X = X if hasattr(X, "shape") else np.asarray(X)
-                validate_data(self, X, reset=reset, skip_check_array=True)
-                parts, view_names = columns_of(X, self.views)
-            views = check_views(parts, view_names, observed)
+        elif self.views is None:
+            options = {"dtype": FLOATS, "accept_sparse": "csr", "ensure_all_finite": "allow-nan"}
+            parts, view_names = [validate_data(self, X, reset=reset, **options)], ["X"]
+        else:  # columns of no view may hold anything
+            X = X if hasattr(X, "shape") else np.asarray(X)
+            validate_data(self, X, reset=reset, skip_check_array=True)
+            parts, view_names = columns_of(X, self.views)
+        views = check_views(parts, view_names, observed)
         widths = [array.shape[1] for array in views.arrays]
         if reset:
             self._widths = widths
@@ -368,23 +439,20 @@ class MultiKernelClustering(ClusterMixin, BaseEstimator):
         if reset:
             views = check_kernels(X, observed)
             self.n_features_in_ = views.n_samples
+            self._observed = views.observed
             self.__dict__.pop("feature_names_in_", None)
             return views
-        parts = [np.asarray(part) for part in (X if is_many(X) else [X])]
-        if len(parts) != len(self._extensions):
-            raise ValueError(f"X holds {len(parts)} kernels, but {len(self._extensions)} were fitted.")
-        for p, part in enumerate(parts):
-            if part.ndim != 2 or part.shape[1] != self.n_features_in_:
-                raise ValueError(
-                    f"kernel {p} has shape {part.shape}; give similarities of new samples with the "
-                    f"{self.n_features_in_} fitted ones, (n_new, {self.n_features_in_})."
-                )
-            parts[p] = part if self._samples[p] is None else part[:, self._samples[p]]
+        parts = check_similarities(X, self._observed)
+        used = (
+            self._observed
+            if self._used is None
+            else self._observed & np.isin(np.arange(len(self._observed)), self._used)[:, None]
+        )
+        parts = [part[:, used[:, p]] for p, part in enumerate(parts)]
         return check_views(parts, [str(p) for p in range(len(parts))], observed)
 
-    def _check_parameters(self) -> tuple[Callable, dict]:
-        known = [name.replace("_", "-") for name in names(methods)]
-        check_name("method", self.method, known)
+    def _check_parameters(self) -> None:
+        check_method_params(self.method, self.method_params)
         check_name("normalize", self.normalize, NORMALIZATIONS)
         check_name("placement", self.placement, RULES)
         check_name("approximation", self.approximation, APPROXIMATIONS)
@@ -396,165 +464,122 @@ class MultiKernelClustering(ClusterMixin, BaseEstimator):
             check_name("correlation", self.correlation, CORRELATIONS, also=", or a function of two kernel matrices")
         if isinstance(self.power, bool) or self.power not in (1, 2):
             raise ValueError(f"power={self.power!r}: give 2 (the paper's formula) or 1 (its authors' program).")
-        for name, least in (("ridge", 0), ("rho", 0), ("tol", 0)):
-            check_number(name, getattr(self, name), least=least)
-        for name in ("n_init", "max_iter"):
-            check_number(name, getattr(self, name), whole=True, least=1)
+        for name in ("ridge", "rho", "tol"):
+            check_number(name, getattr(self, name))
+        check_number("max_iter", self.max_iter, whole=True, least=1)
+        check_starts(self.n_init)
         if self.n_components is not None:
             check_number("n_components", self.n_components, whole=True, least=1)
+        if self.label_weight is not None:
+            check_number("label_weight", self.label_weight)
         for name in ("refine", "center", "unit_diagonal"):
-            if not isinstance(getattr(self, name), (bool, np.bool_)):
-                raise TypeError(f"{name}={getattr(self, name)!r}: give True or False.")
-        if self.method_params is not None and not isinstance(self.method_params, Mapping):
-            raise TypeError(f"method_params={self.method_params!r}: give a dict of parameters, or None.")
-        part, params = load(methods, self.method.replace("-", "_")), dict(self.method_params or {})
-        for name in params:
-            if name not in part.PARAMETERS:
-                allowed = ", ".join(part.PARAMETERS) or "none"
-                raise ValueError(
-                    f"method_params has {name!r}, which method={self.method!r} does not take (it takes: {allowed})."
-                )
-        return part.solve, params
+            check_flag(name, getattr(self, name))
+        check_jobs(self.n_jobs)
+        check_verbose(self.verbose)
+
+    def _check_weighted(self, weight: np.ndarray) -> None:
+        check_method_weights(self.method, weight)
+        if callable(self.correlation) and self.method == "mkkm-mr" and not np.all(weight == 1):
+            raise ValueError(
+                "a correlation function sees kernel matrices without the sample_weight; use a correlation by name, "
+                "such as 'trace', or repeat samples instead."
+            )
 
     # -- parts ----------------------------------------------------------------------------------------------------
 
-    def _fit_kernels(self, views: Views, n_clusters: int, rng) -> tuple[list[FittedKernel], list]:
-        if self._is_precomputed():
-            wanted: list[list] = [[("precomputed", {})] for _ in views.arrays]
+    def _fit_kernels(self, views: Views, weight: np.ndarray, n_clusters: int, rng) -> list[FittedKernel]:
+        if views.pairwise:
+            wanted: list[list] = [[(self.kernels, {})] for _ in views.arrays]
         else:
             wanted = kernels_of(self.kernels, len(views.arrays))
         total = sum(len(some) for some in wanted)
-        fitted, samples, self._view_of_kernel, self._samples = [], [], [], []
-        for v, some in enumerate(wanted):
-            held, X = views.samples(v), views.arrays[v] if self._is_precomputed() else views.held(v)
-            for kernel, params in some:
-                one = self._fit_kernel(X, kernel, dict(params), n_clusters, total, rng)
-                if one.operator.form == "dense" and (callable(kernel) or kernel == "precomputed"):
-                    _check_definite(one.operator)
-                fitted.append(one)
-                samples.append(held)
-                self._view_of_kernel.append(v)
-            self._samples.append(held)
-        return fitted, samples
+        self._view_of_kernel = [v for v, some in enumerate(wanted) for _ in some]
+        fitted = []
+        with each_once():
+            for v, some in enumerate(wanted):
+                X, held = views.held(v), weight[views.observed[:, v]]
+                for kernel, params in some:
+                    fitted.append(self._fit_kernel(X, held, kernel, dict(params), n_clusters, total, rng))
+        return fitted
 
-    def _check_informative(self, fitted: list[FittedKernel]) -> None:
-        """Refuse a constant kernel beside others: it has no residual, so weights would go to it."""
-        constant = [self.center and _is_constant(one.operator) for one in fitted]
-        if any(constant) and not all(constant):
-            p = constant.index(True)
-            raise ValueError(
-                f"kernel {p} (view {self._view_of_kernel[p]}) is constant: all its samples are equal, so it says "
-                "nothing about clusters; leave it out."
-            )
-
-    def _fit_kernel(self, X, kernel, params: dict, n_clusters: int, total: int, rng) -> FittedKernel:
-        gamma = params.pop("gamma", "scale") if not callable(kernel) else "scale"
-        width = params.pop("width", 1.0) if not callable(kernel) else 1.0
-        if isinstance(gamma, str) and gamma == "median":
-            gamma = median_gamma(X, width)
-        if kernel == "precomputed" and self.approximation in (None, "auto"):
-            return FittedKernel(DenseKernel(X))
-        return fit_kernel(
+    def _fit_kernel(self, X, weight, kernel, params: dict, n_clusters: int, total: int, rng) -> FittedKernel:
+        if kernel == "rbf":
+            width = params.pop("width", 1.0)
+            if isinstance(params["gamma"], str) and params["gamma"] == "median":
+                params["gamma"] = median_gamma(X, weight, width)
+        fitted = fit_kernel(
             X,
-            np.ones(X.shape[0]),
+            weight,
             kernel=kernel,
-            gamma=gamma,
-            degree=params.pop("degree", 3) if kernel == "polynomial" else 3,
-            coef0=params.pop("coef0", 1) if kernel == "polynomial" else 1,
             kernel_params=params,
             n_clusters=n_clusters,
-            approximation=self._approximation(X, kernel, total),
+            approximation=self.approximation,
             n_components=self.n_components,
+            n_kernels=total,
+            center=bool(self.center),
             rng=rng,
         )
+        if callable(kernel) or is_pairwise(kernel):
+            check_definite(fitted.operator)
+        return fitted
 
-    def _approximation(self, X, kernel, total: int) -> str | None:
-        """ "auto" for one kernel of many: exact while all of them fit."""
-        n, d = X.shape
-        if self.approximation != "auto" or total * n * n * X.dtype.itemsize / 2**20 <= get_config()["working_memory"]:
-            return None if self.approximation == "auto" else self.approximation
-        if not callable(kernel) and hasattr(load(kernel_parts, kernel), "features") and d <= n // 2:
-            return None
-        warnings.warn(
-            f"{total} kernel matrices of {n} x {n} would take more than scikit-learn's working_memory: using Nystrom "
-            "approximations. Set approximation=None for exact kernels, approximation='nystroem' to accept this "
-            "silently, or sklearn.set_config(working_memory=...).",
-            UserWarning,
-            stacklevel=8,
+    def _compares(self, kernels: Sequence) -> bool:
+        """Whether M matters."""
+        return self.method == "mkkm-mr" and len(kernels) > 1
+
+    def _task(self, kernels: Sequence, n_clusters: int, rng) -> Task:
+        if self._compares(kernels):
+            M = correlation_matrix(kernels, self.correlation)
+        else:
+            M = np.diag([kernel.trace() for kernel in kernels])
+        return Task(
+            kernels,
+            n_clusters,
+            rng,
+            M,
+            lam=self.lam,
+            power=self.power,
+            ridge=self.ridge,
+            max_iter=self.max_iter,
+            tol=self.tol,
+            n_init=STARTS if isinstance(self.n_init, str) else int(self.n_init),
         )
-        return "nystroem"
 
-    def _round(self, relaxed: Relaxed, n_clusters: int, rng) -> np.ndarray:
-        if relaxed.labels is not None:
-            return relaxed.labels
-        E = unit_rows(relaxed.embedding)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct rows than clusters
-            labels = KMeans(n_clusters, n_init=self.n_init, random_state=rng).fit_predict(E)
-        return fill_empty(labels, E, n_clusters)
+    def _warn_of_stop(self, found: Found, task: Task) -> None:
+        if not found.refined.converged:
+            warn(
+                f"method={self.method!r} stopped before it had converged; raise max_iter={self.max_iter} or tol.",
+                ConvergenceWarning,
+            )
+        self._warn_of_degenerate(found.relaxed, found.refined.weights, task)
 
-    def _search(self, task: Task, solve: Callable, params: dict, objective: Dependence) -> tuple[Relaxed, Refined]:
-        relaxed = solve(task, **params)
-        self._report(f"{self.method}: objective {relaxed.objective:.6g} after {len(relaxed.history)} steps")
-        c = objective.n_clusters
-        labels = self._round(relaxed, c, task.rng)
-        flat = np.array_equal(objective.A, np.eye(c)) and not objective.has_loss
-        if not self.refine or (flat and relaxed.labels is not None):
-            way = (relaxed.objective, relaxed.history, relaxed.gap, relaxed.converged)
-            return relaxed, Refined(labels, relaxed.weights, *way)
-        refined = refine(task, relaxed, labels, objective, rule=self.placement)
-        self._report(f"refined: objective {refined.objective:.6g} after {len(refined.history)} steps")
-        return relaxed, replace(refined, converged=relaxed.converged and refined.converged)
-
-    def _coefficients_of(self, relaxed: Relaxed, found: Refined) -> np.ndarray:
-        """What kernels are multiplied by in the sum that labels new samples."""
-        if relaxed.by_sample is not None:
-            return np.mean(relaxed.by_sample**2, axis=0)
-        return found.weights**self.power if relaxed.learns else found.weights
-
-    def _warn_of_degenerate(self, task: Task, relaxed: Relaxed, weights: np.ndarray) -> None:
+    def _warn_of_degenerate(self, relaxed: Relaxed, weights: np.ndarray, task: Task) -> None:
         p = int(np.argmax(weights))
         if len(weights) == 1 or weights[p] < DOMINANT or relaxed.coefficients is None:
             return
-        H, kernel = relaxed.embedding, task.kernels[p]
-        residual = 1 - float(np.sum(H * (kernel @ H))) / max(kernel.trace, np.finfo(float).tiny)
+        H = task.weight[:, None] * relaxed.embedding
+        residual = 1 - float(np.sum(H * (task.kernels[p] @ H))) / max(task.traces[p], np.finfo(float).tiny)
         if residual < DEGENERATE:
-            warnings.warn(
+            warn(
                 f"kernel {p} has next to no residual ({100 * residual:.2g}% of its trace): {task.n_clusters} "
                 f"eigenvectors describe it completely, so method={self.method!r} gives it {weights[p]:.3f} of the "
                 "weight whatever it knows about clusters. Use method='mkkm-mr' with a larger lam, method='average', "
-                "ridge=0.01 or more, or leave the kernel out.",
-                UserWarning,
-                stacklevel=5,
+                "ridge=0.01 or more, or leave the kernel out."
             )
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self._is_precomputed()
-        tags.input_tags.sparse = not self._is_precomputed()
+        tags.input_tags.pairwise = self._is_pairwise()
+        tags.input_tags.sparse = not self._is_pairwise()
         return tags
 
 
-def _is_constant(operator: DenseKernel | LowRankKernel) -> bool:
-    """Whether samples differ by no more than rounding."""
-    own = float(np.mean(operator.diagonal()))
-    if operator.form == "low_rank":
-        raw = own + float(operator.offset @ operator.offset)
-    else:
-        raw = float(np.abs(np.diagonal(operator.K)).mean())
-    return own <= ROUNDING * raw
+def _placing(known: Constraints | None, labels: np.ndarray) -> dict[str, np.ndarray]:
+    return {} if known is None else known.placing(labels)
 
 
-def _check_definite(kernel: DenseKernel) -> None:
-    """Refuse a kernel that is far from positive semidefinite, seen from a small Krylov space."""
-    n = kernel.n_samples
-    Q = np.linalg.qr(np.random.RandomState(0).standard_normal((n, 1)))[0]
-    images = kernel @ Q
-    for _ in range(min(KRYLOV, n - 1)):
-        newest = images[:, -1:] - Q @ (Q.T @ images[:, -1:])
-        newest = np.linalg.qr(newest - Q @ (Q.T @ newest))[0]
-        Q, images = np.hstack([Q, newest]), np.hstack([images, kernel @ newest])
-    H = Q.T @ images
-    values = np.linalg.eigvalsh((H + H.T) / 2)
-    seen = Spectrum(values[::-1], Q, values[::-1], float(values[0]), 1 / float(np.sqrt(n)))
-    check_definite(seen, kernel)
+def _rows_of(array: np.ndarray, used: np.ndarray, n: int) -> np.ndarray:
+    """Rows for all samples, NaN for those that took no part."""
+    out = np.full((n, array.shape[1]), np.nan)
+    out[used] = array
+    return out

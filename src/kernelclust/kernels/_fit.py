@@ -34,7 +34,7 @@ DEFAULT_COMPONENTS = 300
 LARGEST = 1e100  # entries of a kernel beyond would overflow in its sums of squares
 DOUBLE_UP_TO = 4096  # samples whose similarities are kept in double precision; beyond, in single where that is enough
 EXACT_UP_TO = 25_000  # samples up to which approximation="auto" is exact, stored or not
-FITTED_KEYWORDS = ("n_clusters", "method", "n_components", "rng")  # that every `fit` of a kernel file is given
+FITTED_KEYWORDS = ("n_clusters", "method", "n_components", "rng", "center")  # that a kernel file's `fit` is given
 
 
 def kernel_names() -> list[str]:
@@ -92,6 +92,9 @@ def fit_kernel(
         method = _fitted_method(part, X, approximation)
         options = {"n_clusters": n_clusters, "method": method, "n_components": n_components, "rng": rng}
         taken = keywords(part.fit)
+        options["center"] = center
+        if not center and "center" not in taken:
+            raise ValueError(f"kernel={kernel!r} knows differences between samples only: it cannot be left uncentred.")
         return part.fit(X, weight, **{name: options[name] for name in options if name in taken}, **given)
     function = SimilarityFunction(kernel)
     resolved = None
@@ -210,7 +213,9 @@ def _fit_low_rank(function, X, weight, method: str, n_components, rng, gamma, n_
     return FittedKernel(LowRankKernel(B, weight, center=center, overwrite=True), Features(features), gamma)
 
 
-def low_rank_matrix(K: np.ndarray, weight, method: str, n_components, rng, n_clusters: int) -> FittedKernel:
+def low_rank_matrix(
+    K: np.ndarray, weight, method: str, n_components, rng, n_clusters: int, center: bool = True
+) -> FittedKernel:
     """A factor of a given matrix, by some of its columns; new samples bring similarities with the fitted ones."""
     rank = min(len(K), n_components or DEFAULT_COMPONENTS)
     if method == "nystroem":
@@ -224,7 +229,8 @@ def low_rank_matrix(K: np.ndarray, weight, method: str, n_components, rng, n_clu
         raise ValueError(
             f"approximation={method!r} needs samples; for a kernel matrix use approximation='nystroem' or 'cholesky'."
         )
-    return FittedKernel(LowRankKernel(B, weight, overwrite=True), Features(LandmarkFeatures(None, landmarks, M)))
+    operator = LowRankKernel(B, weight, center=center, overwrite=True)
+    return FittedKernel(operator, Features(LandmarkFeatures(None, landmarks, M)))
 
 
 def _check_part(function: SimilarityFunction, Z) -> None:

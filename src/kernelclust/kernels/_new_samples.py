@@ -231,4 +231,4 @@ class UnitScaled(NewSamples):
         sums, own = self.inner.both(X_new)
         some = own > self.least
         scale = self.size * some / np.sqrt(np.where(some, own, 1.0))
-        return sums * scale[:, None], own * scale**2
+        return sums * scale[:, None], own * scale * scale

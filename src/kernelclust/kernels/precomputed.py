@@ -18,10 +18,19 @@ def check(X) -> np.ndarray:
     return check_precomputed(X)
 
 
-def fit(X, weight: np.ndarray, *, n_clusters: int, method: str | None, n_components: int | None, rng) -> FittedKernel:
+def fit(
+    X,
+    weight: np.ndarray,
+    *,
+    n_clusters: int,
+    method: str | None,
+    n_components: int | None,
+    rng,
+    center: bool = True,
+) -> FittedKernel:
     """The matrix itself, or a factor of it."""
-    dense = DenseKernel(X, weight)
+    dense = DenseKernel(X, weight, center=center)
     if method is None:
         return FittedKernel(dense, Function(None))
     check_definite(leading_spectrum(dense, 1, 1, np.random.RandomState(0)), dense)
-    return low_rank_matrix(X, weight, method, n_components, rng, n_clusters)
+    return low_rank_matrix(X, weight, method, n_components, rng, n_clusters, center)

@@ -9,15 +9,15 @@ import numpy as np
 from sklearn.utils import check_array
 
 from kernelclust._names import check_name
-from kernelclust.kernels import row_blocks
-from kernelclust.multikernel._kernels import PreparedKernel, PreparedLowRank
+from kernelclust.kernels import Kernel, row_blocks
 
 CORRELATIONS = ("trace", "hsic", "mmd", "kl")
 BLOCK = 2**18  # entries of kernels compared at a time
+LARGE_BLOCK = 2**22  # where entries are made anew, which takes large blocks to be fast
 PAIRS = 1000  # samples whose pairs "kl" looks at, and a function of matrices is given
 
 
-def correlation_matrix(kernels: Sequence[PreparedKernel], correlation: str | Callable = "trace") -> np.ndarray:
+def correlation_matrix(kernels: Sequence[Kernel], correlation: str | Callable = "trace") -> np.ndarray:
     """M_pq for prepared kernels.
 
     "trace": Tr(K_p K_q), the paper's. "hsic": Tr(K_p H K_q H) / (n - 1)^2, dependence of two views. "mmd":
@@ -25,7 +25,8 @@ def correlation_matrix(kernels: Sequence[PreparedKernel], correlation: str | Cal
     mean discrepancy of two weightings of the pairs of samples. "kl": exp(-JS), JS the mean Kullback-Leibler divergence
     to the middle of two distributions over pairs, proportional to 1 + K; on at most 1000 samples. The last two are
     positive definite because the distances in them are Euclidean. A function gets two matrices, on at most 1000
-    samples, and must be symmetric and positive semidefinite over the kernels.
+    samples, and must be symmetric and positive semidefinite over the kernels. Sample weights count as copies, but for
+    a function, which does not see them.
     """
     if callable(correlation):
         return _by_function(kernels, correlation)
@@ -34,63 +35,65 @@ def correlation_matrix(kernels: Sequence[PreparedKernel], correlation: str | Cal
         return _jensen_shannon(kernels)
     M = _traces(kernels)
     if correlation == "hsic":
-        return _centred(M, kernels) / max(kernels[0].n_samples - 1, 1) ** 2
+        return _centred(M, kernels) / max(float(kernels[0].weight.sum()) - 1, 1) ** 2
     if correlation == "mmd":
         size = np.sqrt(np.where(np.diag(M) > 0, np.diag(M), 1.0))
         return np.exp(-np.maximum(2 - 2 * M / np.outer(size, size), 0))
     return M
 
 
-def _traces(kernels: Sequence[PreparedKernel]) -> np.ndarray:
-    m, n = len(kernels), kernels[0].n_samples
+def _traces(kernels: Sequence[Kernel]) -> np.ndarray:
+    """Tr(D K_p D K_q), D the sample weights."""
+    m, n, weight = len(kernels), kernels[0].n_samples, kernels[0].weight
     M = np.zeros((m, m))
-    factors = [kernel.factor for kernel in kernels if isinstance(kernel, PreparedLowRank)]
+    factors = [kernel.factor for kernel in kernels if kernel.factor is not None]
     if len(factors) == m:
         for p, q in combinations_with_replacement(range(m), 2):
             B, C = factors[p], factors[q]
             cross = np.zeros((B.shape[1], C.shape[1]))
             for rows in row_blocks(n, max(B.shape[1], C.shape[1])):
-                cross += B[rows].T @ C[rows]
+                cross += (weight[rows, None] * B[rows]).T @ C[rows]
             M[p, q] = M[q, p] = np.square(cross).sum()
         return M
-    for rows in row_blocks(n, n * m, BLOCK):
-        blocks = np.zeros((m, rows.stop - rows.start, n))
-        for kernel, block in zip(kernels, blocks, strict=True):
-            kernel.add_to(block, rows)
-        flat = blocks.reshape(m, -1)
+    root = None if np.all(weight == 1) else np.sqrt(weight)
+    blocks = list(row_blocks(n, n * m, BLOCK if all(kernel.cheap for kernel in kernels) else LARGE_BLOCK))
+    room = np.empty((m, blocks[0].stop, n))
+    for rows in blocks:
+        some = room[:, : rows.stop - rows.start]
+        for block, kernel in zip(some, kernels, strict=True):
+            block[:] = kernel.rows(rows)
+            if root is not None:
+                block *= root[rows, None]
+                block *= root
+        flat = some.reshape(m, -1)
         M += flat @ flat.T
     return (M + M.T) / 2
 
 
-def _centred(M: np.ndarray, kernels: Sequence[PreparedKernel]) -> np.ndarray:
+def _centred(M: np.ndarray, kernels: Sequence[Kernel]) -> np.ndarray:
     """Tr(K_p H K_q H) from Tr(K_p K_q) and row sums."""
-    n = kernels[0].n_samples
-    sums = np.column_stack([(kernel @ np.ones((n, 1)))[:, 0] for kernel in kernels])  # (n, m)
-    totals = sums.sum(axis=0)
-    return M - 2 * (sums.T @ sums) / n + np.outer(totals, totals) / n**2
+    weight = kernels[0].weight[:, None]
+    total = float(weight.sum())
+    sums = np.hstack([kernel @ weight for kernel in kernels])  # (n, m)
+    totals = (weight * sums).sum(axis=0)
+    return M - 2 * (sums.T @ (weight * sums)) / total + np.outer(totals, totals) / total**2
 
 
-def _matrices(kernels: Sequence[PreparedKernel]) -> list[np.ndarray]:
-    """Every kernel between the same few samples, the same in every fit."""
+def _matrices(kernels: Sequence[Kernel]) -> tuple[list[np.ndarray], np.ndarray]:
+    """Every kernel between the same few samples, the same in every fit, and their weights."""
     n = kernels[0].n_samples
     chosen = np.arange(n)
     if n > PAIRS:
         chosen = np.sort(np.random.RandomState(0).choice(n, PAIRS, replace=False))
-    out = []
-    for kernel in kernels:
-        K = np.zeros((len(chosen), len(chosen)))
-        for at, row in enumerate(chosen):
-            line = np.zeros((1, n))
-            kernel.add_to(line, slice(row, row + 1))
-            K[at] = line[0, chosen]
-        out.append((K + K.T) / 2)
-    return out
+    matrices = [kernel.rows(chosen, chosen) for kernel in kernels]
+    return [(K + K.T) / 2 for K in matrices], kernels[0].weight[chosen]
 
 
-def _jensen_shannon(kernels: Sequence[PreparedKernel]) -> np.ndarray:
+def _jensen_shannon(kernels: Sequence[Kernel]) -> np.ndarray:
     shares = []
-    for K in _matrices(kernels):
-        share = np.maximum(1 + K, 0)
+    matrices, weight = _matrices(kernels)
+    for K in matrices:
+        share = np.maximum(1 + K, 0) * np.outer(weight, weight)
         shares.append(share / share.sum())
     m = len(kernels)
     divergence = np.zeros((m, m))
@@ -105,8 +108,8 @@ def _kl(P: np.ndarray, Q: np.ndarray) -> float:
     return float((P[some] * np.log(P[some] / Q[some])).sum())
 
 
-def _by_function(kernels: Sequence[PreparedKernel], function: Callable) -> np.ndarray:
-    matrices = _matrices(kernels)
+def _by_function(kernels: Sequence[Kernel], function: Callable) -> np.ndarray:
+    matrices = _matrices(kernels)[0]
     M = np.array([[float(function(K, L)) for L in matrices] for K in matrices])
     M = check_array(M, input_name="the matrix of the correlation function")
     if np.abs(M - M.T).max() > 1e-8 * np.abs(M).max():

@@ -4,29 +4,28 @@
 
 with B(n) and the penalty those of `objectives.Dependence`. t is the largest eigenvalue that Pi B(n) Pi' can have, so
 the residuals in brackets are never negative and J is convex in mu. For a flat structure without a loss t = 1, B(n) is
-diag(1 / n), and J is eq. (8) of multiple kernel k-means with true labels in place of relaxed ones.
+diag(1 / n), and J is eq. (8) of multiple kernel k-means with true labels in place of relaxed ones. Sample weights count
+as copies. What soft labels add to F lowers J by that over t.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from kernelclust.kernels import one_hot
-from kernelclust.multikernel._kernels import PlainFactor, PreparedKernel, combine
+from kernelclust.kernels import Kernel, LowRankKernel, WeightedSumKernel, leading_spectrum, one_hot
+from kernelclust.multikernel._rounding import unit_rows
 from kernelclust.multikernel._simplex import minimize_on_simplex, optimality_gap
 from kernelclust.multikernel._spectral import quadratic
 from kernelclust.multikernel._task import Relaxed, Task
 from kernelclust.objectives import Dependence
-from kernelclust.solvers._climb import climb
-from kernelclust.solvers.placement import best_placement, placement_problem
+from kernelclust.solvers import Constraints, best_placement, climb, placement_problem
 
 
 @dataclass(frozen=True)
 class Refined:
-    """Labels, and weights where they were learned further."""
+    """Labels, and weights where they were learned further; `sums` are S_p (m, c, c) at the labels, where known."""
 
     labels: np.ndarray
     weights: np.ndarray
@@ -34,13 +33,15 @@ class Refined:
     history: list[float]
     gap: float
     converged: bool
+    sums: np.ndarray | None = None
 
 
-def label_scale(objective: Dependence, n_samples: int) -> float:
-    """t: no labeling gives Pi B(n) Pi' a larger eigenvalue."""
+def label_scale(objective: Dependence, total: float, smallest: float = 1.0) -> float:
+    """t: no labeling gives Pi B(n) Pi' a larger eigenvalue, for samples of this weight together, and at least."""
     if objective.n_clusters == 1:
-        return float(objective.weights(np.array([float(n_samples)]))[0, 0] * n_samples)
-    t = replace(objective, penalty=0.0).upper_bound(np.array([1.0]), float(n_samples))
+        t = float(objective.weights(np.array([total]))[0, 0] * total)
+        return t if t > 0 else 1.0  # a loss between one cluster and itself: F is zero
+    t = replace(objective, penalty=0.0).upper_bound(np.array([1.0]), total, smallest)
     if not 0 < t < np.inf:
         raise ValueError(
             "kernel weights cannot be learned with this loss and normalize: F has no finite bound. Use normalize='l2'."
@@ -48,23 +49,29 @@ def label_scale(objective: Dependence, n_samples: int) -> float:
     return t
 
 
+def cluster_sums(task: Task, labels: np.ndarray, n_clusters: int) -> np.ndarray:
+    """S_p (m, c, c)."""
+    return np.array([kernel.cluster_sums(labels, n_clusters) for kernel in task.kernels])
+
+
 class Unrelaxed:
     """J for a task and an objective."""
 
-    def __init__(self, task: Task, objective: Dependence, lam: float):
-        self.task, self.objective, self.lam = task, objective, lam
-        self.t = label_scale(objective, task.n_samples)
+    def __init__(self, task: Task, objective: Dependence):
+        self.task, self.objective = task, objective
+        weight = task.weight
+        self.t = label_scale(objective, float(weight.sum()), min(float(weight.min()), 1.0))
 
     def sizes(self, labels: np.ndarray) -> np.ndarray:
-        return np.bincount(labels, minlength=self.objective.n_clusters).astype(float)
+        return np.bincount(labels, self.task.weight, minlength=self.objective.n_clusters)
 
     def sums(self, labels: np.ndarray) -> np.ndarray:
         """S_p (m, c, c)."""
-        return np.array([kernel.cluster_sums(labels, self.objective.n_clusters) for kernel in self.task.kernels])
+        return cluster_sums(self.task, labels, self.objective.n_clusters)
 
     def products(self, labels: np.ndarray) -> np.ndarray:
-        """(K_p Pi)' (m, c, n), one pass over every kernel: its cluster sums, and where the next climb starts."""
-        Pi = one_hot(labels, self.objective.n_clusters, np.ones(len(labels)))
+        """(K_p D Pi)' (m, c, n), one pass over every kernel: its cluster sums, and where the next climb starts."""
+        Pi = one_hot(labels, self.objective.n_clusters, self.task.weight)
         return np.array([(kernel @ Pi).T for kernel in self.task.kernels])
 
     def residuals(self, sums: np.ndarray, n: np.ndarray) -> np.ndarray:
@@ -76,58 +83,82 @@ class Unrelaxed:
         return float(n @ self.objective.penalties(n)) / self.t
 
 
-def refine(
-    task: Task, relaxed: Relaxed, labels: np.ndarray, objective: Dependence, *, rule: str = "distance"
-) -> Refined:
-    """Place the clusters on the structure, then move single samples and relearn the weights in turn until both stay."""
+def consensus(task: Task, relaxed: Relaxed) -> Kernel:
+    """The kernel that a relaxed solution stands for."""
+    if relaxed.coefficients is None:
+        return LowRankKernel(unit_rows(relaxed.embedding), task.weight, center=False)
+    return WeightedSumKernel(task.kernels, relaxed.coefficients, relaxed.by_sample)
+
+
+def pulled(known: Constraints, kernel: Kernel, objective: Dependence, rng: np.random.RandomState) -> Constraints:
+    """With soft labels in units of F: its bound for equal sizes, a sample."""
+    c, total = objective.n_clusters, float(kernel.weight.sum())
+    bounds = leading_spectrum(kernel, c, max(c - 1, 1), rng).bounds
+    bound = objective.size_bound(bounds, np.full(c, total / c))
+    return known.pulled(bound / total if bound > 0 else 1.0)
+
+
+def place(
+    kernel: Kernel, labels: np.ndarray, objective: Dependence, known: Constraints | None = None, rule: str = "distance"
+) -> np.ndarray:
+    """Labels with every cluster at its best place in the structure."""
     c = objective.n_clusters
-    kernel = _consensus(task, relaxed)
-    J = Unrelaxed(task, objective, relaxed.lam)
-    S = kernel.cluster_sums(labels, c)
-    labels = best_placement(placement_problem(rule, objective, S, J.sizes(labels)))[labels]
+    S, n = kernel.cluster_sums(labels, c), np.bincount(labels, kernel.weight, minlength=c)
+    placing = {} if known is None else known.placing(labels)
+    problem = placement_problem(rule, objective, S, n, **placing)
+    return labels if problem.symmetric and known is None else best_placement(problem)[labels]
+
+
+def refine(
+    task: Task,
+    relaxed: Relaxed,
+    labels: np.ndarray,
+    objective: Dependence,
+    *,
+    rule: str = "distance",
+    known: Constraints | None = None,
+) -> Refined:
+    """Place the clusters on the structure, then move single samples and relearn the weights in turn until both stay.
+
+    `known`, which the labels must keep, is kept.
+    """
+    kernel = consensus(task, relaxed)
+    labels = place(kernel, labels, objective, known, rule)
+    J = Unrelaxed(task, objective)
     if not relaxed.learns:
-        solution = climb(kernel, objective, labels, max_iter=task.max_iter)
-        whole = float(kernel.diagonal().sum())
+        solution = climb(kernel, objective, labels, constraints=known, max_iter=task.max_iter)
+        whole = kernel.trace()
         history = [whole - value / J.t for value in solution.history]
-        return Refined(solution.labels, relaxed.weights, history[-1], history, 0.0, solution.converged)
+        value = whole - objective.value(solution.cluster_sums, J.sizes(solution.labels)) / J.t
+        return Refined(solution.labels, relaxed.weights, value, history, 0.0, solution.converged)
     history, converged, running = [], False, None
     for _ in range(task.max_iter):
-        solution = climb(kernel, objective, labels, running=running, max_iter=task.max_iter)
+        solution = climb(kernel, objective, labels, running=running, constraints=known, max_iter=task.max_iter)
         still = len(history) > 0 and np.array_equal(labels, solution.labels)
         labels, n = solution.labels, J.sizes(solution.labels)
-        products = J.products(labels) if kernel.form == "rows" else None
-        sums = J.sums(labels) if products is None else products @ one_hot(labels, c, np.ones(len(labels)))
+        products = J.products(labels) if kernel.factor is None else None
+        sums = J.sums(labels) if products is None else products @ one_hot(labels, J.objective.n_clusters, task.weight)
         Q = quadratic(J.residuals(sums, n), task, relaxed.lam)
         mu = minimize_on_simplex(Q)
-        history.append(float(mu @ Q @ mu) + J.penalty(n))
+        value = float(mu @ Q @ mu) + J.penalty(n)
+        history.append(value - (0.0 if known is None else known.gain(labels)) / J.t)
         converged = still or (len(history) > 1 and history[-2] - history[-1] <= 1e-12 * abs(history[-1]))
         if converged:
             break
-        kernel = combine(task.kernels, mu**task.power)
-        running = None if products is None or kernel.form != "rows" else np.tensordot(mu**task.power, products, 1)
-    return Refined(labels, mu, history[-1], history, optimality_gap(Q, mu), converged)
+        kernel = WeightedSumKernel(task.kernels, mu**task.power)
+        running = None
+        if products is not None and kernel.factor is None:
+            running = np.tensordot(mu**task.power, products, 1)
+    return Refined(labels, mu, value, history, optimality_gap(Q, mu), converged, sums)
 
 
-def _consensus(task: Task, relaxed: Relaxed):
-    if relaxed.coefficients is None:
-        return PlainFactor(unit_rows(relaxed.embedding))
-    return combine(task.kernels, relaxed.coefficients, relaxed.by_sample)
-
-
-def alignment(kernels: Sequence[PreparedKernel], T: np.ndarray, labels: np.ndarray, coefficients: np.ndarray) -> float:
+def alignment(sums: np.ndarray, n: np.ndarray, T: np.ndarray, coefficients: np.ndarray) -> float:
     """<K, P P'> / |K| |P P'| for K = sum_p c_p K_p and the normalised labels P = Pi n^-1/2; T_pq = Tr(K_p K_q).
 
-    One if K says nothing but these clusters. A kernel of noise and one with fewer dimensions than there are clusters
-    both score low.
+    From the cluster sums (m, c, c) and sizes n. One if K says nothing but these clusters. A kernel of noise and one
+    with fewer dimensions than there are clusters both score low.
     """
-    used, labels = np.unique(labels, return_inverse=True)
-    n = np.bincount(labels)
-    size = np.sqrt(max(float(coefficients @ T @ coefficients), np.finfo(float).tiny) * len(used))
-    captured = [float(np.sum(np.diag(kernel.cluster_sums(labels, len(used))) / n)) for kernel in kernels]
+    used = n > 0
+    size = np.sqrt(max(float(coefficients @ T @ coefficients), np.finfo(float).tiny) * used.sum())
+    captured = np.einsum("pjj,j->p", sums, np.where(used, 1 / np.where(used, n, 1.0), 0.0))
     return float(coefficients @ captured) / size
-
-
-def unit_rows(H: np.ndarray) -> np.ndarray:
-    """Rows of length one; zero rows stay."""
-    norms = np.linalg.norm(H, axis=1, keepdims=True)
-    return H / np.where(norms > 0, norms, 1)

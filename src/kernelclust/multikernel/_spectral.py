@@ -25,15 +25,25 @@ PASSES = 200
 
 
 class Subspace:
-    """Orthonormal Q (n x r) with K_p Q and Q' K_p Q for every kernel; H = Q Y are the leading eigenvectors in it.
+    """Orthonormal Q (n x r) with K_p Q and Q' K_p Q for every kernel; U = Q Y are the leading eigenvectors in it.
 
-    Arrays are replaced, never changed, so that a shallow copy can go its own way.
+    With sample weights D = root^2 kernels are D^1/2 K_p D^1/2. Arrays are replaced, never changed, so that a shallow
+    copy can go its own way.
     """
 
-    def __init__(self, kernels: Sequence[Any], k: int, rng: np.random.RandomState, start: np.ndarray | None = None):
+    def __init__(
+        self,
+        kernels: Sequence[Any],
+        k: int,
+        rng: np.random.RandomState,
+        *,
+        traces: np.ndarray | None = None,
+        root: np.ndarray | None = None,
+        start: np.ndarray | None = None,
+    ):
         n = kernels[0].n_samples
-        self.kernels, self.k = kernels, k
-        self.traces = np.array([kernel.trace for kernel in kernels])
+        self.kernels, self.k, self.root = kernels, k, root
+        self.traces = np.zeros(len(kernels)) if traces is None else traces
         if n <= EXACT:
             start = np.eye(n)
         elif start is None:
@@ -49,13 +59,14 @@ class Subspace:
             directions = np.linalg.qr(directions - self.Q @ (self.Q.T @ directions))[0]
         self.Q = np.hstack([self.Q, directions])
         self.images = [
-            np.hstack([image, kernel @ directions]) for image, kernel in zip(self.images, self.kernels, strict=True)
+            np.hstack([image, rooted(kernel, self.root, directions)])
+            for image, kernel in zip(self.images, self.kernels, strict=True)
         ]
         inner = [self.Q.T @ image for image in self.images]
         self.inner = np.array([(A + A.T) / 2 for A in inner])
 
     def solve(self, coefficients: np.ndarray, extra: np.ndarray | None = None) -> np.ndarray:
-        """Residuals Tr(K_p) - Tr(H' K_p H) (m,) of the H that suits these coefficients best.
+        """Residuals Tr(K_p) - Tr(U' K_p U) (m,) of the U that suits these coefficients best.
 
         `extra` (r x r) is added to the combined kernel within the space.
         """
@@ -109,19 +120,29 @@ class Subspace:
         return self.Y[:, : self.k]
 
     @property
-    def H(self) -> np.ndarray:
+    def U(self) -> np.ndarray:
+        """Leading vectors (n, k), orthonormal."""
         return self.Q @ self.top
+
+    @property
+    def H(self) -> np.ndarray:
+        """The same at every sample, alike for a sample and its copies: D^-1/2 U."""
+        return self.U if self.root is None else self.U / self.root
+
+
+def rooted(kernel: Any, root: np.ndarray | None, V: np.ndarray) -> np.ndarray:
+    """D^1/2 K D^1/2 V, D = root^2."""
+    return kernel @ V if root is None else root * (kernel @ (root * V))
 
 
 def mean_space(task: Task) -> Subspace:
     """The space for the prepared kernels of a task, from some of their rows: the first pass comes for nothing."""
-    n = task.n_samples
-    chosen = np.sort(task.rng.choice(n, min(task.n_clusters + GUARD, n), replace=False))
-    rows = np.zeros((len(chosen), n))
-    for row, sample in zip(rows, chosen, strict=True):
-        for kernel in task.kernels:
-            kernel.add_to(row[None], slice(sample, sample + 1))
-    return Subspace(task.kernels, task.n_clusters, task.rng, rows.T)
+    n, start = task.n_samples, None
+    if n > EXACT:
+        chosen = np.sort(task.rng.choice(n, min(task.n_clusters + GUARD, n), replace=False))
+        start = sum_of(kernel.rows(chosen) for kernel in task.kernels).T
+        start = start if task.root is None else task.root * start
+    return Subspace(task.kernels, task.n_clusters, task.rng, traces=task.traces, root=task.root, start=start)
 
 
 def sum_of(parts) -> np.ndarray:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from kernelclust.multikernel._kernels import PreparedKernel
+from kernelclust.kernels import Kernel
 
 
 @dataclass(frozen=True)
@@ -19,7 +20,7 @@ class Task:
     its kernel's trace; kernels are combined as sum_p mu_p^power K_p. `space` is a `Subspace` to go on in.
     """
 
-    kernels: Sequence[PreparedKernel]
+    kernels: Sequence[Kernel]
     n_clusters: int
     rng: np.random.RandomState
     M: np.ndarray
@@ -28,6 +29,7 @@ class Task:
     ridge: float = 0.0
     max_iter: int = 100
     tol: float = 1e-6
+    n_init: int = 10
     space: Any = None
 
     @property
@@ -35,8 +37,18 @@ class Task:
         return self.kernels[0].n_samples
 
     @property
+    def weight(self) -> np.ndarray:
+        """(n,) weights of the samples."""
+        return self.kernels[0].weight
+
+    @cached_property
+    def root(self) -> np.ndarray | None:
+        """(n, 1) square roots of the weights; None where all are one."""
+        return None if np.all(self.weight == 1) else np.sqrt(self.weight)[:, None]
+
+    @cached_property
     def traces(self) -> np.ndarray:
-        return np.array([kernel.trace for kernel in self.kernels])
+        return np.array([kernel.trace() for kernel in self.kernels])
 
 
 @dataclass(frozen=True)
@@ -44,8 +56,9 @@ class Relaxed:
     """Weights and embedding, and how they were reached.
 
     `weights` (m,) add up to one; kernels are combined with `coefficients` (m,), or with `by_sample` (n, m) for every
-    sample its own; neither where the embedding is all there is. `learns`: the weights are those of eq. (8), and
-    discrete moves may learn them further. `gap` is the optimality gap of the weights.
+    sample its own; neither where the embedding is all there is. The rows of `embedding` H belong to samples, the same
+    for a sample and its copies, so that H' D H = I with sample weights D. `learns`: the weights are those of eq. (8),
+    and discrete moves may learn them further. `gap` is the optimality gap of the weights.
     """
 
     weights: np.ndarray

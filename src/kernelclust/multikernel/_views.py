@@ -1,30 +1,28 @@
-"""From what the user brings to one array a view, and to the kernels that each view is to have."""
+"""From what the user brings to one array a view."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.metrics import euclidean_distances
 from sklearn.utils import _safe_indexing, check_array
 
-from kernelclust._names import check_name, check_number
-from kernelclust.kernels import check_precomputed, kernel_names
-
-WIDTHS = (0.25, 1.0, 4.0)  # of the Gaussian kernels that "auto" puts on a single table, times that of the median
-MEDIAN_SAMPLES = 2000
+from kernelclust.kernels import check_precomputed
 
 
 @dataclass(frozen=True)
 class Views:
-    """Arrays, one a view, over the same samples; `observed` (n, v) says which samples a view holds."""
+    """Arrays, one a view, over the same samples; `observed` (n, v) says which samples a view holds.
+
+    A view is a table (n, d), or, if `pairwise`, the similarities between the samples that it holds.
+    """
 
     arrays: list[Any]
     observed: np.ndarray
+    pairwise: bool = False
 
     @property
     def n_samples(self) -> int:
@@ -36,7 +34,32 @@ class Views:
 
     def held(self, view: int) -> Any:
         samples = self.samples(view)
-        return self.arrays[view] if samples is None else self.arrays[view][samples]
+        return self.arrays[view] if samples is None or self.pairwise else self.arrays[view][samples]
+
+    def at(self, used: np.ndarray) -> Views:
+        """Some of the samples, as if there were no others."""
+        observed = _check_seen(self.observed[used])
+        if not self.pairwise:
+            return Views([array[used] for array in self.arrays], observed)
+        inside = [self._number(v)[used[observed[:, v]]] for v in range(len(self.arrays))]
+        return Views([K[np.ix_(i, i)] for K, i in zip(self.arrays, inside, strict=True)], observed, True)
+
+    def rest(self, others: np.ndarray, used: np.ndarray) -> Views:
+        """The others as new samples, where `used` are those that were fitted."""
+        observed = self.observed[others]
+        if not self.pairwise:
+            return Views([array[others] for array in self.arrays], observed)
+        arrays = []
+        for v, K in enumerate(self.arrays):
+            number = self._number(v)
+            fitted = number[used[self.observed[used, v]]]
+            arrays.append(np.zeros((len(others), len(fitted)), dtype=K.dtype))
+            arrays[-1][observed[:, v]] = K[np.ix_(number[others[observed[:, v]]], fitted)]
+        return Views(arrays, observed)
+
+    def _number(self, view: int) -> np.ndarray:
+        """(n,) row of each sample in a view's similarities."""
+        return np.cumsum(self.observed[:, view]) - 1
 
 
 def is_many(X) -> bool:
@@ -114,7 +137,7 @@ def check_kernels(X, observed) -> Views:
         mask[:, p] &= ~np.isnan(np.einsum("ii->i", K))
         held = np.flatnonzero(mask[:, p])
         checked[p] = check_precomputed(K if len(held) == len(K) else K[np.ix_(held, held)], f"kernel {p}")
-    return Views(checked, _check_seen(mask))
+    return Views(checked, _check_seen(mask), pairwise=True)
 
 
 def _check_mask(observed, n: int, v: int) -> np.ndarray:
@@ -138,56 +161,5 @@ def _check_seen(mask: np.ndarray) -> np.ndarray:
         )
     few = np.flatnonzero(mask.sum(axis=0) < 2)
     if len(few) and len(mask) > 1:
-        raise ValueError(f"view {few[0]} holds fewer than two samples; leave it out.")
+        raise ValueError(f"view {few[0]} holds fewer than two samples (of positive weight); leave it out.")
     return mask
-
-
-Kernel = tuple[Any, dict[str, Any]]
-
-
-def kernels_of(kernels, n_views: int) -> list[list[Kernel]]:
-    """Kernels, each with its parameters, for every view."""
-    if isinstance(kernels, str) and kernels == "auto":
-        widths = WIDTHS if n_views == 1 else (1.0,)
-        return [[("rbf", {"gamma": "median", "width": width}) for width in widths] for _ in range(n_views)]
-    if not isinstance(kernels, list):
-        return [[_one(kernels)] for _ in range(n_views)]
-    if not kernels:
-        raise ValueError("kernels is empty; give at least one kernel, or 'auto'.")
-    if n_views == 1:
-        return [[_one(kernel) for kernel in kernels]]
-    if len(kernels) != n_views:
-        raise ValueError(
-            f"kernels lists {len(kernels)} for {n_views} views: give one for each view (or a list of several for it)."
-        )
-    return [[_one(k) for k in kernel] if isinstance(kernel, list) else [_one(kernel)] for kernel in kernels]
-
-
-def _one(kernel) -> Kernel:
-    if isinstance(kernel, Real) and not isinstance(kernel, bool):
-        check_number("gamma in kernels", kernel, above=True)
-        return "rbf", {"gamma": float(kernel)}
-    params: dict[str, Any] = {}
-    if isinstance(kernel, tuple) and len(kernel) == 2 and isinstance(kernel[1], Mapping):
-        kernel, params = kernel[0], dict(kernel[1])
-    if not callable(kernel):
-        known = [name for name in kernel_names(graphs=False) if name != "precomputed"]
-        also = ", a function k(X, Y), a number (gamma of 'rbf'), or (kernel, {parameter: value})"
-        check_name("kernel", kernel, known, also=also)
-    if kernel == "rbf":
-        params = {"gamma": "median"} | params
-    return kernel, params
-
-
-def median_gamma(X, width: float = 1.0) -> float | str:
-    """1 / (2 s^2) with s the median distance between samples (of at most 2000) times width."""
-    n = X.shape[0]
-    if n > MEDIAN_SAMPLES:
-        X = X[np.sort(np.random.RandomState(0).choice(n, MEDIAN_SAMPLES, replace=False))]
-        n = MEDIAN_SAMPLES
-    with np.errstate(all="ignore"):
-        squared = euclidean_distances(X, squared=True).ravel()
-        at = n + n * (n - 1) // 2  # behind the n zeros of the diagonal every pair stands twice
-        middle = float(np.partition(squared, (at - 1, at))[at - 1 : at + 1].mean()) if n > 1 else 0.0
-        gamma = 1 / (2 * np.float64(middle) * width**2)
-    return float(gamma) if 0 < gamma < np.inf else "scale"

@@ -10,8 +10,6 @@ import numpy as np
 from kernelclust.multikernel._spectral import mean_space
 from kernelclust.multikernel._task import Relaxed, Task
 
-PARAMETERS = ()
-
 
 def solve(task: Task) -> Relaxed:
     m = len(task.kernels)

@@ -18,15 +18,15 @@ from kernelclust.multikernel._affinity import degrees
 from kernelclust.multikernel._spectral import TOLERANCE, Subspace, sum_of
 from kernelclust.multikernel._task import Relaxed, Task
 
-PARAMETERS = ("strength",)
+NEEDS = ("affinity",)
 
 
-def solve(task: Task, strength: float = 0.01) -> Relaxed:
+def solve(task: Task, *, strength: float = 0.01) -> Relaxed:
     """`strength` of the pull; its authors use 0.01 to 0.05."""
     check_number("strength", strength)
     degree = degrees(task, "crsc")
     views = [
-        Subspace([_Normalized(kernel, root)], task.n_clusters, task.rng)
+        Subspace([_Normalized(kernel, root)], task.n_clusters, task.rng, root=task.root)
         for kernel, root in zip(task.kernels, 1 / np.sqrt(degree.T), strict=True)
     ]
     for view in views:
@@ -45,7 +45,7 @@ def solve(task: Task, strength: float = 0.01) -> Relaxed:
             pull = sum(float(np.square(views[v].top.T @ shared[v, w] @ views[w].top).sum()) for v, w in pairs)
             history.append(-(own + strength * pull))
             settled = len(history) > 1 and history[-2] - history[-1] <= task.tol * abs(history[-1])
-        U = [view.H for view in views]
+        U = [view.U for view in views]
         errors = []
         for v, view in enumerate(views):
             others = [W for w, W in enumerate(U) if w != v]
@@ -59,14 +59,14 @@ def solve(task: Task, strength: float = 0.01) -> Relaxed:
         if converged or len(history) >= task.max_iter:
             break
     m = len(views)
-    return Relaxed(np.full(m, 1 / m), np.hstack(U), history[-1], history, converged)
+    return Relaxed(np.full(m, 1 / m), np.hstack([view.H for view in views]), history[-1], history, converged)
 
 
 class _Normalized:
     """D^-1/2 K D^-1/2 as products."""
 
     def __init__(self, kernel, root: np.ndarray):
-        self.kernel, self.root, self.n_samples, self.trace = kernel, root[:, None], kernel.n_samples, 0.0
+        self.kernel, self.root, self.n_samples = kernel, root[:, None], kernel.n_samples
 
     def __matmul__(self, V: np.ndarray) -> np.ndarray:
         return self.root * self.kernel.affinity(self.root * V)

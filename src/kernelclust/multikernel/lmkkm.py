@@ -3,70 +3,72 @@
     min over t >= 0 with sum_p t_ip = 1, H'H = I:  Tr(K_t (I - H H')),  K_t = sum_p diag(t_p) K_p diag(t_p)
 
 For views that are good for some samples and bad for others. The weights solve a convex program of n m variables; here
-by accelerated projected gradients with products of the kernels only, so nothing of size nm x nm is ever formed.
+by accelerated projected gradients with products of the kernels only, so nothing of size nm x nm is ever formed. Copies
+of a sample have the same weights, so that sample weights count as copies.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from kernelclust._names import check_number
 from kernelclust.multikernel._eigen import leading_eigenvectors, start_block
 from kernelclust.multikernel._simplex import project_on_simplex
-from kernelclust.multikernel._spectral import sum_of
+from kernelclust.multikernel._spectral import rooted, sum_of
 from kernelclust.multikernel._task import Relaxed, Task
 
-PARAMETERS = ("n_steps",)
 
-
-def solve(task: Task, n_steps: int = 100) -> Relaxed:
+def solve(task: Task, *, n_steps: int = 100) -> Relaxed:
     """`n_steps` gradient steps at most for the weights, between two sets of eigenvectors."""
-    kernels, k = task.kernels, task.n_clusters
+    check_number("n_steps", n_steps, whole=True, least=1)
+    kernels, k, w = task.kernels, task.n_clusters, task.weight[:, None]
     m, n = len(kernels), task.n_samples
-    diagonals = np.column_stack([kernel.diagonal for kernel in kernels])
+    diagonals = np.column_stack([kernel.diagonal() for kernel in kernels])
     silent = (diagonals == 0) & (diagonals > 0).any(axis=1, keepdims=True)  # a view that does not hold the sample
 
     def project(t: np.ndarray) -> np.ndarray:
         return project_on_simplex(np.where(silent, -np.inf, t))
 
     t = project(np.full((n, m), 1 / m))
-    step = 1 / (
-        2 * max(diagonals.max(), np.finfo(float).tiny)
-    )  # |K o (I - H H')| is at most the largest diagonal entry of K
+    # |K o (I - H H')| is at most the largest diagonal entry of K
+    step = 1 / (2 * max(diagonals.max(), np.finfo(float).tiny))
     block = start_block(n, k, task.rng)
     history: list[float] = []
     converged = False
     while len(history) < task.max_iter and not converged:
 
         def product(V: np.ndarray, t=t) -> np.ndarray:
-            return sum_of(t[:, [p]] * (kernel @ (t[:, [p]] * V)) for p, kernel in enumerate(kernels))
+            return sum_of(t[:, [p]] * rooted(kernel, task.root, t[:, [p]] * V) for p, kernel in enumerate(kernels))
 
         block = leading_eigenvectors(product, block, k)[1]
-        H = block[:, :k]
+        H = block[:, :k] if task.root is None else block[:, :k] / task.root
 
         def half_gradient(t: np.ndarray, H=H) -> np.ndarray:
-            """(K_p o (I - H H')) t_p for every p."""
-            parts = [(H * (kernel @ (H * t[:, [p]]))).sum(axis=1) for p, kernel in enumerate(kernels)]
+            """(K_p o (I - H H')) t_p for every p, for one copy of each sample."""
+            parts = [(H * (kernel @ (H * (w * t[:, [p]])))).sum(axis=1) for p, kernel in enumerate(kernels)]
             return diagonals * t - np.column_stack(parts)
 
-        t, value = _descend(half_gradient, project, t, step, n_steps, task.tol)
+        t, value = _descend(half_gradient, project, t, step, n_steps, task.tol, w)
         history.append(value)
         converged = len(history) > 1 and history[-2] - history[-1] <= task.tol * abs(history[-1])
-    weights = np.mean(t, axis=0)
+    weights = (w * t).sum(axis=0) / w.sum()
     return Relaxed(weights, H, history[-1], history, converged, coefficients=np.ones(m), by_sample=t)
 
 
-def _descend(half_gradient, project, t: np.ndarray, step: float, n_steps: int, tol: float) -> tuple[np.ndarray, float]:
-    """Least <t, half_gradient(t)> over rows in the simplex, by accelerated steps; never above the start.
+def _descend(
+    half_gradient, project, t: np.ndarray, step: float, n_steps: int, tol: float, weight: np.ndarray | float = 1.0
+) -> tuple[np.ndarray, float]:
+    """Least <w t, half_gradient(t)> over rows in the simplex, by accelerated steps; never above the start.
 
     The gradient is linear, so that at the extrapolated point it follows from those at the last two.
     """
     slope = half_gradient(t)
-    value = float((t * slope).sum())
+    value = float((weight * t * slope).sum())
     lead, lead_slope, momentum = t, slope, 1.0
     for _ in range(n_steps):
         new = project(lead - 2 * step * lead_slope)
         new_slope = half_gradient(new)
-        new_value = float((new * new_slope).sum())
+        new_value = float((weight * new * new_slope).sum())
         if new_value > value:
             if momentum == 1.0:
                 break

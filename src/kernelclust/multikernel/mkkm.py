@@ -9,8 +9,6 @@ from __future__ import annotations
 from kernelclust.multikernel._spectral import alternate
 from kernelclust.multikernel._task import Relaxed, Task
 
-PARAMETERS = ()
-
 
 def solve(task: Task) -> Relaxed:
     return alternate(task, 0.0)

@@ -12,8 +12,6 @@ from __future__ import annotations
 from kernelclust.multikernel._spectral import alternate
 from kernelclust.multikernel._task import Relaxed, Task
 
-PARAMETERS = ()
-
 
 def solve(task: Task) -> Relaxed:
     return alternate(task, task.lam)

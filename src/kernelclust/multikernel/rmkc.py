@@ -16,18 +16,20 @@ from kernelclust.multikernel._eigen import leading_eigenvectors, start_block
 from kernelclust.multikernel._spectral import sum_of
 from kernelclust.multikernel._task import Relaxed, Task
 
-PARAMETERS = ("bad_share", "n_steps")
+UNWEIGHTED = "its errors are rows of kernels, of which copies would have one each."
+MATRICES = (3, 8)  # kernels, errors and their difference; the low-rank kernel and the steps between
 EXTRA = 10  # eigenvectors beyond the clusters that K may have at first
 
 
-def solve(task: Task, bad_share: float = 0.1, n_steps: int = 5) -> Relaxed:
+def solve(task: Task, *, bad_share: float = 0.1, n_steps: int = 5) -> Relaxed:
     """`bad_share` of the rows are looked upon as broken at first, which sets row_cost; rank_cost is set so that the
     first K has as many dimensions as there are clusters. `n_steps` of shrinking rows between two kernels."""
     check_number("bad_share", bad_share, above=True)
+    check_number("n_steps", n_steps, whole=True, least=1)
     kernels, n, m = task.kernels, task.n_samples, len(task.kernels)
-    matrices = np.zeros((m, n, n))
+    matrices = np.empty((m, n, n))
     for kernel, matrix in zip(kernels, matrices, strict=True):
-        kernel.add_to(matrix, slice(0, n))
+        matrix[:] = kernel.rows(slice(0, n))
     k = min(task.n_clusters + EXTRA, n)
     block = start_block(n, k, task.rng)
     E = np.zeros((m, n, n))

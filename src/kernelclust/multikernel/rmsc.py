@@ -16,13 +16,18 @@ from kernelclust.multikernel._affinity import degrees
 from kernelclust.multikernel._simplex import project_on_simplex
 from kernelclust.multikernel._task import Relaxed, Task
 
-PARAMETERS = ("sparsity", "growth", "accuracy")
+NEEDS = ("affinity",)
+UNWEIGHTED = "its errors are counted entry by entry of a walk between samples, which has none for copies."
+MAY_RISE = True
+MATRICES = (3, 10)  # walks, errors and multipliers of every view; the walk, its copies and the steps between
 FIRST_PENALTY = 1e-3
 LARGEST_PENALTY = 1e10
 
 
-def solve(task: Task, sparsity: float = 0.005, growth: float = 1.9, accuracy: float = 1e-6) -> Relaxed:
-    """`growth` of the penalty a step; stops when no entry breaks a constraint by more than `accuracy`."""
+def solve(task: Task, *, sparsity: float | None = None, growth: float = 1.9, accuracy: float = 1e-6) -> Relaxed:
+    """`sparsity` is 10 / n if None: the authors' 0.005 for 2000 samples, and as strong beside the norm of P for any
+    number of them. `growth` of the penalty a step; stops when no entry breaks a constraint by more than `accuracy`."""
+    sparsity = 10 / task.n_samples if sparsity is None else sparsity
     check_number("sparsity", sparsity, above=True)
     check_number("growth", growth, least=1.0, above=True)
     n, m = task.n_samples, len(task.kernels)
@@ -57,7 +62,7 @@ def _walks(task: Task) -> np.ndarray:
     """Transition matrices D_v^-1 K_v (m, n, n); a sample that a view does not hold stays where it is."""
     n = task.n_samples
     degree = degrees(task, "rmsc")
-    walks = np.stack([kernel.affinity(np.eye(n)) for kernel in task.kernels])
+    walks = np.stack([kernel.affinity(np.eye(n)) for kernel in task.kernels])  # type: ignore[attr-defined]
     if walks.min() < -1e-12 * np.abs(walks).max():
         raise ValueError("method='rmsc' reads kernels as affinities, and these have negative entries; use 'rbf'.")
     for v in range(len(walks)):

@@ -15,7 +15,8 @@ from kernelclust.solvers._placement import RULES, best_placement, placement_marg
 from kernelclust.solvers._problem import Options, Problem
 
 from kernelclust.solvers.greedy import INITS, SEARCHES, check_start  # isort: skip
-from kernelclust.solvers._starts import fill_empty
+from kernelclust.solvers._allowed import repair
+from kernelclust.solvers._starts import fill_empty, seeded_start
 
 __all__ = [
     "INITS",
@@ -35,6 +36,8 @@ __all__ = [
     "make_constraints",
     "placement_margin",
     "placement_problem",
+    "repair",
+    "seeded_start",
     "solver_names",
 ]
 

@@ -35,20 +35,21 @@ class Features:
     """Feature sums Pi'DB (c x d)."""
 
     def __init__(self, kernel: Kernel, members: Members, labels, n_clusters: int, running: np.ndarray | None):
-        self.kernel, self.members = kernel, members
+        assert kernel.factor is not None
+        self.kernel, self.members, self._B = kernel, members, kernel.factor
         self.sums = self.rebuilt(labels, n_clusters) if running is None else running
-        m, d = kernel.factor.shape
-        self._kept = members.mean(kernel.factor) if not members.single and m * d <= BLOCK else None
+        m, d = self._B.shape
+        self._kept = members.mean(self._B) if not members.single and m * d <= BLOCK else None
 
     def rebuilt(self, labels: np.ndarray, n_clusters: int) -> np.ndarray:
-        return feature_sums(self.kernel.factor, self.kernel.weight, labels, n_clusters)
+        return feature_sums(self._B, self.kernel.weight, labels, n_clusters)
 
     def cluster_sums(self, labels: np.ndarray) -> np.ndarray:
         return self.sums @ self.sums.T
 
     def _chunks(self) -> Iterator[tuple[slice, np.ndarray]]:
         """Features of the blocks in double precision, some at a time unless they are held so."""
-        B, M = self.kernel.factor, self.members.n_blocks
+        B, M = self._B, self.members.n_blocks
         if self._kept is not None or (self.members.single and B.dtype == np.float64):
             yield slice(0, M), np.ascontiguousarray(B if self._kept is None else self._kept)
             return
@@ -59,7 +60,7 @@ class Features:
         """Mean features of some blocks (U x d)."""
         if self._kept is not None:
             return self._kept[which]
-        return np.ascontiguousarray(self.members.mean(self.kernel.factor, which), dtype=np.float64)
+        return np.ascontiguousarray(self.members.mean(self._B, which), dtype=np.float64)
 
     def own(self) -> np.ndarray:
         """Similarity of every block's mean with itself (M,)."""

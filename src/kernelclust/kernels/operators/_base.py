@@ -48,6 +48,11 @@ class Kernel(ABC):
     def n_samples(self) -> int:
         return len(self.weight)
 
+    @property
+    def held(self) -> np.ndarray:
+        """(m,) which samples this kernel knows."""
+        return np.ones(self.n_samples, dtype=bool)
+
     @abstractmethod
     def __matmul__(self, V: np.ndarray) -> np.ndarray:
         """K V for V (m, k): one pass."""
@@ -63,6 +68,10 @@ class Kernel(ABC):
     @abstractmethod
     def raw_size(self) -> float:
         """Largest |K_ii| before centring: what rounding is measured by."""
+
+    def trace(self) -> float:
+        """sum_i w_i K_ii."""
+        return float(self.weight @ self.diagonal())
 
     def squared_norm(self) -> float:
         """Squared Frobenius norm of D^1/2 K D^1/2, D = diag(w); one pass."""

@@ -52,7 +52,8 @@ class ScaledKernel(Kernel):
     def rows(self, index, columns=None) -> np.ndarray:
         if self._samples is None:
             out = self._kernel.rows(index, columns)
-            out *= self._scale[index, None] * (self._scale if columns is None else self._scale[columns])
+            out *= self._scale[index, None]
+            out *= self._scale if columns is None else self._scale[columns]
             return out
         at = np.full(self.n_samples, -1)
         at[self._samples] = np.arange(len(self._samples))
@@ -62,15 +63,17 @@ class ScaledKernel(Kernel):
         out = np.zeros((len(down), len(across)))
         if len(some) and len(there):
             part = self._kernel.rows(down[some], across[there])
-            part *= self._scale[down[some], None] * self._scale[across[there]]
+            part *= self._scale[down[some], None]
+            part *= self._scale[across[there]]
             out[np.ix_(some, there)] = part
         return out
 
     def diagonal(self) -> np.ndarray:
-        return self._spread(self._kernel.diagonal() * self._scale**2)
+        return self._spread(self._kernel.diagonal() * self._scale * self._scale)
 
     def raw_size(self) -> float:
-        return float(self._kernel.raw_size() * np.square(self._scale).max())
+        largest = float(self._scale.max())
+        return self._kernel.raw_size() * largest * largest
 
 
 PART = ScaledKernel

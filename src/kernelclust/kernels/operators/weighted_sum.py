@@ -34,8 +34,8 @@ class WeightedSumKernel(Kernel):
 
     def _side_by_side(self) -> np.ndarray | None:
         """The factors of all parts as one, if all have one."""
-        factors = [kernel.factor for kernel, _, _ in self._parts]
-        if any(factor is None for factor in factors):
+        factors = [kernel.factor for kernel, _, _ in self._parts if kernel.factor is not None]
+        if len(factors) < len(self._parts):
             return None
         B = np.empty((self.n_samples, sum(B.shape[1] for B in factors)), dtype=np.result_type(*factors))
         pieces = np.split(B, np.cumsum([factor.shape[1] for factor in factors])[:-1], axis=1)
@@ -77,6 +77,5 @@ PART = WeightedSumKernel
 def example(rng: np.random.RandomState, weight: np.ndarray) -> tuple[Kernel, np.ndarray]:
     """An operator and the matrix that it is the centred form of, for the contract tests."""
     factors = [rng.standard_normal((len(weight), d)) for d in (2, 3)]
-    return WeightedSumKernel([LowRankKernel(B, weight) for B in factors], [0.5, 2.0]), sum(
-        c * B @ B.T for c, B in zip((0.5, 2.0), factors, strict=True)
-    )
+    K = 0.5 * factors[0] @ factors[0].T + 2.0 * factors[1] @ factors[1].T
+    return WeightedSumKernel([LowRankKernel(B, weight) for B in factors], [0.5, 2.0]), K

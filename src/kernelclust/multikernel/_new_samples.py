@@ -1,0 +1,74 @@
+"""New samples under a sum of prepared kernels, view by view."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from kernelclust.kernels import FittedKernel, NewSamples, UnitScaled, one_hot
+from kernelclust.multikernel._prepare import least_own, view_size
+from kernelclust.multikernel._views import Views
+
+
+@dataclass(frozen=True)
+class Part:
+    """One kernel of the sum: which view it looks at, and by what its similarities are multiplied."""
+
+    view: int
+    coefficient: float
+    size: float
+    similarities: NewSamples
+
+
+@dataclass(frozen=True)
+class SummedSamples(NewSamples):
+    """sum_p c_p k_p(x, .) for new samples that come as `Views`; a view that does not hold a sample adds nothing."""
+
+    parts: list[Part]
+    n_clusters: int
+
+    def both(self, X_new: Views) -> tuple[np.ndarray, np.ndarray]:
+        sums, own = np.zeros((X_new.n_samples, self.n_clusters)), np.zeros(X_new.n_samples)
+        for part in self.parts:
+            held = X_new.observed[:, part.view]
+            if held.any():
+                G, k = part.similarities.both(X_new.held(part.view))
+                sums[held] += part.coefficient * part.size * G
+                own[held] += part.coefficient * part.size**2 * k
+        return sums, own
+
+
+def summed_samples(
+    fitted: Sequence[FittedKernel],
+    views: Sequence[int],
+    samples: Sequence[np.ndarray | None],
+    coefficients: np.ndarray,
+    labels: np.ndarray,
+    weight: np.ndarray,
+    n_clusters: int,
+    *,
+    unit: bool,
+) -> SummedSamples:
+    """Sums with the clusters under sum_p c_p K~_p, K~_p prepared as `prepare` does it.
+
+    `samples` are those that a kernel holds (None: all), `views` the view that each kernel looks at.
+    """
+    parts = []
+    for one, view, held, coefficient in zip(fitted, views, samples, coefficients, strict=True):
+        if coefficient == 0:
+            continue
+        kernel = one.operator
+        inside = labels if held is None else labels[held]
+        size = view_size(kernel, weight)
+        Pi = size * one_hot(inside, n_clusters, kernel.weight)
+        if unit:
+            own = kernel.diagonal()
+            least = least_own(kernel, own)
+            Pi *= ((own > least) / np.sqrt(np.where(own > least, own, 1.0)))[:, None]
+            similarities: NewSamples = UnitScaled(one.combination(Pi), 1.0, least)
+        else:
+            similarities = one.combination(Pi)
+        parts.append(Part(view, float(coefficient), size, similarities))
+    return SummedSamples(parts, n_clusters)

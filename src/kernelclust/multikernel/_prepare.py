@@ -1,0 +1,36 @@
+"""Kernels as the methods see them: of unit diagonal, over all samples, whichever of them a view holds."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kernelclust.kernels import Kernel, ScaledKernel
+
+SMALL = 1e-12  # a diagonal entry of so much of the mean one is rounding: the sample lies on the mean
+
+
+def prepare(
+    kernel: Kernel, weight: np.ndarray | None = None, samples: np.ndarray | None = None, *, unit: bool = True
+) -> ScaledKernel:
+    """size^2 D K D with D_ii = 1 / sqrt(K_ii) if `unit`, else the identity, for a kernel over some of the samples.
+
+    `weight` (n,) are the weights of all samples, and `samples` the numbers of those that K holds (all by default); the
+    others have rows of zeros. A kernel of unit diagonal has the total weight for a trace, however few it holds.
+    """
+    weight = kernel.weight if weight is None else weight
+    scale = np.full(kernel.n_samples, view_size(kernel, weight))
+    if unit:
+        own = kernel.diagonal()
+        some = own > least_own(kernel, own)
+        scale *= some / np.sqrt(np.where(some, own, 1.0))
+    return ScaledKernel(kernel, scale, weight, samples)
+
+
+def view_size(kernel: Kernel, weight: np.ndarray) -> float:
+    """sqrt(weight of all samples / weight of those that the kernel holds)."""
+    return float(np.sqrt(weight.sum() / kernel.weight.sum()))
+
+
+def least_own(kernel: Kernel, own: np.ndarray) -> float:
+    """Diagonal entries up to here are rounding."""
+    return SMALL * float(kernel.weight @ np.abs(own)) / float(kernel.weight.sum())
