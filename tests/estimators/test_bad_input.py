@@ -319,7 +319,7 @@ def test_names_are_checked_where_they_do_not_matter():
 # -- numbers ----------------------------------------------------------------------------------------------------------
 
 NUMBERS = {
-    "n_clusters": [0, -1, 2.5, "3", None, np.nan, True, [3]],
+    "n_clusters": [0, -1, 2.5, "3", np.nan, True, [3]],
     "gamma": [-1, 0, np.nan, np.inf, -np.inf, [1.0], 1j, b"1"],
     "rho": [-1, -1e-9, np.nan, np.inf, "a", None, [1.0], 1j],
     "tol": [-1, np.nan, np.inf, "a", None, [1e-6]],
@@ -336,7 +336,8 @@ NUMBERS = {
     ("parameter", "wrong"), [(name, wrong) for name, values in NUMBERS.items() for wrong in values], ids=repr
 )
 def test_numbers(parameter, wrong):
-    model = StructuredClustering(**({"n_clusters": 3, "structure": "chain"} | {parameter: wrong}))
+    given = {"solver_params": {parameter: wrong}} if parameter in ("tol", "allow_empty") else {parameter: wrong}
+    model = StructuredClustering(**({"n_clusters": 3, "structure": "chain"} | given))
     refused(model, X, parameter, error=(ValueError, TypeError))
 
 
@@ -362,7 +363,7 @@ def test_number_of_components(approximation):
 )  # fmt: skip
 def test_polynomial_parameters(Estimator, parameter, wrong):
     """(gamma <x, y> + coef0)^degree is no kernel, or NaN where the base is negative, unless the degree is whole."""
-    model = Estimator(3, kernel="polynomial", **{parameter: wrong})
+    model = Estimator(3, kernel="polynomial", kernel_params={parameter: wrong})
     refused(model, X, parameter, error=(ValueError, TypeError))
 
 

@@ -14,7 +14,6 @@ from sklearn.model_selection import GridSearchCV
 from threadpoolctl import threadpool_limits
 
 from kernelclust import CLUHSIC, CLUHSICAL, KernelKMeans, StructuredClustering, dependence_score
-from kernelclust.kernels import fit_kernel
 from kernelclust.structures import Custom, as_structure
 
 KERNELS = ["linear", "rbf", "laplacian", "polynomial", "cosine"]
@@ -189,14 +188,12 @@ def test_blocks(kernel):
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_score_of_the_fitted_samples_is_the_share_of_the_trace(kernel, rng):
+def test_score_of_the_fitted_samples_is_the_objective_over_its_bound(kernel, rng):
     for weight in (None, rng.uniform(0.1, 3, 160)):
-        w = np.ones(160) if weight is None else weight
         model = KernelKMeans(7, kernel=kernel, random_state=0).fit(noise, sample_weight=weight)
-        operator = fit_kernel(noise, w, kernel=kernel, n_clusters=7, rng=None).operator
         score = model.score(noise, sample_weight=weight)
-        assert_allclose(score, model.objective_ / (w @ operator.diagonal()), rtol=1e-9)
-        assert 0 < score < 1
+        assert_allclose(score, model.objective_ / model.upper_bound_, rtol=1e-9)
+        assert 0 < score <= 1
 
 
 @pytest.mark.parametrize("structure", STRUCTURES)
@@ -212,8 +209,13 @@ def test_score_is_the_explained_share_of_the_distances(structure, loss, normaliz
         within = np.square(others - means[model.predict(others)]).sum(axis=1)
         total = np.square(others - weight @ blobs / weight.sum()).sum(axis=1)
         w = rng.uniform(0, 2, len(others))
-        assert_allclose(model.score(others, sample_weight=w), max(1 - w @ within / (w @ total), 0), rtol=1e-7)
-        assert_allclose(model.score(others, np.zeros(len(others))), max(1 - within.sum() / total.sum(), 0), rtol=1e-7)
+        B = np.sqrt(weight)[:, None] * (blobs - weight @ blobs / weight.sum())
+        values = np.linalg.eigvalsh(B.T @ B)[::-1]
+        reach = values[:5].sum() / values.sum()  # three columns: five clusters more than reach all
+        share = np.clip((1 - w @ within / (w @ total)) / reach, 0, 1)
+        assert_allclose(model.score(others, sample_weight=w), share, rtol=1e-7)
+        even = np.clip((1 - within.sum() / total.sum()) / reach, 0, 1)
+        assert_allclose(model.score(others, np.zeros(len(others))), even, rtol=1e-7)
 
 
 def test_score_does_not_prefer_the_kernel_with_the_largest_entries():

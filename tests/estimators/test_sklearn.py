@@ -109,7 +109,7 @@ def test_checks_are_not_emptied():
 def test_defaults(Estimator):
     model = Estimator()
     assert is_clusterer(model)
-    assert model.get_params()["n_clusters"] == 8
+    assert model.get_params()["n_clusters"] is None  # the size of the structure, else 8
     assert repr(model) == f"{Estimator.__name__}()"
     assert repr(Estimator(5, gamma=2.0)) == f"{Estimator.__name__}(gamma=2.0, n_clusters=5)"
 
@@ -431,8 +431,10 @@ def test_set_output_changes_nothing():
 
 
 def test_grid_search_over_gamma():
-    """score is F of held-out samples against the fitted clusters: larger is better, so a far too wide kernel loses."""
-    search = GridSearchCV(KernelKMeans(5, random_state=0), {"gamma": [1e-9, 0.01]}, cv=3, error_score="raise").fit(X)
+    """score judges held-out samples by the fitted clusters: a far too wide or narrow kernel loses."""
+    search = GridSearchCV(KernelKMeans(5, random_state=0), {"gamma": [1e-9, 0.01, 1e3]}, cv=3, error_score="raise").fit(
+        X
+    )
     assert search.best_params_ == {"gamma": 0.01}
     assert adjusted_rand_score(truth, search.best_estimator_.labels_) == 1
     assert np.isfinite(search.cv_results_["mean_test_score"]).all()

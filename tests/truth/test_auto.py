@@ -12,8 +12,8 @@ from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 
 from kernelclust import KernelKMeans, StructuredClustering
-from kernelclust.estimators import _evidence
-from kernelclust.estimators._evidence import Evidence, alignment
+from kernelclust.engine import _evidence
+from kernelclust.engine._evidence import Evidence, alignment
 from kernelclust.kernels import _graphs, auto, fit_kernel
 from kernelclust.kernels._graphs import (
     commute_factor,

@@ -172,7 +172,7 @@ def test_a_graph_that_does_not_get_coarser_is_no_trap():
 
 
 def test_clusters_of_a_few_thousand_samples_say_what_those_of_all_do(monkeypatch):
-    from kernelclust.estimators import _evidence
+    from kernelclust.engine import _evidence
 
     data, _ = make_blobs(600, 6, centers=4, cluster_std=1.5, random_state=3)
     whole = StructuredClustering(4, structure="chain", kernel="auto", random_state=0).fit(data)
@@ -313,7 +313,7 @@ def test_new_samples_are_averages_by_affinity():
     Pi = np.eye(3)[model.labels_]
     sums = share @ (centred(commute_kernel(W)) @ Pi)
     for form in (new, sparse.csr_matrix(new), 3 * new):
-        assert_allclose(model._similarity_sums(form), sums, atol=1e-9)
+        assert_allclose(model._prediction.similarities(form), sums, atol=1e-9)
     new[3] = 0
     with pytest.raises(ValueError, match="new sample 3 has no affinity"):
         model.predict(new)
@@ -335,7 +335,7 @@ def test_samples_without_weight_are_placed_by_their_links():
 
 def test_all_views_are_kept_for_the_evidence():
     fitted = fit_kernel(DATA, np.ones(90), kernel="auto", n_clusters=3, rng=np.random.RandomState(0))
-    for search, Z in zip(fitted.searches, fitted.pictures, strict=True):
+    for search, Z in zip(fitted.source.searches, fitted.pictures, strict=True):
         assert_array_equal(search.prepare(DATA), Z)
     low = auto.fit(DATA, np.ones(90), n_clusters=3, method="functions")
-    assert all(np.shares_memory(member.B, low.operator.B) for member in low.members)
+    assert all(np.shares_memory(member.B, low.operator.factor) for member in low.members)

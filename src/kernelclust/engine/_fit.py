@@ -18,6 +18,7 @@ from kernelclust.engine._numbering import canonical_places, renumbered
 from kernelclust.engine._prediction import Prediction
 from kernelclust.kernels import (
     FittedKernel,
+    Kernel,
     Spectrum,
     certified,
     check_definite,
@@ -80,6 +81,7 @@ class Fit:
     size_bound: float
     placement_margin: float
     size_prior: float
+    reach: float = 1.0  # share of the trace of the kernel that c clusters could explain at best
     ridge: float | None = None
     view_agreement: float | None = None
     support: float | None = None
@@ -98,7 +100,8 @@ class Fit:
         judged, base = None, self.kernel.base
         if base is not None:
             judged = base.combination(Pi), np.diag(base.operator.cluster_sums(self.labels, len(self.n)))
-        return Prediction.of(self.kernel.combination(Pi, self.image), self.objective, self.S, self.n, judged)
+        similarities = self.kernel.combination(Pi, self.image)
+        return Prediction.of(similarities, self.objective, self.S, self.n, judged, self.reach)
 
 
 def fit(
@@ -178,8 +181,16 @@ def _certify(kernel: FittedKernel, problem: Problem, solution: Solution, request
         size_bound=max(objective.size_bound(spectrum.bounds, n), value),
         placement_margin=placement_margin(placing),
         size_prior=size_prior,
+        reach=1.0 if request.ridge is not None else _reach(operator, spectrum),
         image=image,
     )
+
+
+def _reach(operator: Kernel, spectrum: Spectrum) -> float:
+    """Largest share of the trace that as many clusters can explain: c - 1 eigenvalues, the kernel being centred."""
+    trace = float(operator.weight @ operator.diagonal())
+    share = float(np.maximum(spectrum.bounds, 0).sum()) / trace if trace > 0 else 0.0
+    return min(share, 1.0) if share > 0 else 1.0
 
 
 def _evidence(kernel: FittedKernel, weight: np.ndarray, n_clusters: int) -> Evidence | None:

@@ -24,6 +24,7 @@ class Prediction:
     n: np.ndarray  # (c,)
     judge: NewSamples
     spread: np.ndarray  # (c,)
+    reach: float = 1.0  # share of the fitted samples' spread that c clusters could explain at best
 
     @classmethod
     def of(
@@ -33,10 +34,11 @@ class Prediction:
         S: np.ndarray,
         n: np.ndarray,
         judged: tuple[NewSamples, np.ndarray] | None = None,
+        reach: float = 1.0,
     ) -> Prediction:
         M, h = objective.slopes(S, n)
         judge, spread = (similarities, np.diag(S)) if judged is None else judged
-        return cls(similarities, M, np.where(n > 0, h, -np.inf), n, judge, spread)
+        return cls(similarities, M, np.where(n > 0, h, -np.inf), n, judge, spread, reach)
 
     def rises(self, X) -> np.ndarray:
         """Rate at which F rises with a sample in each cluster (n, c)."""
@@ -49,10 +51,12 @@ class Prediction:
         return np.argmax(self.rises(X), axis=1)
 
     def explained(self, X, weight: np.ndarray) -> float:
-        """1 - sum |phi(x) - mu_y|^2 / sum |phi(x) - mu|^2, y the place that x is given; in [0, 1]."""
+        """1 - sum |phi(x) - mu_y|^2 / sum |phi(x) - mu|^2, y the place that x is given, over `reach`; in [0, 1]."""
         G, own = self.judge.both(X)
         labels = np.argmax(self._rises(G), axis=1) if self.judge is self.similarities else self.labels(X)
         n = np.where(self.n > 0, self.n, 1.0)
         within = own - 2 * G[np.arange(len(G)), labels] / n[labels] + (self.spread / n**2)[labels]
         total = float(weight @ np.maximum(own, 0.0))
-        return float(np.clip(1 - float(weight @ np.maximum(within, 0.0)) / total, 0.0, 1.0)) if total > 0 else 0.0
+        if not total > 0:
+            return 0.0
+        return float(np.clip((1 - float(weight @ np.maximum(within, 0.0)) / total) / self.reach, 0.0, 1.0))

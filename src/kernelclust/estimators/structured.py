@@ -318,13 +318,15 @@ class StructuredClustering(KernelClusterer):
         return prediction.labels(self._new_samples(X))
 
     def score(self, X, y=None, sample_weight=None):
-        """Share of the spread of X, in feature space, that its clusters explain: a number in [0, 1], larger is better.
+        """How nearly clusters explain X as well as so many clusters could: a number in [0, 1], larger is better.
 
-        1 - sum_i w_i |phi(x_i) - mu_y(i)|^2 / sum_i w_i |phi(x_i) - mu|^2, with y(i) the place that `predict` gives
-        and mu_y, mu the means of the fitted clusters and of all fitted samples. It has no unit, so that kernels of
-        different size can be compared, in a grid search too; more clusters and smoother kernels explain more. For a
-        flat l2 fit it is `objective_` over the trace of the centred kernel on the fitted samples, but for those that
-        `predict` would place elsewhere.
+        (1 - sum_i w_i |phi(x_i) - mu_y(i)|^2 / sum_i w_i |phi(x_i) - mu|^2) / reach, with y(i) the place that `predict`
+        gives and mu_y, mu the means of the fitted clusters and of all fitted samples: the share of the spread in
+        feature space that clusters explain, over the largest share that c clusters can explain of the fitted samples
+        (the c - 1 leading eigenvalues of their centred kernel over its trace; 1 for the discriminative presets, whose
+        spread is that of the kernel they were made of). It has no unit, so that kernels of any size and width can be
+        compared in a grid search; it says nothing about the number of clusters. On the fitted samples of a flat l2 fit
+        it is `objective_` / `upper_bound_`.
         """
         prediction = self._fitted()
         X = self._new_samples(X)

@@ -88,6 +88,11 @@ def fit_kernel(
     """
     given = check_kernel_params(kernel, kernel_params)
     part = kernel_part(kernel)
+    if approximation == "random_features" and not hasattr(part, "frequencies"):
+        raise ValueError(
+            f"approximation='random_features' knows kernel='rbf' and 'laplacian', not {kernel!r}; "
+            "use approximation='nystroem' or 'cholesky'."
+        )
     if hasattr(part, "fit"):
         method = _fitted_method(part, X, approximation)
         options = {"n_clusters": n_clusters, "method": method, "n_components": n_components, "rng": rng}
@@ -146,14 +151,9 @@ def _fitted_method(part, X, approximation: str | None) -> str | None:
 def _choose(function: SimilarityFunction, X, approximation, n_components, n_kernels: int) -> tuple[str, Any]:
     """The way to hold a kernel function ("features", "stored", "tiled" or an approximation) and its precision."""
     m, d = X.shape
-    kernel, part = function.kernel, function.part
+    part = function.part
     if approximation in (None, "auto") and hasattr(part, "features") and not sparse.issparse(X) and d <= max(m // 2, 1):
         return "features", None
-    if approximation == "random_features" and not hasattr(part, "frequencies"):
-        raise ValueError(
-            f"approximation='random_features' knows kernel='rbf' and 'laplacian', not {kernel!r}; "
-            "use approximation='nystroem' or 'cholesky'."
-        )
     if approximation not in (None, "auto"):
         return approximation, None
     if approximation == "auto" and m > EXACT_UP_TO:
@@ -222,13 +222,9 @@ def low_rank_matrix(
         landmarks = np.sort(rng.choice(len(K), rank, replace=False))
         M = nystroem_map(K[np.ix_(landmarks, landmarks)])
         B = K[:, landmarks] @ M
-    elif method == "cholesky":
+    else:
         B, landmarks = guided_cholesky(np.diagonal(K), lambda index: K[:, index], n_components, n_clusters, weight)
         M = cholesky_map(B[landmarks])
-    else:
-        raise ValueError(
-            f"approximation={method!r} needs samples; for a kernel matrix use approximation='nystroem' or 'cholesky'."
-        )
     operator = LowRankKernel(B, weight, center=center, overwrite=True)
     return FittedKernel(operator, Features(LandmarkFeatures(None, landmarks, M)))
 

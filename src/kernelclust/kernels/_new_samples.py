@@ -79,7 +79,7 @@ class _Compared(NewSamples):
             own = np.full(n, self.typical) if f is None else f.own(Z_new)
             near = raw[:, -1]
             sums = raw[:, :-1] - np.outer(near, self.columns[:, :-1].sum(axis=0)) - self.means
-        return sums, own - 2 * near + self.mean
+            return sums, own - 2 * near + self.mean
 
 
 # -- by features -------------------------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from kernelclust.kernels.operators._base import Centring, Kernel, row_blocks
 
 DOUBLE_UP_TO = 4096  # samples up to which products are in double precision, whatever the entries are
 WIDTH = 2048  # entries that single precision adds up before double precision takes over
+UNEVEN = 1e3  # ratio of weights from which sums are centred before they are added up: less is lost to rounding
 STRIPE = 2**22  # entries of a stripe that a thread works on
 
 
@@ -51,7 +52,7 @@ class DenseKernel(Kernel):
             parts = (K[rows, at : at + WIDTH] @ V[at : at + WIDTH] for at in range(0, len(V), WIDTH))
             return sum(parts, np.zeros((rows.stop - rows.start, V.shape[1])))
 
-        return np.concatenate(list(in_order(stripe, row_blocks(*K.shape, entries=STRIPE))))
+        return np.concatenate(list(in_order(stripe, row_blocks(len(K), len(K), STRIPE))))
 
     def __matmul__(self, V: np.ndarray) -> np.ndarray:
         return self._centring.after(self.affinity(self._centring.before(V)))
@@ -68,7 +69,7 @@ class DenseKernel(Kernel):
         return (self._K, centring.row_mean, centring.mean) if self._K.dtype == np.float64 else None
 
     def label_sums(self, labels, n_clusters) -> np.ndarray:
-        if self._K.dtype != np.float64:
+        if self._K.dtype != np.float64 or self.weight.max() > UNEVEN * self.weight.min():
             return super().label_sums(labels, n_clusters)
         G, w = np.zeros((n_clusters, self.n_samples)), self.weight
         sum_rows(self._K, w, labels, G)
