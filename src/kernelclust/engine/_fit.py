@@ -107,7 +107,7 @@ class Fit:
 def fit(
     X, weight: np.ndarray, request: Request, known: Constraints | None = None, kernel: FittedKernel | None = None
 ) -> Fit:
-    """Fit samples X of positive weight; `kernel` is theirs, where it has been made already."""
+    """Fit samples X of positive weight; `kernel` is theirs, where it has been made already (X may then be None)."""
     with one_thread():
         return _fit(X, weight, request, known, kernel)
 
@@ -131,7 +131,7 @@ def _fit(X, weight, request: Request, known, kernel) -> Fit:
         kernel = discriminative(kernel, ridge)
         spectrum = leading_spectrum(kernel.operator, spectrum.values.size, c - 1, rng)
     comparable = getattr(kernel_part(request.kernel.get("kernel", "rbf")), "COPIES", True)
-    copies = equal_rows(X, c, weight) if known is None and comparable else None
+    copies = equal_rows(X, c, weight) if known is None and comparable and X is not None else None
     problem = Problem(kernel.operator, spectrum, objective, flat_objective(objective), known, copies)
     solve = load_solver(request.solver, kernel.operator)
     solution = solve(problem, request.options, rng, **request.solver_params)

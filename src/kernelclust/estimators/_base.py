@@ -10,7 +10,15 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import validate_data
 
 from kernelclust._names import check_name, check_number
-from kernelclust.kernels import APPROXIMATIONS, check_kernel_params, is_pairwise, kernel_names, kernel_part
+from kernelclust.kernels import (
+    APPROXIMATIONS,
+    check_kernel_params,
+    check_operator,
+    is_operator,
+    is_pairwise,
+    kernel_names,
+    kernel_part,
+)
 from kernelclust.structures import Structure, as_structure
 
 DEFAULT_CLUSTERS = 8
@@ -42,6 +50,10 @@ class KernelClusterer(ClusterMixin, BaseEstimator):
 
     def _check_samples(self, X, *, reset: bool):
         part = kernel_part(self.kernel)
+        if reset and self.kernel == "precomputed" and is_operator(X):
+            check_operator(X)
+            self.n_features_in_ = X.n_samples
+            return X
         sparse = getattr(part, "SPARSE", True)
         finite = not getattr(part, "NAMES_BAD_ENTRIES", False)
         options = {"dtype": FLOATS, "accept_sparse": "csr" if sparse else False, "ensure_all_finite": finite}

@@ -19,6 +19,7 @@ from kernelclust.estimators._base import (
     check_structure,
     check_verbose,
 )
+from kernelclust.kernels import FittedKernel, Nothing, is_operator
 from kernelclust.objectives import NORMALIZATIONS, check_weights
 from kernelclust.solvers import (
     INITS,
@@ -223,8 +224,9 @@ class StructuredClustering(KernelClusterer):
 
         Parameters
         ----------
-        X : array, sparse matrix or frame of shape (m, d); (m, m) for kernel="precomputed" and
-            "precomputed_graph"
+        X : array, sparse matrix or frame of shape (m, d); (m, m) for kernel="precomputed" and "precomputed_graph"
+            With kernel="precomputed" also an operator of your own, known by its products and rows
+            (`kernelclust.kernels.Kernel`): it is clustered, and knows no new samples.
         y : array of shape (m,), optional
             Known labels: the place of a sample in the structure, 0 to c - 1, or -1 where it is unknown. Classes of all
             samples are no side information: leave y out to cluster without them (given, they are returned, with a
@@ -252,7 +254,10 @@ class StructuredClustering(KernelClusterer):
         self._check_parameters()
         structure = check_structure(self.n_clusters, self.structure)
         X = self._check_samples(X, reset=True)
-        weight = check_weights(sample_weight, X)
+        given = FittedKernel(X, Nothing()) if is_operator(X) else None
+        if given is not None and (sample_weight is not None or self.approximation not in (None, "auto")):
+            raise ValueError("X is a kernel operator: weights are part of it, and it is not approximated here.")
+        weight = check_weights(sample_weight, X) if given is None else np.asarray(given.operator.weight, dtype=float)
         used = np.flatnonzero(weight > 0)
         check_enough_samples(len(used), structure)
         options = self._options(used, len(weight), structure.n_clusters)
@@ -271,9 +276,9 @@ class StructuredClustering(KernelClusterer):
             warn("y labels every sample, and its labels are returned; leave y out to cluster without them.")
         self._warn_of_units(X, weight)
         everything = len(used) == len(weight)
-        samples = X if everything else self._subset(X, used)
+        samples = None if given else X if everything else self._subset(X, used)
         constraints = known if known is None or everything else known.among(used)
-        found = fit(samples, weight[used], self._request(structure, options), constraints)
+        found = fit(samples, weight[used], self._request(structure, options), constraints, given)
         self._keep(found)
         self._used = None if everything else used
         self.labels_ = found.labels if everything else self._label_rest(X, found.labels, used, known)

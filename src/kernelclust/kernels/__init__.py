@@ -12,7 +12,7 @@ from kernelclust.kernels._fit import (
 )
 from kernelclust.kernels._fitted_kernel import FittedKernel, Member, discriminative
 from kernelclust.kernels._low_rank import incomplete_cholesky
-from kernelclust.kernels._new_samples import NewSamples, UnitScaled
+from kernelclust.kernels._new_samples import NewSamples, Nothing, UnitScaled
 from kernelclust.kernels.operators import (
     BLOCK,
     DenseKernel,
@@ -22,7 +22,9 @@ from kernelclust.kernels.operators import (
     ScaledKernel,
     TiledKernel,
     WeightedSumKernel,
+    check_operator,
     feature_sums,
+    is_operator,
     one_hot,
     row_blocks,
 )
@@ -36,6 +38,7 @@ __all__ = [
     "LowRankKernel",
     "Member",
     "NewSamples",
+    "Nothing",
     "RidgeKernel",
     "ScaledKernel",
     "Spectrum",
@@ -45,11 +48,13 @@ __all__ = [
     "certified",
     "check_definite",
     "check_kernel_params",
+    "check_operator",
     "check_precomputed",
     "discriminative",
     "feature_sums",
     "fit_kernel",
     "incomplete_cholesky",
+    "is_operator",
     "is_pairwise",
     "kernel_names",
     "kernel_part",

@@ -203,6 +203,22 @@ class _Averaged(NewSamples):
         return total[:, :-1], total[:, -1]
 
 
+@dataclass(frozen=True)
+class Nothing(Source):
+    """A kernel that the user brought as an operator: it knows no new samples."""
+
+    def combination(self, operator, C, image=None) -> NewSamples:
+        return _Unknown()
+
+
+class _Unknown(NewSamples):
+    def both(self, X_new):
+        raise ValueError(
+            "the kernel was given as an operator, which knows the fitted samples only: labels_ holds their labels, and "
+            "new ones cannot be placed. Fit a kernel function or a matrix to predict."
+        )
+
+
 # -- under other kernels made of these ---------------------------------------------------------------------------------
 
 

@@ -1,6 +1,7 @@
 """Kernels known by their products, some rows and their diagonal: a file for each way to hold one."""
 
 from kernelclust.kernels.operators._base import BLOCK, Kernel, one_hot, row_blocks
+from kernelclust.kernels.operators._checks import check_operator, is_operator
 from kernelclust.kernels.operators.dense import DenseKernel
 from kernelclust.kernels.operators.low_rank import LowRankKernel, feature_sums, gram
 from kernelclust.kernels.operators.ridge import RidgeKernel
@@ -17,8 +18,10 @@ __all__ = [
     "ScaledKernel",
     "TiledKernel",
     "WeightedSumKernel",
+    "check_operator",
     "feature_sums",
     "gram",
+    "is_operator",
     "one_hot",
     "row_blocks",
 ]
