@@ -1,0 +1,109 @@
+"""One manner for all estimators: parameters, defaults, and what was found wrong before."""
+
+import inspect
+import threading
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_blobs
+from threadpoolctl import threadpool_info, threadpool_limits
+
+from kernelclust import (
+    CLUHSIC,
+    CLUHSICAL,
+    Diffrac,
+    DisKMeans,
+    KernelKMeans,
+    MaxMarginClustering,
+    MultiKernelClustering,
+    StructuredClustering,
+)
+from kernelclust.engine import _evidence
+from kernelclust.engine import _fit as engine
+
+PRESETS = [KernelKMeans, CLUHSIC, CLUHSICAL, DisKMeans, Diffrac]
+EVERYONE = [StructuredClustering, *PRESETS, MultiKernelClustering, MaxMarginClustering]
+X = make_blobs(80, 4, centers=4, random_state=0)[0]
+
+
+def test_the_general_estimator_has_no_more_than_24_parameters():
+    names = StructuredClustering().get_params()
+    assert len(names) <= 24
+    assert not {"degree", "coef0", "polish", "tol", "allow_empty"} & set(names)
+
+
+@pytest.mark.parametrize("Preset", PRESETS)
+def test_presets_declare_what_differs_and_nothing_else(Preset):
+    base = StructuredClustering().get_params()
+    own = Preset().get_params()
+    added = set(own) - set(base)
+    assert added <= {"lam", "kappa"}
+    assert "__init__" not in inspect.getsource(Preset)
+    for name in set(base) - set(own):  # what is fixed is fixed for all of the class
+        assert hasattr(Preset, name)
+    with pytest.raises(TypeError, match="unexpected keyword"):
+        Preset(nonsense=1)
+
+
+@pytest.mark.parametrize("Estimator", EVERYONE)
+def test_names_and_defaults_are_the_same_everywhere(Estimator):
+    params = Estimator().get_params()
+    assert params["n_init"] == "auto"
+    assert params["verbose"] == 0
+    assert params["random_state"] is None
+    assert params["approximation"] == "auto"
+    if "gamma" in params:
+        assert params["gamma"] == "scale"
+    assert isinstance(params["max_iter"], int)
+    signature = list(inspect.signature(Estimator.fit).parameters)
+    assert signature[:6] == ["self", "X", "y", "sample_weight", "must_link", "cannot_link"]
+    model = Estimator(2, random_state=0).fit(X)
+    assert 0 <= model.score(X) <= 1
+    assert model.sizes_.sum() == len(X)
+    assert model.n_iter_ >= 1
+    if Estimator is not MaxMarginClustering:
+        assert model.structure_.n_clusters == 2
+        assert model.placement_margin_ == np.inf  # two clusters without an order have one arrangement
+
+
+@pytest.mark.parametrize("Estimator", [StructuredClustering, CLUHSIC, CLUHSICAL, DisKMeans, MultiKernelClustering])
+def test_a_number_that_contradicts_the_structure_is_always_an_error(Estimator):
+    """8 used to be taken for "not given"."""
+    for number in (4, 8):
+        with pytest.raises(ValueError, match=r"ring:6|n_clusters"):
+            Estimator(n_clusters=number, structure="ring:6").fit(X)
+    assert Estimator(6, structure="ring:6", random_state=0).fit(X).structure_.n_clusters == 6
+    assert Estimator(structure="ring:6", random_state=0).fit(X).structure_.n_clusters == 6
+    assert Estimator(structure="ring", random_state=0).fit(X).structure_.n_clusters == 8
+
+
+@pytest.mark.parametrize("Preset", [CLUHSIC, CLUHSICAL, DisKMeans, Diffrac])
+def test_presets_take_no_size_prior_that_they_do_not_have(Preset, monkeypatch):
+    monkeypatch.setattr(engine, "DISAGREE", 2.0)  # views always disagree
+    assert _evidence.SIZE_PRIOR > 0
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model = Preset(4, kernel="auto", random_state=0).fit(X)
+        general = StructuredClustering(4, kernel="auto", random_state=0).fit(X)
+    assert model.size_prior_ == 0
+    assert general.size_prior_ == _evidence.SIZE_PRIOR
+    assert sum("size_prior" in str(one.message) for one in caught) == 1
+
+
+def blas_threads():
+    return [one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas"]
+
+
+def test_blas_threads_are_restored_whatever_runs_beside():
+    with threadpool_limits(limits=2, user_api="blas"):
+        before = blas_threads()
+        fits = [threading.Thread(target=KernelKMeans(4, random_state=seed).fit, args=(X,)) for seed in range(6)]
+        for one in fits:
+            one.start()
+        for one in fits:
+            one.join()
+        assert blas_threads() == before
+        with pytest.raises(ValueError, match="NaN"):
+            KernelKMeans(4).fit(X * np.nan)
+        assert blas_threads() == before
