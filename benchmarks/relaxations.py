@@ -74,9 +74,9 @@ def ours(X: np.ndarray, structure: str, gamma: float, seed: int) -> np.ndarray:
 
 METHODS: dict[str, Callable] = {
     "greedy": greedy_alone,
-    "NMF": with_solver("nmf", polish=False),
-    "SDPLR": with_solver("low_rank_sdp", polish=False),
-    "spectral": with_solver("spectral", polish=False),
+    "NMF": with_solver("nmf", solver_params={"polish": False}),
+    "SDPLR": with_solver("low_rank_sdp", solver_params={"polish": False}),
+    "spectral": with_solver("spectral", solver_params={"polish": False}),
     "SDPLR + polish": with_solver("low_rank_sdp"),
     "CLUHSIC": with_solver("greedy"),
     "default": ours,

@@ -7,6 +7,7 @@ import importlib
 import inspect
 import pkgutil
 from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 from numbers import Integral, Real
 from types import ModuleType
 
@@ -15,8 +16,13 @@ import numpy as np
 
 def names(package: ModuleType) -> list[str]:
     """Names of the parts in a package: its public modules, without importing them."""
-    found = pkgutil.iter_modules(package.__path__)
-    return sorted(module.name for module in found if not module.ispkg and not module.name.startswith("_"))
+    return list(_listed(tuple(package.__path__)))
+
+
+@cache
+def _listed(folders: tuple[str, ...]) -> tuple[str, ...]:
+    found = pkgutil.iter_modules(folders)
+    return tuple(sorted(module.name for module in found if not module.ispkg and not module.name.startswith("_")))
 
 
 def load(package: ModuleType, name: str) -> ModuleType:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -42,7 +43,7 @@ class Dependence:
     def n_clusters(self) -> int:
         return len(self.A)
 
-    @property
+    @cached_property
     def has_loss(self) -> bool:
         return not np.array_equal(self.T, np.eye(self.n_clusters))
 
