@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import validate_data
 
 from kernelclust._names import check_name, check_number
+from kernelclust._warnings import warn
 from kernelclust.kernels import (
     APPROXIMATIONS,
     check_kernel_params,
@@ -19,6 +20,7 @@ from kernelclust.kernels import (
     kernel_names,
     kernel_part,
 )
+from kernelclust.solvers import Constraints, make_constraints
 from kernelclust.structures import Structure, as_structure
 
 DEFAULT_CLUSTERS = 8
@@ -33,6 +35,9 @@ class KernelClusterer(ClusterMixin, BaseEstimator):
     kernel_params: Any = None
     approximation: Any = "auto"
     n_components: Any = None
+    min_cluster_size: Any = None
+    max_cluster_size: Any = None
+    label_weight: Any = None
     verbose: Any = 0
 
     def _whole(self, *arguments: Any, **keywords: Any):
@@ -59,6 +64,21 @@ class KernelClusterer(ClusterMixin, BaseEstimator):
         options = {"dtype": FLOATS, "accept_sparse": "csr" if sparse else False, "ensure_all_finite": finite}
         X = validate_data(self, X, reset=reset, **options)
         return part.check(X) if reset and hasattr(part, "check") else X
+
+    def _known(self, weight: np.ndarray, structure: Structure, y, **given: Any) -> Constraints | None:
+        """What is known about the samples, from `fit` and from the parameters, checked; None if nothing is."""
+        known = make_constraints(
+            weight,
+            structure.n_clusters,
+            labels=y,
+            min_size=self.min_cluster_size,
+            max_size=self.max_cluster_size,
+            label_weight=self.label_weight,
+            **given,
+        )
+        if known is not None and (known.place >= 0).all():
+            warn("y labels every sample, and its labels are returned; leave y out to cluster without them.")
+        return known
 
     def _check_kernel(self) -> None:
         check_name("approximation", self.approximation, APPROXIMATIONS)

@@ -48,7 +48,7 @@ from kernelclust.multikernel import (
     summed_samples,
 )
 from kernelclust.objectives import NORMALIZATIONS, check_weights, make_dependence
-from kernelclust.solvers import RULES, Constraints, make_constraints, placement_margin, placement_problem
+from kernelclust.solvers import RULES, Constraints, placement_margin, placement_problem
 from kernelclust.structures import Structure
 
 STARTS = 10  # that n_init="auto" stands for
@@ -274,18 +274,7 @@ class MultiKernelClustering(KernelClusterer):
         used = np.flatnonzero(weight > 0)
         check_enough_samples(len(used), structure)
         self._check_weighted(weight[used])
-        known = make_constraints(
-            weight,
-            structure.n_clusters,
-            labels=y,
-            must_link=must_link,
-            cannot_link=cannot_link,
-            min_size=self.min_cluster_size,
-            max_size=self.max_cluster_size,
-            label_weight=self.label_weight,
-        )
-        if known is not None and (known.place >= 0).all():
-            warn("y labels every sample, and its labels are returned; leave y out to cluster without them.")
+        known = self._known(weight, structure, y, must_link=must_link, cannot_link=cannot_link)
         everything = len(used) == len(weight)
         samples = views if everything else views.at(used)
         constraints = known if known is None or everything else known.among(used)

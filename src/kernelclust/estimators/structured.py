@@ -29,7 +29,6 @@ from kernelclust.solvers import (
     Options,
     check_solver_params,
     check_start,
-    make_constraints,
 )
 from kernelclust.structures import Structure
 
@@ -261,19 +260,8 @@ class StructuredClustering(KernelClusterer):
         used = np.flatnonzero(weight > 0)
         check_enough_samples(len(used), structure)
         options = self._options(used, len(weight), structure.n_clusters)
-        known = make_constraints(
-            weight,
-            structure.n_clusters,
-            labels=y,
-            must_link=must_link,
-            cannot_link=cannot_link,
-            min_size=self.min_cluster_size,
-            max_size=self.max_cluster_size,
-            label_weight=self.label_weight,
-            allow_empty=options.allow_empty,
-        )
-        if known is not None and (known.place >= 0).all():
-            warn("y labels every sample, and its labels are returned; leave y out to cluster without them.")
+        links = {"must_link": must_link, "cannot_link": cannot_link}
+        known = self._known(weight, structure, y, allow_empty=options.allow_empty, **links)
         self._warn_of_units(X, weight)
         everything = len(used) == len(weight)
         samples = None if given else X if everything else self._subset(X, used)

@@ -97,8 +97,8 @@ def matrix(function: Function, Z, dtype, moments: Moments) -> np.ndarray:
     return K
 
 
-def rows(function: Function, Z_rows, Z, dtype) -> np.ndarray:
-    """function(Z_rows, Z) (n, m) in double precision, made in pieces of `dtype`."""
+def rows(function: Function, Z_rows, Z) -> np.ndarray:
+    """function(Z_rows, Z) (n, m) in double precision, made in pieces."""
     out = np.empty((Z_rows.shape[0], Z.shape[0]))
     step = max(TILE, 2**20 // max(1, Z_rows.shape[0]))
 

@@ -46,7 +46,7 @@ class TiledKernel(Kernel):
 
     def _raw_rows(self, index, columns=None) -> np.ndarray:
         Z = self._Z if columns is None else self._Z[columns]
-        return _tiles.rows(self._function, self._Z[index], Z, self._dtype)
+        return _tiles.rows(self._function, self._Z[index], Z)
 
     def rows(self, index, columns=None) -> np.ndarray:
         self._pass()

@@ -1,0 +1,101 @@
+"""Every compiled function does what its plain Python twin does; a new one without a twin fails here."""
+
+import importlib
+import pkgutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numba.core.dispatcher import Dispatcher
+from numpy.testing import assert_allclose
+
+import kernelclust
+from kernelclust.objectives import make_dependence
+from kernelclust.solvers import placement_problem
+from kernelclust.structures import as_structure
+
+
+def compiled():
+    """Compiled functions of the library, by name."""
+    found = {}
+    for module in pkgutil.walk_packages(kernelclust.__path__, "kernelclust."):
+        if module.name.endswith("loops") or "_placement" in module.name:
+            part = importlib.import_module(module.name)
+            own = {k: v for k, v in vars(part).items() if isinstance(v, Dispatcher) and v.__module__ == module.name}
+            found |= {f"{module.name.removeprefix('kernelclust.')}.{name}": one for name, one in own.items()}
+    return found
+
+
+COMPILED = compiled()
+ELSEWHERE = {  # whole files whose functions are swapped for their plain twins while they work, and where
+    "solvers._loops": "tests/contracts/test_climbs.py",
+    "solvers._block_loops": "tests/contracts/test_climbs.py",
+    "solvers._allowed_loops": "tests/truth/test_allowed.py",
+}
+rng = np.random.default_rng(0)
+
+
+def placing(loss):
+    """Arguments that scores of placements need, with and without a loss."""
+    structure = as_structure("chain:5")
+    objective = make_dependence(
+        structure, loss="structure" if loss else None, normalize="l1" if loss else "l2", rho=1.0
+    )
+    B = rng.standard_normal((5, 3))
+    problem = placement_problem("F", objective, B @ B.T, np.array([4.0, 6, 3, 5, 7]), linear=rng.random((5, 5)))
+    return problem.arrays
+
+
+def order(*shape):
+    return np.stack([rng.permutation(5) for _ in range(shape[0])]) if shape else rng.permutation(5)
+
+
+def cases():
+    """(function, arguments) for every compiled function that is called by itself."""
+    K = rng.standard_normal((70, 70))
+    scores = -np.sort(-rng.standard_normal((2, 6)))
+    table = *scores, np.log1p(np.arange(8.0)), np.log1p(np.arange(8.0)[::-1]), rng.random(13), rng.random(13)
+    yield "kernels._loops.add_row", (K[0], 2.0, K[1].copy())
+    yield "kernels._loops.sum_rows", (K, rng.random(70), np.arange(70) % 3, np.zeros((3, 70)))
+    yield "kernels._loops.size_and_skew", (K,)
+    yield "margin._loops.best_table", table
+    yield "margin._loops._rise", (2, 5, *table[:4], 0.3)
+    for loss in (False, True):
+        known, p = placing(loss), order()
+        yield "solvers._placement._score", (p, *known)
+        yield "solvers._placement._scores", (order(4), *known)
+        yield "solvers._placement._enumerate", (np.arange(5), np.array([0, 2, 3]), *known)
+        yield "solvers._placement._search", (order(3), np.ones(5, dtype=bool), *known)
+        yield "solvers._placement._try", (p, np.array([0, 3]), p[[3, 0]], 1.5, *known)
+        yield "solvers._placement._change", (p, np.array([0, 3]), p[[3, 0]], known[0], known[1], known[-1])
+        yield "solvers._placement._same", (p, order(), known[0])
+
+
+CASES = list(cases())
+
+
+def test_every_compiled_function_has_a_twin_in_a_test():
+    root = Path(__file__).parents[2]
+    for part, file in ELSEWHERE.items():
+        text = (root / file).read_text()
+        assert "py_func" in text and part.split(".")[-1] in text
+    covered = {name for name, _ in CASES}
+    assert {name for name in COMPILED if name.rpartition(".")[0] not in ELSEWHERE} == covered
+    assert len(COMPILED) > 30
+
+
+def _flat(result):
+    """What a function returns as one array of numbers."""
+    if result is None:
+        return np.empty(0)
+    return np.concatenate([np.ravel(part) for part in result]) if isinstance(result, tuple) else np.ravel(result)
+
+
+@pytest.mark.parametrize(("name", "arguments"), CASES, ids=[name for name, _ in CASES])
+def test_a_compiled_function_is_its_plain_twin(name, arguments):
+    one, other = ([np.copy(a) if isinstance(a, np.ndarray) else a for a in arguments] for _ in range(2))
+    fast, plain = COMPILED[name](*one), COMPILED[name].py_func(*other)
+    for a, b in zip(np.atleast_1d(_flat(fast)), np.atleast_1d(_flat(plain)), strict=True):
+        assert_allclose(a, b, rtol=1e-12)
+    for a, b in zip(one, other, strict=True):  # what is changed in place
+        assert_allclose(a, b, rtol=1e-12)
