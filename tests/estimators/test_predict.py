@@ -527,3 +527,15 @@ def test_label_symmetries(rng):
             other = StructuredClustering(init=move(start), **options).fit(blobs)
             assert_allclose(other.objective_, one.objective_, rtol=1e-9)
             assert_array_equal(other.labels_, one.labels_)
+
+
+@pytest.mark.parametrize("normalize", ["l1", "l2", None])
+@pytest.mark.parametrize("structure", ["flat:3", "chain:3", "ring:3"])
+def test_a_loss_of_ones_own_decides_the_numbering(structure, normalize):
+    """Labels used to be renumbered by symmetries of the structure that the loss does not have: F 35.5, labels 9.7."""
+    x = np.r_[np.zeros(9), np.full(6, 3.0), np.full(3, 9.0)][:, None] + np.linspace(0, 0.1, 18)[:, None]
+    for loss in ([[0, 1, 9], [1, 0, 1], [9, 1, 0]], [[0, 2, 5], [1, 0, 1], [3, 4, 0]], 1 - np.eye(3)):
+        model = CLUHSICAL(structure=structure, kernel="linear", loss=np.array(loss, float), normalize=normalize,
+                          random_state=0).fit(x)  # fmt: skip
+        value = dependence_score(x @ x.T, model.labels_, structure, loss=np.array(loss, float), normalize=normalize)
+        assert_allclose(model.objective_, value, rtol=1e-9)

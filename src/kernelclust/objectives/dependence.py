@@ -47,6 +47,11 @@ class Dependence:
     def has_loss(self) -> bool:
         return not np.array_equal(self.T, np.eye(self.n_clusters))
 
+    def unchanged_by(self, node: np.ndarray) -> bool:
+        """Whether F is the same for every labeling when cluster j is called node[j]."""
+        where = np.ix_(node, node)
+        return bool(np.allclose(self.A[where], self.A) and np.allclose(self.T[where], self.T))
+
     def added_size(self, total: float) -> float:
         """What the size prior adds to every size."""
         return self.size_prior * total / self.n_clusters
