@@ -125,14 +125,15 @@ def fit_kernel(
 def _set_parameters(function: SimilarityFunction, X, weight, gamma, given: dict) -> float | None:
     """Units, width and other parameters of a named kernel; returns the width in the user's units."""
     part, resolved = function.part, None
-    function.scale = safe_unit(X)
+    if getattr(part, "TRANSLATION_INVARIANT", False):
+        set_units(function, X, weight)
+    else:
+        function.scale = safe_unit(X)
     if function.kernel == "linear" and function.scale != 1.0:
         raise ValueError(
             f"products of entries of X (the largest is {function.scale:.3g} in size) leave floating point; rescale "
             "X, e.g. with sklearn.preprocessing.StandardScaler."
         )
-    if getattr(part, "TRANSLATION_INVARIANT", False):
-        set_units(function, X, weight)
     function.params = dict(given)
     if "gamma" in keywords(part.block):
         power = getattr(part, "DISTANCE_POWER", 2)
