@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import clone
 
 from kernelclust.engine import fit
-from kernelclust.estimators import StructuredClustering, adopt, request_of
+from kernelclust.estimators import StructuredClustering, adopt, check_enough_samples, request_of
 from kernelclust.kernels import FittedKernel, kernel_part
 from kernelclust.selection._bound import captured, shortfall
 from kernelclust.structures import Structure
@@ -89,6 +89,7 @@ def study(
     """
     groups: dict[Any, list[int]] = {}
     for i, (_, model) in enumerate(candidates):
+        check_enough_samples(len(X), request_of(model, len(X)).structure)
         groups.setdefault(_kernel_key(model, len(X)), []).append(i)
     found: dict[int, Measured] = {}
     for members in groups.values():
