@@ -15,6 +15,8 @@ from threadpoolctl import threadpool_limits
 from kernelclust import CLUHSIC, CLUHSICAL, Diffrac, DisKMeans, KernelKMeans, StructuredClustering
 from kernelclust.structures import Custom, Ring
 
+pytestmark = pytest.mark.usefixtures("few_starts")
+
 ESTIMATORS = [StructuredClustering, KernelKMeans, CLUHSIC, CLUHSICAL, DisKMeans, Diffrac]
 every_estimator = pytest.mark.parametrize("Estimator", ESTIMATORS)
 m = 12

@@ -43,7 +43,7 @@ def fresh(model):
         PlacedClustering(AgglomerativeClustering(), structure="chain:3"),
     ]
 )
-def test_scikit_learn_checks(estimator, check):
+def test_scikit_learn_checks(estimator, check, few_starts):
     check(estimator)
 
 

@@ -21,6 +21,8 @@ from threadpoolctl import threadpool_limits
 from kernelclust import CLUHSIC, CLUHSICAL, Diffrac, DisKMeans, KernelKMeans, StructuredClustering, dependence_score
 from kernelclust.structures import Custom, as_structure
 
+pytestmark = pytest.mark.usefixtures("few_starts")
+
 SECONDS = 20  # compiled loops that are not in the cache yet included
 KERNELS = ["linear", "rbf", "laplacian", "polynomial", "cosine", "graph", "diffusion", "precomputed"]
 STRUCTURES = ["flat:4", "chain:4", "ring:4", "grid:2x2", "tree:2x2"]
