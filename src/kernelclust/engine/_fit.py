@@ -117,6 +117,7 @@ def _fit(X, weight, request: Request, known, kernel) -> Fit:
     rng = check_random_state(request.random_state)
     if kernel is None:
         kernel = fit_kernel(X, weight, n_clusters=c, rng=rng, **request.kernel)
+    solve = load_solver(request.solver, kernel.operator)
     evidence = _evidence(kernel, weight, c)
     size_prior = _size_prior(request, evidence)
     objective = make_dependence(
@@ -133,7 +134,6 @@ def _fit(X, weight, request: Request, known, kernel) -> Fit:
     comparable = getattr(kernel_part(request.kernel.get("kernel", "rbf")), "COPIES", True)
     copies = equal_rows(X, c, weight) if known is None and comparable and X is not None else None
     problem = Problem(kernel.operator, spectrum, objective, flat_objective(objective), known, copies)
-    solve = load_solver(request.solver, kernel.operator)
     solution = solve(problem, request.options, rng, **request.solver_params)
     _warn_of_stop(solution, request)
     found = _certify(kernel, problem, solution, request, size_prior)
