@@ -28,6 +28,11 @@ class SimilarityFunction:
     def part(self) -> ModuleType | SimpleNamespace:
         return SimpleNamespace(block=self.kernel) if callable(self.kernel) else load(package, self.kernel)
 
+    @property
+    def in_threads(self) -> bool:
+        """Whether it may be called by several threads at once: a user's own function is not asked to bear that."""
+        return not callable(self.kernel)
+
     def prepare(self, X):
         """X in the units and the precision that the kernel is computed in."""
         with np.errstate(over="ignore"):

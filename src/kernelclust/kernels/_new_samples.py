@@ -15,6 +15,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.neighbors import NearestNeighbors
 
+from kernelclust._threads import in_order
 from kernelclust.kernels._function import SimilarityFunction
 from kernelclust.kernels.operators import Kernel, row_blocks
 
@@ -73,9 +74,15 @@ class _Compared(NewSamples):
         n, f = X_new.shape[0], self.function
         Z_new = X_new if f is None else f.prepare(X_new)
         raw = np.empty((n, self.columns.shape[1]))
-        with np.errstate(over="ignore", invalid="ignore"):
-            for rows in row_blocks(n, len(self.columns)):
+
+        def fill(rows: slice) -> None:
+            with np.errstate(over="ignore", invalid="ignore"):
                 raw[rows] = (Z_new[rows] if f is None else f(Z_new[rows], self.Z)) @ self.columns
+
+        blocks = row_blocks(n, len(self.columns), 2**21)
+        for _ in in_order(fill, blocks) if f is None or f.in_threads else map(fill, blocks):
+            pass
+        with np.errstate(over="ignore", invalid="ignore"):
             own = np.full(n, self.typical) if f is None else f.own(Z_new)
             near = raw[:, -1]
             sums = raw[:, :-1] - np.outer(near, self.columns[:, :-1].sum(axis=0)) - self.means

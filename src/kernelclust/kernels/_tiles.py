@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,11 @@ from kernelclust._threads import in_order
 TILE = 512  # rows and columns of a tile: 1 MB in single precision
 
 Function = Callable[[Any, Any], np.ndarray]  # prepared samples (n, d), (k, d) -> similarities (n, k)
+
+
+def _each(function: Function, work: Callable, items) -> Iterable:
+    """work(item) in order, by several threads where the function bears it."""
+    return in_order(work, items) if getattr(function, "in_threads", True) else map(work, items)
 
 
 def stripes(m: int) -> list[slice]:
@@ -60,7 +65,7 @@ def product(function: Function, Z, V: np.ndarray, dtype, moments: Moments | None
         return out, square
 
     total = np.zeros((m, V.shape[1]))
-    for rows, (part, square) in zip(pieces, in_order(stripe, range(len(pieces))), strict=True):
+    for rows, (part, square) in zip(pieces, _each(function, stripe, range(len(pieces))), strict=True):
         total[rows.start :] += part
         if moments is not None:
             moments.square += square
@@ -91,7 +96,7 @@ def matrix(function: Function, Z, dtype, moments: Moments) -> np.ndarray:
             square += moments.of(np.ascontiguousarray(T), rows, columns)
         return out, square
 
-    for rows, (part, square) in zip(pieces, in_order(stripe, range(len(pieces))), strict=True):
+    for rows, (part, square) in zip(pieces, _each(function, stripe, range(len(pieces))), strict=True):
         moments.row_mean[rows.start :] += part
         moments.square += square
     return K
@@ -105,6 +110,6 @@ def rows(function: Function, Z_rows, Z) -> np.ndarray:
     def piece(start: int) -> None:
         out[:, start : start + step] = function(Z_rows, Z[start : start + step])
 
-    for _ in in_order(piece, range(0, Z.shape[0], step)):
+    for _ in _each(function, piece, range(0, Z.shape[0], step)):
         pass
     return out
