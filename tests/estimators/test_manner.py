@@ -19,6 +19,7 @@ from kernelclust import (
     MultiKernelClustering,
     StructuredClustering,
 )
+from kernelclust._threads import one_thread
 from kernelclust.engine import _evidence
 from kernelclust.engine import _fit as engine
 
@@ -98,11 +99,26 @@ def blas_threads():
 def test_blas_threads_are_restored_whatever_runs_beside():
     with threadpool_limits(limits=2, user_api="blas"):
         before = blas_threads()
-        fits = [threading.Thread(target=KernelKMeans(4, random_state=seed).fit, args=(X,)) for seed in range(6)]
+        assert max(before) == 2
+        seen = []
+
+        def one_fit(seed):
+            seen.append(KernelKMeans(4, random_state=seed).fit(X).labels_)
+
+        fits = [threading.Thread(target=one_fit, args=(seed,)) for seed in range(6)]
         for one in fits:
             one.start()
         for one in fits:
             one.join()
+        one_fit(6)
+        assert len(seen) == 7
+        assert blas_threads() == before
+        first, second = one_thread(), one_thread()  # overlapping: the last to leave restores
+        first.__enter__()
+        second.__enter__()
+        first.__exit__()
+        assert max(blas_threads()) == 1
+        second.__exit__()
         assert blas_threads() == before
         with pytest.raises(ValueError, match="NaN"):
             KernelKMeans(4).fit(X * np.nan)
