@@ -1,12 +1,30 @@
 """What every operator promises, run over every file in the folder: online = stored = the explicit formula."""
 
+import tracemalloc
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 
 import kernelclust.kernels.operators as package
+from kernelclust import engine
 from kernelclust._names import load, names
-from kernelclust.kernels import DenseKernel, Kernel, certified, leading_spectrum, one_hot
+from kernelclust.kernels import (
+    DenseKernel,
+    FittedKernel,
+    Kernel,
+    LowRankKernel,
+    NewSamples,
+    ScaledKernel,
+    Source,
+    WeightedSumKernel,
+    certified,
+    leading_spectrum,
+    one_hot,
+)
+from kernelclust.solvers import Options, make_constraints
+from kernelclust.structures import as_structure
 
 NAMES = names(package)
 every_operator = pytest.mark.parametrize("name", NAMES)
@@ -97,3 +115,98 @@ def test_sketches_are_rows_or_nearly(name):
     assert_allclose(sketch, K[some], atol=0.2 * np.abs(K).max())
     operator @ np.ones((700, 1))  # after a pass nothing is left to guess
     assert_allclose(operator.sketch(some), K[some], atol=1e-9)
+
+
+# -- whole fits -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ByRows(Source):
+    """New samples are numbers of fitted ones: their sums by the definition."""
+
+    def combination(self, operator, C, image=None):
+        return Sums(operator, C)
+
+
+@dataclass(frozen=True)
+class Sums(NewSamples):
+    operator: Kernel
+    C: np.ndarray
+
+    def both(self, X_new):
+        return self.operator.rows(X_new) @ self.C, self.operator.diagonal()[X_new]
+
+
+def fitted(operator, structure="ring:4", known=None, **request):
+    asked = engine.Request(as_structure(structure), options=Options(n_init=3), random_state=0, **request)
+    return engine.fit(None, operator.weight, asked, known, FittedKernel(operator, ByRows()))
+
+
+@every_operator
+@weightings
+@pytest.mark.parametrize("structure", ["flat:3", "ring:4", "tree:((a,b),c)"])
+def test_a_fit_and_its_predictions_are_those_of_the_matrix(name, weighting, structure):
+    operator, K, weight = example(name, weighting, 60)
+    links = {"must_link": [(0, 1), (2, 3)], "cannot_link": [(0, 2)]}
+    known = make_constraints(weight, as_structure(structure).n_clusters, **links)
+    for request in ({}, {"loss": "structure", "normalize": "l1"}):
+        for constraints in (None, known):
+            found = fitted(operator, structure, constraints, **request)
+            plain = fitted(DenseKernel(K, weight), structure, constraints, **request)
+            assert_array_equal(found.labels, plain.labels)
+            assert_allclose(found.value, plain.value, rtol=1e-8, atol=1e-10)
+            Pi = one_hot(found.labels, len(found.n), weight)
+            assert_allclose(found.value, found.objective.value(Pi.T @ K @ Pi, Pi.sum(axis=0)), rtol=1e-8, atol=1e-10)
+            assert found.value <= found.size_bound * (1 + 1e-9)
+            new = np.array([5, 0, 59, 5])
+            M, h = found.objective.slopes(Pi.T @ K @ Pi, Pi.sum(axis=0))
+            rises = found.prediction().rises(new)
+            assert_allclose(rises, (K[new] @ Pi) @ M + h, atol=1e-8 * np.abs(rises).max())
+            inside = found.prediction().explained(np.arange(60), weight)
+            assert_allclose(inside, plain.prediction().explained(np.arange(60), weight), rtol=1e-8)
+
+
+@every_operator
+def test_neither_passes_nor_fits_make_another_matrix(name):
+    m = 3000
+    operator = example(name, m=m)[0]
+    labels, whole = np.arange(m) % 4, 8 * m * m
+
+    def peak(work):
+        tracemalloc.start()
+        work()
+        found = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return found
+
+    V = np.random.default_rng(0).standard_normal((m, 4))
+    assert peak(lambda: operator @ V) < 0.8 * whole
+    assert peak(lambda: operator.label_sums(labels, 4)) < 0.8 * whole
+    assert peak(operator.diagonal) < 0.8 * whole
+    assert peak(operator.squared_norm) < 0.8 * whole
+    assert peak(lambda: fitted(operator, "flat:4")) < 0.8 * whole
+
+
+@every_operator
+@weightings
+def test_what_is_said_to_be_centred_is(name, weighting):
+    operator, K, weight = example(name, weighting)
+    assert operator.centred
+    assert_allclose(operator @ weight[:, None], 0, atol=1e-10 * np.abs(K).max() * weight.sum())
+
+
+def test_kernels_scaled_sample_by_sample_are_no_longer_centred():
+    """Clusters then have c directions, and F is bounded by c eigenvalues."""
+    rng = np.random.RandomState(0)
+    kernel = LowRankKernel(rng.standard_normal((40, 5)))
+    scaled = ScaledKernel(kernel, 1 / np.sqrt(kernel.diagonal()))
+    assert not scaled.centred and not DenseKernel(np.eye(3), center=False).centred
+    assert ScaledKernel(kernel, np.full(40, 2.0)).centred
+    both = WeightedSumKernel([kernel, scaled], [1.0, 1.0])
+    assert not both.centred and WeightedSumKernel([kernel, scaled], [1.0, 0.0]).centred
+    assert not WeightedSumKernel([kernel], [1.0], rng.uniform(1, 2, (40, 1))).centred
+    labels = np.arange(40) % 4
+    clusters = np.eye(4)[labels] + 0.01 * rng.standard_normal((40, 4))
+    found = fitted(LowRankKernel(clusters, center=False), "flat:4")
+    assert len(found.spectrum.bounds) == 4
+    assert 0.99 * found.upper_bound < found.value <= found.upper_bound

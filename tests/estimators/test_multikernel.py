@@ -1,6 +1,7 @@
 """MultiKernelClustering: what it takes, what it leaves, and what it refuses."""
 
 import importlib.util
+import itertools
 import pickle
 import tracemalloc
 import warnings
@@ -24,7 +25,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
-from kernelclust import KernelKMeans, MultiKernelClustering
+from kernelclust import KernelKMeans, MultiKernelClustering, dependence_score
 from kernelclust.kernels import DenseKernel
 from kernelclust.multikernel import prepare
 from kernelclust.multikernel._choice import median_gamma
@@ -582,19 +583,46 @@ def test_side_information_is_checked_before_work_and_reported():
 # -- scores -----------------------------------------------------------------------------------------------------------
 
 
-def test_score_is_the_share_of_spread_that_clusters_explain():
+def test_score_is_the_share_of_spread_that_clusters_explain_over_what_they_could():
     settings = {"kernels": "linear", "unit_diagonal": False, "random_state": 0}
     model = MultiKernelClustering(3, **settings).fit(LIST)
     Z = np.hstack([w * (V - V.mean(axis=0)) for w, V in zip(model.weights_, LIST, strict=True)])
     means = np.array([Z[model.labels_ == c].mean(axis=0) for c in range(3)])
     within = ((Z - means[model.labels_]) ** 2).sum()
-    assert model.score(LIST) == pytest.approx(1 - within / (Z**2).sum())
+    eigenvalues = np.linalg.eigvalsh(Z.T @ Z)[::-1]
+    reach = eigenvalues[:2].sum() / eigenvalues.sum()
+    assert model.score(LIST) == pytest.approx((1 - within / (Z**2).sum()) / reach)
     weight = np.random.default_rng(0).uniform(size=72)
     within = (weight * ((Z - means[model.labels_]) ** 2).sum(axis=1)).sum()
     total = (weight * (Z**2).sum(axis=1)).sum()
-    assert model.score(LIST, sample_weight=weight) == pytest.approx(1 - within / total)
+    assert model.score(LIST, sample_weight=weight) == pytest.approx((1 - within / total) / reach)
     assert 0 <= model.score([V[:1] for V in LIST]) <= 1
     assert model.score(LIST, observed=np.ones((72, 3))) == model.score(LIST)
+
+
+def test_score_of_scaled_kernels_may_use_a_direction_for_every_cluster():
+    model = MultiKernelClustering(3, method="average", kernels="linear", random_state=0).fit(LIST)
+    Z = np.hstack([(V - V.mean(axis=0)) / np.linalg.norm(V - V.mean(axis=0), axis=1)[:, None] for V in LIST])
+    means = np.array([Z[model.labels_ == c].mean(axis=0) for c in range(3)])
+    eigenvalues = np.linalg.eigvalsh(Z.T @ Z)[::-1]
+    explained = 1 - ((Z - means[model.labels_]) ** 2).sum() / (Z**2).sum()
+    assert model.score(LIST) == pytest.approx(explained / (eigenvalues[:3].sum() / eigenvalues.sum()))
+    assert model.score(LIST) <= 1
+
+
+@pytest.mark.parametrize("refine", [True, False])
+def test_a_loss_of_ones_own_keeps_its_numbering(refine):
+    """Labels used to be renumbered by symmetries of the structure that the loss does not have."""
+    X = (np.r_[np.zeros(9), np.full(6, 3.0), np.full(3, 9.0)] + np.linspace(0, 0.1, 18))[:, None]
+    loss = np.array([[0, 1, 9.0], [1, 0, 1], [9, 1, 0]])
+    settings = {"kernels": "linear", "unit_diagonal": False, "method": "average", "placement": "F", "refine": refine}
+    model = MultiKernelClustering(structure="flat:3", loss=loss, **settings, random_state=0).fit(X)
+
+    def value(labels):
+        return dependence_score(X @ X.T, labels, "flat:3", loss=loss)
+
+    others = [value(np.array(order)[model.labels_]) for order in itertools.permutations(range(3))]
+    assert value(model.labels_) == pytest.approx(max(others)) and max(others) > 1.1 * min(others)
 
 
 def test_grid_search():

@@ -125,3 +125,28 @@ def test_many_clusters_in_order_are_found_in_order():
     problem = placement_problem("distance", make_dependence(as_structure("chain:40")), H @ S @ H, np.ones(40))
     found = best_placement(problem)
     assert found.tolist() in (position.astype(int).tolist(), (39 - position).astype(int).tolist())
+
+
+@pytest.mark.parametrize("normalize", [None, "l1", "l2"])
+def test_scores_under_a_loss_are_the_objective(normalize):
+    """Of any placement, and of every exchange of two clusters without evaluating it; the tangent touches."""
+    objective = make_dependence(as_structure("chain:7"), loss="structure", normalize=normalize, rho=1.0)
+    S, n = sums(7, 0)
+    linear = np.random.default_rng(1).random((7, 7))
+    problem = placement_problem("F", objective, S, n, linear=linear)
+    p, free = np.random.default_rng(2).permutation(7), np.array([0, 2, 3, 6])
+    swapped = placement._swaps(p, free)
+    assert len(swapped) == 6 and all((one != p).sum() == 2 for one in swapped)
+    expected = [objective.value(*place(q, S, n)) + linear[np.arange(7), q].sum() for q in swapped]
+    assert_allclose(problem.scores(swapped), expected)
+    assert_allclose(problem.swap_scores(p, free), expected)
+    small = placement_problem("F", objective, S, n + 1e8, linear=linear)  # sizes hardly change with places here
+    A, M, L = small.tangent(p)
+    quadratic = [(A[np.ix_(q, q)] * M).sum() + L[np.arange(7), q].sum() for q in (p, *swapped)]
+    assert_allclose(np.diff(quadratic), np.diff(small.scores(np.vstack([p, swapped]))), rtol=1e-5)
+
+
+def test_ties_go_to_the_first_and_the_present_one():
+    objective = make_dependence(as_structure("chain:4"))
+    for n in (np.ones(4), np.full(4, 0.1)):
+        assert best_placement(placement_problem("F", objective, np.eye(4), n)).tolist() == [0, 1, 2, 3]

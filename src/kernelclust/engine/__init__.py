@@ -1,8 +1,18 @@
-"""One fit as a value: checked input in, a frozen result out. Estimators and selection call it."""
+"""One fit as a value: checked input in, a frozen result out. Estimators, selection and many kernels call it."""
 
 from kernelclust.engine._evidence import LOW_SUPPORT
-from kernelclust.engine._fit import Fit, Request, fit, warn_of_margin
-from kernelclust.engine._numbering import canonical_places, renumbered
+from kernelclust.engine._fit import Fit, Request, fit, judge, useful_spectrum, warn_of_order
+from kernelclust.engine._numbering import canonical_places
 from kernelclust.engine._prediction import Prediction
 
-__all__ = ["LOW_SUPPORT", "Fit", "Prediction", "Request", "canonical_places", "fit", "renumbered", "warn_of_margin"]
+__all__ = [
+    "LOW_SUPPORT",
+    "Fit",
+    "Prediction",
+    "Request",
+    "canonical_places",
+    "fit",
+    "judge",
+    "useful_spectrum",
+    "warn_of_order",
+]

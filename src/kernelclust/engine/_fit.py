@@ -80,7 +80,7 @@ class Fit:
     upper_bound: float
     size_bound: float
     placement_margin: float
-    size_prior: float
+    size_prior: float = 0.0
     reach: float = 1.0  # share of the trace of the kernel that c clusters could explain at best
     ridge: float | None = None
     view_agreement: float | None = None
@@ -123,7 +123,7 @@ def _fit(X, weight, request: Request, known, kernel) -> Fit:
     objective = make_dependence(
         structure, loss=request.loss, normalize=request.normalize, rho=request.rho, size_prior=size_prior
     )
-    spectrum = leading_spectrum(kernel.operator, c - 1 + EXTRA_DIMENSIONS, c - 1, rng)
+    spectrum = useful_spectrum(kernel.operator, c, rng)
     check_definite(spectrum, kernel.operator)
     ridge = None
     if request.ridge is not None:
@@ -136,20 +136,35 @@ def _fit(X, weight, request: Request, known, kernel) -> Fit:
     problem = Problem(kernel.operator, spectrum, objective, flat_objective(objective), known, copies)
     solution = solve(problem, request.options, rng, **request.solver_params)
     _warn_of_stop(solution, request)
-    found = _certify(kernel, problem, solution, request, size_prior)
-    found = replace(
-        found,
-        ridge=ridge,
-        view_agreement=evidence.agreement() if evidence else None,
-        support=evidence.support(structure.kernel, found.labels) if evidence and structure.is_sweep else None,
-    )
-    _warn_of_order(found, structure)
+    found = replace(judge(kernel, problem, solution, structure, request.options.placement), size_prior=size_prior)
+    if ridge is not None:
+        found = replace(found, ridge=ridge, reach=1.0)
+    if evidence is not None:
+        support = evidence.support(structure.kernel, found.labels) if structure.is_sweep else None
+        found = replace(found, view_agreement=evidence.agreement(), support=support)
+    warn_of_order(found)
     return found
 
 
-def _certify(kernel: FittedKernel, problem: Problem, solution: Solution, request: Request, size_prior: float) -> Fit:
-    """Number the clusters, and bound what any labeling could reach."""
-    structure, objective, operator = request.structure, problem.objective, problem.kernel
+def useful_spectrum(kernel: Kernel, n_clusters: int, rng: np.random.RandomState) -> Spectrum:
+    """The eigenvectors that so many clusters can use, bounded, and some beyond."""
+    useful = n_clusters - 1 if kernel.centred else n_clusters
+    return leading_spectrum(kernel, useful + EXTRA_DIMENSIONS, useful, rng)
+
+
+def judge(
+    kernel: FittedKernel,
+    problem: Problem,
+    solution: Solution,
+    structure: Structure,
+    rule: str,
+    placed_by: np.ndarray | None = None,
+) -> Fit:
+    """A solution as a fit: clusters numbered, and what any labeling could reach bounded.
+
+    `placed_by` (c x c) are the cluster sums that the clusters were placed by, where those of the kernel were not.
+    """
+    objective, operator = problem.objective, problem.kernel
     c, spectrum, S, image = objective.n_clusters, problem.spectrum, solution.cluster_sums, None
     if not spectrum.certain:
         Pi = one_hot(solution.labels, c, operator.weight)
@@ -159,16 +174,19 @@ def _certify(kernel: FittedKernel, problem: Problem, solution: Solution, request
     elif operator.factor is None and solution.running.shape == (c, operator.n_samples):
         image = solution.running.T
     n = problem.sizes(solution.labels)
+    arranged = S if placed_by is None else placed_by
     node = canonical_places(structure, S, n, **problem.placing(objective, solution.labels))
     if not objective.unchanged_by(node):  # a loss of the user's own need not have the structure's symmetries
         node = np.arange(c)
     labels = node[solution.labels]
+    arranged = renumbered(node, arranged, n)[0]
     S, n = renumbered(node, S, n)
     image = None if image is None else image[:, np.argsort(node)]
     fresh = problem.constraints is not None or not problem.spectrum.certain
     value = objective.value(S, n) if fresh else solution.value
     bound = objective.upper_bound(spectrum.bounds, n.sum(), operator.weight.min())
-    placing = placement_problem(request.options.placement, objective, S, n, **problem.placing(objective, labels))
+    bound = max(min(bound, solution.bound), value)
+    placing = placement_problem(rule, objective, arranged, n, **problem.placing(objective, labels))
     return Fit(
         structure,
         kernel,
@@ -179,17 +197,16 @@ def _certify(kernel: FittedKernel, problem: Problem, solution: Solution, request
         S,
         n,
         value,
-        upper_bound=max(min(bound, solution.bound), value),
-        size_bound=max(objective.size_bound(spectrum.bounds, n), value),
+        upper_bound=bound,
+        size_bound=max(objective.size_bound(spectrum.bounds, n), value) if operator.centred else bound,
         placement_margin=placement_margin(placing),
-        size_prior=size_prior,
-        reach=1.0 if request.ridge is not None else _reach(operator, spectrum),
+        reach=_reach(operator, spectrum),
         image=image,
     )
 
 
 def _reach(operator: Kernel, spectrum: Spectrum) -> float:
-    """Largest share of the trace that as many clusters can explain: c - 1 eigenvalues, the kernel being centred."""
+    """Largest share of the trace that as many clusters can explain: that of the eigenvalues they can use."""
     trace = float(operator.weight @ operator.diagonal())
     share = float(np.maximum(spectrum.bounds, 0).sum()) / trace if trace > 0 else 0.0
     return min(share, 1.0) if share > 0 else 1.0
@@ -228,19 +245,15 @@ def _warn_of_stop(solution: Solution, request: Request) -> None:
     warn(said[solution.stopped_because], ConvergenceWarning)
 
 
-def _warn_of_order(found: Fit, structure: Structure) -> None:
+def warn_of_order(found: Fit) -> None:
+    """Say so where the data support another order of the clusters as well, or other graphs of it do."""
     if found.support is not None and found.support < LOW_SUPPORT:
         warn(
-            f"other graphs of the same samples arrange them differently on '{structure}' (support "
+            f"other graphs of the same samples arrange them differently on '{found.structure}' (support "
             f"{found.support:.2g}): the clusters may be right, their order is uncertain."
         )
-    warn_of_margin(found.placement_margin, structure)
-
-
-def warn_of_margin(margin: float, structure: Structure) -> None:
-    """Say so where another arrangement of the clusters is almost as good."""
-    if margin < LOW_MARGIN:
+    if found.placement_margin < LOW_MARGIN:
         warn(
-            f"several arrangements of these clusters on '{structure}' fit almost equally well (placement margin "
-            f"{margin:.2g}): the clusters may be right, their order is not supported by the data."
+            f"several arrangements of these clusters on '{found.structure}' fit almost equally well (placement margin "
+            f"{found.placement_margin:.2g}): the clusters may be right, their order is not supported by the data."
         )

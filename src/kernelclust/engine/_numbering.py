@@ -22,7 +22,8 @@ def canonical_places(
     rank = np.empty(c)
     spread = np.diag(S) / np.where(n > 0, n, 1)
     rank[np.lexsort((spread, n))] = np.arange(c)
-    benefit = np.outer(np.arange(c, 0, -1.0), rank)
+    uneven = np.random.RandomState(0).random(c) / 2  # whole numbers would let different numberings tie
+    benefit = np.outer(np.arange(c, 0, -1.0) + uneven, rank)
     if movable is not None and not movable.all():
         benefit[~movable] = 0.0
         benefit[:, ~movable] = 0.0

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from kernelclust._names import check_name, check_number
 from kernelclust._threads import one_thread
 from kernelclust._warnings import warn
-from kernelclust.estimators._base import KernelClusterer, check_flag, check_starts, check_verbose
+from kernelclust.estimators._base import KernelClusterer, check_flag, check_jobs, check_starts, check_verbose
 from kernelclust.margin import Hyperplanes, Problem, check_loss, embed, solve
 from kernelclust.objectives import check_weights
 from kernelclust.solvers import check_labels
@@ -79,6 +79,8 @@ class MaxMarginClustering(KernelClusterer):
         Constraints in the quadratic programs at most, for each start.
     tol : float, default=0.03
         Labelings may violate the margin by so much beyond xi, in the units of Delta (epsilon of the paper).
+    n_jobs : int, optional
+        Threads over starts; the labels do not depend on it.
     random_state : int, RandomState or None
         Seed of starts and landmarks.
     verbose : int, default=0
@@ -139,6 +141,7 @@ class MaxMarginClustering(KernelClusterer):
         n_components=None,
         max_iter=60,
         tol=0.03,
+        n_jobs=None,
         random_state=None,
         verbose=0,
     ):
@@ -157,6 +160,7 @@ class MaxMarginClustering(KernelClusterer):
         self.n_components = n_components
         self.max_iter = max_iter
         self.tol = tol
+        self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
 
@@ -222,6 +226,7 @@ class MaxMarginClustering(KernelClusterer):
             known=known[used] if (known[used] >= 0).any() else None,
             n_init=STARTS if isinstance(self.n_init, str) else int(self.n_init),
             rng=rng,
+            n_jobs=self.n_jobs,
             report=self._report,
         )
         self.C_ = planes.C
@@ -333,6 +338,7 @@ class MaxMarginClustering(KernelClusterer):
         check_number("tol", self.tol)
         check_number("max_iter", self.max_iter, whole=True, least=1)
         check_starts(self.n_init)
+        check_jobs(self.n_jobs)
         check_verbose(self.verbose)
         check_flag("center", self.center)
         check_flag("bias", self.bias)

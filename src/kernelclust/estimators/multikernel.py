@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kernelclust._names import check_name, check_number
-from kernelclust._threads import one_thread
-from kernelclust._warnings import each_once, warn
-from kernelclust.engine import Prediction, canonical_places, renumbered, warn_of_margin
+from kernelclust._warnings import warn
 from kernelclust.estimators._base import (
     FLOATS,
     KernelClusterer,
@@ -23,37 +17,27 @@ from kernelclust.estimators._base import (
     check_structure,
     check_verbose,
 )
-from kernelclust.kernels import APPROXIMATIONS, FittedKernel, fit_kernel, is_pairwise
+from kernelclust.kernels import APPROXIMATIONS, is_pairwise
 from kernelclust.multikernel import (
     CORRELATIONS,
-    Found,
-    Relaxed,
-    Search,
-    Task,
+    ManyFit,
+    ManyRequest,
     Views,
-    check_definite,
-    check_informative,
     check_kernels,
     check_method_params,
     check_method_weights,
     check_similarities,
     check_views,
     columns_of,
-    correlation_matrix,
+    fit_many,
     is_many,
-    kernels_of,
     load_method,
-    median_gamma,
-    prepare,
-    summed_samples,
 )
-from kernelclust.objectives import NORMALIZATIONS, check_weights, make_dependence
-from kernelclust.solvers import RULES, Constraints, placement_margin, placement_problem
+from kernelclust.objectives import NORMALIZATIONS, check_weights
+from kernelclust.solvers import RULES, Constraints
 from kernelclust.structures import Structure
 
 STARTS = 10  # that n_init="auto" stands for
-DOMINANT = 0.9  # weight from which a kernel with next to no residual is reported
-DEGENERATE = 0.01  # residual, as a share of the trace, that is next to none
 
 
 class MultiKernelClustering(KernelClusterer):
@@ -278,11 +262,11 @@ class MultiKernelClustering(KernelClusterer):
         everything = len(used) == len(weight)
         samples = views if everything else views.at(used)
         constraints = known if known is None or everything else known.among(used)
-        with one_thread():
-            self._fit_checked(samples, weight[used], structure, constraints)
-            self._used = None if everything else used
-            if not everything:
-                self._spread(views, used, known)
+        found = fit_many(samples, weight[used], self._request(structure), constraints)
+        self._keep(found)
+        self._used = None if everything else used
+        if not everything:
+            self._spread(views, used, known)
         if known is not None and not self.sizes_.all():
             warn(
                 f"no sample is left for cluster {', '.join(map(str, np.flatnonzero(self.sizes_ == 0)))}: labels and "
@@ -290,55 +274,11 @@ class MultiKernelClustering(KernelClusterer):
             )
         return self
 
-    def _fit_checked(self, views: Views, weight: np.ndarray, structure: Structure, known: Constraints | None) -> None:
-        """Fit samples of positive weight."""
-        c = structure.n_clusters
-        rng = check_random_state(self.random_state)
-        fitted = self._fit_kernels(views, weight, c, rng)
-        samples = [views.samples(v) for v in self._view_of_kernel]
-        solve = load_method(self.method, [one.operator for one in fitted])
-        if self.center:
-            check_informative([one.operator for one in fitted], self._view_of_kernel)
-        kernels = [
-            prepare(one.operator, weight, held, unit=self.unit_diagonal)
-            for one, held in zip(fitted, samples, strict=True)
-        ]
-        objective = make_dependence(structure, loss=self.loss, normalize=self.normalize, rho=self.rho)
-        task = self._task(kernels, c, rng)
-        search = Search(
-            solve,
-            objective,
-            check_method_params(self.method, self.method_params),
-            refines=bool(self.refine),
-            rule=self.placement,
-            known=known,
-            n_jobs=self.n_jobs,
-            report=lambda line: self._report(f"{self.method}: {line}"),
-        )
-        T = None
-        if self._compares(kernels) and isinstance(self.lam, str):
-            T = task.M if self.correlation == "trace" else correlation_matrix(kernels)
-        found = search(task, T)
-        self._warn_of_stop(found, task)
-
-        labels = found.refined.labels
-        node = canonical_places(structure, found.S, found.n, **_placing(found.known, labels))
-        labels, (S, n) = node[labels], renumbered(node, found.S, found.n)
-        placed = renumbered(node, found.consensus_sums, found.n)[0]
-        placing = placement_problem(self.placement, objective, placed, n, **_placing(found.known, labels))
-        self.placement_margin_ = placement_margin(placing)
-        warn_of_margin(self.placement_margin_, structure)
-        new = summed_samples(
-            fitted, self._view_of_kernel, samples, found.coefficients, labels, weight, c, unit=self.unit_diagonal
-        )
-        self._prediction = Prediction.of(new, objective, S, n)
-        self._keep(found, structure, labels, n)
-
-    def _keep(self, found: Found, structure: Structure, labels: np.ndarray, n: np.ndarray) -> None:
+    def _keep(self, found: ManyFit) -> None:
         """What is remembered of a fit."""
-        relaxed, refined = found.relaxed, found.refined
-        self.structure_ = structure
-        self.labels_ = labels
+        fit, relaxed, refined = found.fit, found.relaxed, found.refined
+        self.structure_ = fit.structure
+        self.labels_ = fit.labels
         self.weights_ = refined.weights
         self.objective_ = float(refined.objective)
         self.relaxed_objective_ = float(relaxed.objective)
@@ -347,8 +287,10 @@ class MultiKernelClustering(KernelClusterer):
         self.embedding_ = relaxed.embedding
         self.sample_weights_ = relaxed.by_sample
         self.lam_ = relaxed.lam
-        self.sizes_ = n
+        self.placement_margin_ = fit.placement_margin
+        self.sizes_ = fit.n
         self.n_iter_ = len(relaxed.history)
+        self._prediction = fit.prediction()
 
     def _spread(self, views: Views, used: np.ndarray, known: Constraints | None) -> None:
         """Labels for all samples, those of weight zero placed as new ones but where something is known about them."""
@@ -379,11 +321,13 @@ class MultiKernelClustering(KernelClusterer):
         return self._prediction.labels(self._check_views(X, observed, reset=False))
 
     def score(self, X, y=None, sample_weight=None, *, observed=None):
-        """Share of the spread of X, in the feature space of the combined kernel, that its clusters explain: in [0, 1].
+        """How nearly clusters explain X as well as so many clusters could: a number in [0, 1], larger is better.
 
-        1 - sum_i w_i |phi(x_i) - mu_y(i)|^2 / sum_i w_i |phi(x_i) - mu|^2, with y(i) the place that `predict` gives
-        and mu_y, mu the means of the fitted clusters and of all fitted samples; y is not looked at. Kernels are
-        combined with the weights that were learned, so that kernels which clusters explain well score well.
+        (1 - sum_i w_i |phi(x_i) - mu_y(i)|^2 / sum_i w_i |phi(x_i)|^2) / reach, phi the features of the combined kernel
+        of prepared kernels, with y(i) the place that `predict` gives and mu_y the mean of a fitted cluster; reach is
+        the largest share that c clusters can explain of the fitted samples (the leading eigenvalues of their combined
+        kernel over its trace: c of them, or c - 1 where it is centred). y is not looked at. As in
+        `StructuredClustering` it has no unit, so that kernels can be compared in a grid search.
         """
         check_is_fitted(self)
         views = self._check_views(X, observed, reset=False)
@@ -474,97 +418,27 @@ class MultiKernelClustering(KernelClusterer):
                 "such as 'trace', or repeat samples instead."
             )
 
-    # -- parts ----------------------------------------------------------------------------------------------------
-
-    def _fit_kernels(self, views: Views, weight: np.ndarray, n_clusters: int, rng) -> list[FittedKernel]:
-        if views.pairwise:
-            wanted: list[list] = [[(self.kernels, {})] for _ in views.arrays]
-        else:
-            wanted = kernels_of(self.kernels, len(views.arrays))
-        total = sum(len(some) for some in wanted)
-        self._view_of_kernel = [v for v, some in enumerate(wanted) for _ in some]
-        fitted = []
-        with each_once():
-            for v, some in enumerate(wanted):
-                X, held = views.held(v), weight[views.observed[:, v]]
-                for kernel, params in some:
-                    fitted.append(self._fit_kernel(X, held, kernel, dict(params), n_clusters, total, rng))
-        return fitted
-
-    def _fit_kernel(self, X, weight, kernel, params: dict, n_clusters: int, total: int, rng) -> FittedKernel:
-        if kernel == "rbf":
-            width = params.pop("width", 1.0)
-            if isinstance(params["gamma"], str) and params["gamma"] == "median":
-                params["gamma"] = median_gamma(X, weight, width)
-        fitted = fit_kernel(
-            X,
-            weight,
-            kernel=kernel,
-            kernel_params=params,
-            n_clusters=n_clusters,
-            approximation=self.approximation,
-            n_components=self.n_components,
-            n_kernels=total,
+    def _request(self, structure: Structure) -> ManyRequest:
+        """What is asked for."""
+        names = ("method", "kernels", "approximation", "n_components", "lam", "correlation", "power", "ridge", "loss")
+        names += ("normalize", "rho", "placement", "max_iter", "tol", "n_jobs", "random_state")
+        return ManyRequest(
+            structure,
+            lambda kernels: load_method(self.method, kernels),
+            method_params=check_method_params(self.method, self.method_params),
             center=bool(self.center),
-            rng=rng,
-        )
-        if callable(kernel) or is_pairwise(kernel):
-            check_definite(fitted.operator)
-        return fitted
-
-    def _compares(self, kernels: Sequence) -> bool:
-        """Whether M matters."""
-        return self.method == "mkkm-mr" and len(kernels) > 1
-
-    def _task(self, kernels: Sequence, n_clusters: int, rng) -> Task:
-        if self._compares(kernels):
-            M = correlation_matrix(kernels, self.correlation)
-        else:
-            M = np.diag([kernel.trace() for kernel in kernels])
-        return Task(
-            kernels,
-            n_clusters,
-            rng,
-            M,
-            lam=self.lam,
-            power=self.power,
-            ridge=self.ridge,
-            max_iter=self.max_iter,
-            tol=self.tol,
+            unit_diagonal=bool(self.unit_diagonal),
+            refine=bool(self.refine),
             n_init=STARTS if isinstance(self.n_init, str) else int(self.n_init),
+            report=lambda line: self._report(f"{self.method}: {line}"),
+            **{name: getattr(self, name) for name in names},
         )
-
-    def _warn_of_stop(self, found: Found, task: Task) -> None:
-        if not found.refined.converged:
-            warn(
-                f"method={self.method!r} stopped before it had converged; raise max_iter={self.max_iter} or tol.",
-                ConvergenceWarning,
-            )
-        self._warn_of_degenerate(found.relaxed, found.refined.weights, task)
-
-    def _warn_of_degenerate(self, relaxed: Relaxed, weights: np.ndarray, task: Task) -> None:
-        p = int(np.argmax(weights))
-        if len(weights) == 1 or weights[p] < DOMINANT or relaxed.coefficients is None:
-            return
-        H = task.weight[:, None] * relaxed.embedding
-        residual = 1 - float(np.sum(H * (task.kernels[p] @ H))) / max(task.traces[p], np.finfo(float).tiny)
-        if residual < DEGENERATE:
-            warn(
-                f"kernel {p} has next to no residual ({100 * residual:.2g}% of its trace): {task.n_clusters} "
-                f"eigenvectors describe it completely, so method={self.method!r} gives it {weights[p]:.3f} of the "
-                "weight whatever it knows about clusters. Use method='mkkm-mr' with a larger lam, method='average', "
-                "ridge=0.01 or more, or leave the kernel out."
-            )
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self._is_pairwise()
         tags.input_tags.sparse = not self._is_pairwise()
         return tags
-
-
-def _placing(known: Constraints | None, labels: np.ndarray) -> dict[str, np.ndarray]:
-    return {} if known is None else known.placing(labels)
 
 
 def _rows_of(array: np.ndarray, used: np.ndarray, n: int) -> np.ndarray:

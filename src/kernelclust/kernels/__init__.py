@@ -12,7 +12,7 @@ from kernelclust.kernels._fit import (
 )
 from kernelclust.kernels._fitted_kernel import FittedKernel, Member, discriminative
 from kernelclust.kernels._low_rank import incomplete_cholesky
-from kernelclust.kernels._new_samples import NewSamples, Nothing, UnitScaled
+from kernelclust.kernels._new_samples import NewSamples, Nothing, Source, UnitScaled
 from kernelclust.kernels.operators import (
     BLOCK,
     DenseKernel,
@@ -41,6 +41,7 @@ __all__ = [
     "Nothing",
     "RidgeKernel",
     "ScaledKernel",
+    "Source",
     "Spectrum",
     "TiledKernel",
     "UnitScaled",

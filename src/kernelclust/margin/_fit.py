@@ -62,6 +62,7 @@ def solve(
     known: np.ndarray | None,
     n_init: int,
     rng: np.random.RandomState,
+    n_jobs: int | None = None,
     report: Callable[[str], None] = lambda line: None,
 ) -> Hyperplanes:
     """Cluster samples of coordinates Z (n, r), dense or sparse, and weights above zero.
@@ -71,7 +72,7 @@ def solve(
     mass, k = make_mass(weight), problem.n_clusters
     features = make_features(Z, center=problem.center, bias=problem.bias or k > 2, mass=mass)
     options = Options(problem.price(mass.total), problem.balance, problem.tol, problem.max_iter)
-    search = Search(n_init, rng, report)
+    search = Search(n_init, rng, report, n_jobs)
 
     def losses(mass: Mass):
         return make_loss(problem.loss, mass, problem.beta)

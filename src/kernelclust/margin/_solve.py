@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from joblib import Parallel, delayed
 from scipy.optimize import linear_sum_assignment
 from sklearn.cluster import KMeans
 
@@ -26,17 +27,19 @@ Losses = Callable[[Mass], TableLoss]
 
 @dataclass(frozen=True)
 class Search:
-    """How many starts, from which seed, and who is told."""
+    """How many starts, from which seed, in how many threads, and who is told."""
 
     n_init: int
     rng: np.random.RandomState
     report: Callable[[str], None] = lambda line: None
+    n_jobs: int | None = None
 
     def each(self, run: Callable[[Any], MarginFit], starts: list) -> list[MarginFit]:
         """A run from every start."""
-        runs = []
-        for number, start in enumerate(starts):
-            runs.append(run(start))
+        runs: list[MarginFit] = []
+        workers = Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator")
+        for number, found in enumerate(workers(delayed(run)(start) for start in starts)):
+            runs.append(found)
             how = f"{runs[-1].n_iter} constraints, {runs[-1].stopped_because}"
             self.report(f"start {number}: objective = {runs[-1].objective:.6g} after {how}")
         return runs
@@ -66,7 +69,8 @@ def solve_two(
         runs = [replace(run, w=np.append(run.w, 0.0)) for run in runs]
     runs = sorted(runs, key=_worth(2))[:POLISHED]
     finer = replace(options, tol=POLISH * options.tol)
-    return min((_polish(machine, run, finer) for run in runs), key=_worth(2))
+    polish = delayed(lambda run: _polish(machine, run, finer))
+    return min(Parallel(n_jobs=search.n_jobs, prefer="threads")(map(polish, runs)), key=_worth(2))
 
 
 def _polish(machine: TwoClusters, run: MarginFit, options: Options) -> MarginFit:

@@ -16,28 +16,24 @@ import numpy as np
 
 from kernelclust._names import check_keywords, check_name, keywords, load, names
 from kernelclust.kernels import Kernel
-from kernelclust.multikernel._checks import check_definite, check_informative, check_similarities
-from kernelclust.multikernel._choice import kernels_of, median_gamma
+from kernelclust.multikernel._checks import check_similarities
 from kernelclust.multikernel._correlation import CORRELATIONS, correlation_matrix
-from kernelclust.multikernel._new_samples import summed_samples
 from kernelclust.multikernel._prepare import prepare
 from kernelclust.multikernel._refine import Refined, place, refine
 from kernelclust.multikernel._simplex import minimize_on_simplex, optimality_gap
 from kernelclust.multikernel._task import Relaxed, Task
 from kernelclust.multikernel._views import Views, check_kernels, check_views, columns_of, is_many
 
-from kernelclust.multikernel._search import Found, Search  # isort: skip
+from kernelclust.multikernel._fit import ManyFit, ManyRequest, fit_many  # isort: skip
 
 __all__ = [
     "CORRELATIONS",
-    "Found",
+    "ManyFit",
+    "ManyRequest",
     "Refined",
     "Relaxed",
-    "Search",
     "Task",
     "Views",
-    "check_definite",
-    "check_informative",
     "check_kernels",
     "check_method_params",
     "check_method_weights",
@@ -45,17 +41,15 @@ __all__ = [
     "check_views",
     "columns_of",
     "correlation_matrix",
+    "fit_many",
     "is_many",
-    "kernels_of",
     "load_method",
-    "median_gamma",
     "method_names",
     "minimize_on_simplex",
     "optimality_gap",
     "place",
     "prepare",
     "refine",
-    "summed_samples",
 ]
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kernelclust.kernels import FittedKernel, NewSamples, UnitScaled, one_hot
+from kernelclust.kernels import FittedKernel, NewSamples, Source, UnitScaled
 from kernelclust.multikernel._prepare import least_own, view_size
 from kernelclust.multikernel._views import Views
 
@@ -40,35 +40,34 @@ class SummedSamples(NewSamples):
         return sums, own
 
 
-def summed_samples(
-    fitted: Sequence[FittedKernel],
-    views: Sequence[int],
-    samples: Sequence[np.ndarray | None],
-    coefficients: np.ndarray,
-    labels: np.ndarray,
-    weight: np.ndarray,
-    n_clusters: int,
-    *,
-    unit: bool,
-) -> SummedSamples:
-    """Sums with the clusters under sum_p c_p K~_p, K~_p prepared as `prepare` does it.
+@dataclass(frozen=True)
+class Summed(Source):
+    """The means to compare new samples under sum_p c_p K~_p, K~_p prepared as `prepare` does it.
 
     `samples` are those that a kernel holds (None: all), `views` the view that each kernel looks at.
     """
-    parts = []
-    for one, view, held, coefficient in zip(fitted, views, samples, coefficients, strict=True):
-        if coefficient == 0:
-            continue
-        kernel = one.operator
-        inside = labels if held is None else labels[held]
-        size = view_size(kernel, weight)
-        Pi = size * one_hot(inside, n_clusters, kernel.weight)
-        if unit:
-            own = kernel.diagonal()
-            least = least_own(kernel, own)
-            Pi *= ((own > least) / np.sqrt(np.where(own > least, own, 1.0)))[:, None]
-            similarities: NewSamples = UnitScaled(one.combination(Pi), 1.0, least)
-        else:
-            similarities = one.combination(Pi)
-        parts.append(Part(view, float(coefficient), size, similarities))
-    return SummedSamples(parts, n_clusters)
+
+    fitted: Sequence[FittedKernel]
+    views: Sequence[int]
+    samples: Sequence[np.ndarray | None]
+    coefficients: np.ndarray
+    weight: np.ndarray
+    unit: bool
+
+    def combination(self, operator, C, image=None) -> SummedSamples:
+        parts = []
+        for one, view, held, coefficient in zip(self.fitted, self.views, self.samples, self.coefficients, strict=True):
+            if coefficient == 0:
+                continue
+            kernel = one.operator
+            size = view_size(kernel, self.weight)
+            Pi = size * (C if held is None else C[held])
+            if self.unit:
+                own = kernel.diagonal()
+                least = least_own(kernel, own)
+                Pi *= ((own > least) / np.sqrt(np.where(own > least, own, 1.0)))[:, None]
+                similarities: NewSamples = UnitScaled(one.combination(Pi), 1.0, least)
+            else:
+                similarities = one.combination(Pi)
+            parts.append(Part(view, float(coefficient), size, similarities))
+        return SummedSamples(parts, C.shape[1])

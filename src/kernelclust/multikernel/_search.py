@@ -19,20 +19,18 @@ from kernelclust.solvers import Constraints
 
 @dataclass(frozen=True)
 class Found:
-    """A fit of the prepared kernels: `S` and `n` are cluster sums and sizes under sum_p coefficients_p K_p.
+    """Labels and weights for the prepared kernels: `S` are the cluster sums under sum_p coefficients_p K_p.
 
-    `consensus_sums` are those under the kernel that clusters were placed by: another one for methods that weigh
-    samples or have an embedding alone.
+    `placed` are those under the kernel that clusters were placed by: another one for methods that weigh samples or
+    have an embedding alone.
     """
 
     relaxed: Relaxed
     refined: Refined
     coefficients: np.ndarray
     S: np.ndarray
-    n: np.ndarray
-    consensus_sums: np.ndarray
+    placed: np.ndarray
     aligned: float
-    known: Constraints | None
 
 
 @dataclass(frozen=True)
@@ -81,7 +79,7 @@ class Search:
         S = np.tensordot(coefficients, sums, 1)
         own = relaxed.coefficients is None or relaxed.by_sample is not None
         placed = consensus(task, relaxed).cluster_sums(refined.labels, c) if own else S
-        return Found(relaxed, refined, coefficients, S, n, placed, aligned, known)
+        return Found(relaxed, refined, coefficients, S, placed, aligned)
 
     def _refinable(self, relaxed: Relaxed) -> bool:
         """Whether labels are to be improved; those of a method with discrete labels of its own only for a structure,

@@ -57,10 +57,10 @@ class Dependence:
         return self.size_prior * total / self.n_clusters
 
     def inverse_norms(self, n: np.ndarray) -> np.ndarray:
-        """1 / N_j for sizes n (c,), zero where the column is empty."""
+        """1 / N_j for sizes n (..., c), zero where the column is empty."""
         if self.normalize is None:
-            return np.ones(self.n_clusters)
-        n = n + self.added_size(n.sum())
+            return np.ones(n.shape)
+        n = n + self.added_size(n.sum(axis=-1, keepdims=True))
         norms = n @ np.abs(self.T) if self.normalize == "l1" else np.sqrt(n @ self.T**2)
         return np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0)
 
@@ -112,9 +112,9 @@ class Dependence:
     def upper_bound(self, eigenvalues: np.ndarray, total: float, smallest: float = 1.0) -> float:
         """No labeling at all has a larger F (may be infinite for unusual losses).
 
-        For l2 without a loss this is sum_{i < c} lambda_i(K) lambda_i(A): the centred kernel leaves c - 1 directions
-        to c clusters, and compressing A can only lower its eigenvalues. Otherwise the squared norm of P, bounded
-        over all sizes that add up to `total` (each at least `smallest`), multiplies it.
+        For l2 without a loss this is sum_i lambda_i(K) lambda_i(A) over the eigenvalues given: a centred kernel
+        leaves c - 1 directions to c clusters, and compressing A can only lower its eigenvalues. Otherwise the squared
+        norm of P, bounded over all sizes that add up to `total` (each at least `smallest`), multiplies it.
         """
         c = self.n_clusters
         absolute = np.abs(self.T)
@@ -130,7 +130,7 @@ class Dependence:
             norm = columns.max()
         else:
             norm = columns.sum()
-        label_eigenvalues = np.sort(np.linalg.eigvalsh(self.A))[::-1][: max(c - 1, 0)]
+        label_eigenvalues = np.sort(np.linalg.eigvalsh(self.A))[::-1]
         spectral = norm * _paired(eigenvalues, label_eigenvalues)
         least_penalty = float(c) if self.normalize == "l2" else 0.0
         return self.coef * spectral - self.penalty * least_penalty

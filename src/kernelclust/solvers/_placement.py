@@ -7,49 +7,105 @@ norms depend on the places. Up to `EXHAUSTIVE` clusters every placement is tried
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
-from numba import njit
 from scipy.optimize import linear_sum_assignment
 
 from kernelclust._names import check_name
-from kernelclust.objectives import POWER, Dependence
-from kernelclust.solvers._loops import loss_norms
+from kernelclust.objectives import Dependence
+from kernelclust.solvers._placement_loops import CYCLES, search
 
 RULES = ("distance", "F")
 EXHAUSTIVE = 7  # 8! placements take longer than many local searches
 EXHAUSTIVE_MARGIN = 8  # wanted once a fit, and exact
 RESTARTS = 50
-LOSS_RESTARTS = 5
-CYCLES = 30  # 3-cycles are tried up to so many clusters
+LOSS_SHARE = 5  # F under a loss is so many times as dear to search: fewer restarts
+TANGENTS = 20  # steps at most, from one quadratic score that touches F to the next
 SAMPLES = 2000  # random placements that the spread of scores is taken from
+TOGETHER = 2**21  # entries of placed matrices at a time
 
 
 @dataclass(frozen=True)
 class PlacementProblem:
-    """A, M and, with a loss, what F needs: everything a placement's score depends on; and who may move."""
+    """A and M, or with a loss the objective and S in place of M; sizes n, and who may move."""
 
     A: np.ndarray
     M: np.ndarray
     n: np.ndarray
-    T: np.ndarray
     movable: np.ndarray
     linear: np.ndarray
-    power: float = 0.0
-    coef: float = 1.0
-    penalty: float = 0.0
-    has_loss: bool = False
-
-    @property
-    def arrays(self) -> tuple:
-        return self.A, self.M, self.n, self.T, self.power, self.coef, self.penalty, self.has_loss, self.linear
+    objective: Dependence | None = None  # where there is a loss, and F is the score
 
     @property
     def symmetric(self) -> bool:
         """Whether all placements are equivalent because every node is like every other."""
-        A, c = self.A, len(self.A)
-        return c == 1 or bool(np.array_equal(A, np.where(np.eye(c, dtype=bool), A[0, 0], A[0, 1])))
+        c = len(self.A)
+        matrices = [self.A] if self.objective is None else [self.A, self.objective.T]
+        return c == 1 or all(np.array_equal(A, np.where(np.eye(c) > 0, A[0, 0], A[0, 1])) for A in matrices)
+
+    @property
+    def noise(self) -> float:
+        """Differences of scores up to here are rounding."""
+        return 1e-12 * float(np.abs(self.M).sum() * np.abs(self.A).max())
+
+    def scores(self, placements: np.ndarray) -> np.ndarray:
+        """Score of each placement (r, c)."""
+        c = placements.shape[1]
+        step = max(1, TOGETHER // c**2)
+        parts = [self._scores(placements[i : i + step]) for i in range(0, len(placements), step)]
+        return np.concatenate(parts) if parts else np.empty(0)
+
+    def _scores(self, P: np.ndarray) -> np.ndarray:
+        soft = self.linear[np.arange(P.shape[1]), P].sum(axis=1) if self.linear.any() else 0.0
+        if self.objective is None:
+            at = P[:, :, None] * P.shape[1] + P[:, None, :]
+            return np.take(self.A.ravel(), at).reshape(len(P), -1) @ self.M.ravel() + soft
+        c, objective, sizes = P.shape[1], self.objective, np.empty(P.shape)
+        np.put_along_axis(sizes, P, np.broadcast_to(self.n, P.shape), axis=1)
+        x = objective.inverse_norms(sizes)
+        Z = objective.T[P] * x[:, None, :]  # F = coef tr(S Z A Z') - penalty, with Z as clusters see it
+        SZ = (self.M @ Z.transpose(1, 0, 2).reshape(c, -1)).reshape(c, len(P), c)
+        inner = np.einsum("jrb,rjb->r", SZ, (Z.reshape(-1, c) @ objective.A).reshape(Z.shape))
+        penalty = objective.penalty * ((sizes @ np.abs(objective.T)) * x).sum(axis=1)
+        return objective.coef * inner - penalty + soft
+
+    def tangent(self, p: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """(A, M, linear) of the quadratic score that F has to first order in the norms, seen from placement p."""
+        assert self.objective is not None
+        order = np.argsort(p)
+        M, h = self.objective.slopes(self.M[np.ix_(order, order)], self.n[order])
+        return M / 2, self.M, self.linear + np.outer(self.n, h)
+
+    def swap_scores(self, p: np.ndarray, free: np.ndarray) -> np.ndarray:
+        """F after each exchange of two of the clusters `free`, in the order of `_swaps`.
+
+        With T_p the rows of T at the nodes of the clusters, F = coef x' (A * Q) x - penalty, Q = T_p' S T_p, x the
+        inverse norms. An exchange adds d to one row and takes it from another, so that Q becomes Q + g d' + d g' +
+        s d d' with g = T_p' S e, s = e' S e for e = e_i - e_j: c^2 steps an exchange, not c^3.
+        """
+        objective, M = self.objective, self.M
+        assert objective is not None
+        i, j = (free[at] for at in np.triu_indices(len(free), 1))
+        T = objective.T[p]
+        R = M @ T
+        d, g = T[j] - T[i], R[i] - R[j]
+        s = M[i, i] - 2 * M[i, j] + M[j, j]
+        n = np.empty(len(p))
+        n[p] = self.n
+        sizes = np.tile(n, (len(i), 1))
+        row = np.arange(len(i))
+        sizes[row, p[i]], sizes[row, p[j]] = self.n[j], self.n[i]
+        x = objective.inverse_norms(sizes)
+        d, g = x * d, x * g
+        ends = (x @ (objective.A * (T.T @ R)) * x).sum(axis=1)
+        inner = ends + ((2 * g + s[:, None] * d) * (d @ objective.A)).sum(axis=1)
+        penalty = objective.penalty * ((sizes @ np.abs(objective.T)) * x).sum(axis=1)
+        L = self.linear
+        soft = L[np.arange(len(p)), p].sum() + L[i, p[j]] + L[j, p[i]] - L[i, p[i]] - L[j, p[j]]
+        return objective.coef * inner - penalty + soft
 
 
 def placement_problem(
@@ -68,21 +124,19 @@ def placement_problem(
     `linear`[j, p] is what F gains with cluster j at node p; against distances it counts per sample of a mean cluster.
     """
     check_name("placement", rule, RULES)
-    A, T = np.ascontiguousarray(objective.A), np.ascontiguousarray(objective.T)
+    A = objective.A
     c = len(A)
     movable = np.ones(c, dtype=bool) if movable is None else movable
     linear = np.zeros((c, c)) if linear is None else linear
     if rule == "F" and objective.has_loss:
-        power = POWER[objective.normalize]
-        numbers = power, objective.coef, objective.penalty, True
-        return PlacementProblem(A, np.ascontiguousarray(S), n, T, movable, linear, *numbers)
+        return PlacementProblem(A, S, n, movable, linear, objective)
     if rule == "F":
         x = objective.inverse_norms(n)
-        return PlacementProblem(A, S * np.outer(x, x), n, T, movable, linear)
+        return PlacementProblem(A, S * np.outer(x, x), n, movable, linear)
     safe = np.where(n > 0, n, np.inf)
     mean_products = S / np.outer(safe, safe)
     own = np.diag(mean_products)
-    return PlacementProblem(A, 2 * mean_products - own[:, None] - own, n, T, movable, linear * (c / n.sum()))
+    return PlacementProblem(A, 2 * mean_products - own[:, None] - own, n, movable, linear * (c / n.sum()))
 
 
 def best_placement(problem: PlacementProblem, restarts: int = RESTARTS) -> np.ndarray:
@@ -92,19 +146,16 @@ def best_placement(problem: PlacementProblem, restarts: int = RESTARTS) -> np.nd
     free = np.flatnonzero(problem.movable)
     if problem.symmetric and not problem.linear.any():
         return identity
-    if problem.symmetric and not problem.has_loss:
-        best = identity.copy()
-        best[free] = free[linear_sum_assignment(problem.linear[np.ix_(free, free)], maximize=True)[1]]
+    if problem.symmetric and problem.objective is None:
+        tried = np.vstack([identity, identity])
+        tried[1, free] = free[linear_sum_assignment(problem.linear[np.ix_(free, free)], maximize=True)[1]]
     elif len(free) <= EXHAUSTIVE:
-        best = _enumerate(identity, free, *problem.arrays)[0]
+        tried = _every(identity, free)
     else:
-        starts = _starts(problem, restarts)
-        optima = _search(starts, problem.movable, *problem.arrays)
-        scores = _scores(optima, *problem.arrays)
-        best = optima[int(np.argmax(scores))]
-    gain = _score(best, *problem.arrays) - _score(identity, *problem.arrays)
-    scale = np.abs(problem.M).sum() * np.abs(problem.A).max() + abs(_score(identity, *problem.arrays))
-    return best if gain > 1e-12 * scale else identity
+        tried = np.vstack([identity, _optima(problem, restarts)])
+    scores = problem.scores(tried)
+    scale = np.abs(problem.M).sum() * np.abs(problem.A).max() + abs(scores[0])
+    return tried[np.flatnonzero(scores >= scores.max() - 1e-12 * scale)[0]]  # the first of those that tie
 
 
 def placement_margin(problem: PlacementProblem) -> float:
@@ -121,27 +172,52 @@ def placement_margin(problem: PlacementProblem) -> float:
         return np.inf
     identity = np.arange(c)
     if len(free) <= EXHAUSTIVE_MARGIN:
-        _, other, _, spread = _enumerate(identity, free, *problem.arrays)
+        others = _every(identity, free)
+        scores = problem.scores(others)
+        spread = scores.std()
     else:
-        optima = np.vstack([_search(_starts(problem), problem.movable, *problem.arrays), _neighbours(identity)])
-        optima = optima[np.all(optima[:, ~problem.movable] == identity[~problem.movable], axis=1)]
-        different = np.array([not _equivalent(p, identity, problem.A) for p in optima])
-        other = _scores(optima[different], *problem.arrays).max() if different.any() else -np.inf
+        others = np.vstack([_optima(problem), *_neighbours(identity)])
+        others = others[np.all(others[:, ~problem.movable] == identity[~problem.movable], axis=1)]
+        scores = problem.scores(others)
         rng = np.random.RandomState(0)
         placements = np.tile(identity, (SAMPLES, 1))
         placements[:, free] = [rng.permutation(free) for _ in range(SAMPLES)]
-        spread = _scores(placements, *problem.arrays).std()
-    own = _score(identity, *problem.arrays)
-    if not np.isfinite(other):
+        spread = problem.scores(placements).std()
+    best = -np.inf  # the best that is no symmetry of the structure
+    for i in np.argsort(-scores, kind="stable"):
+        if not np.array_equal(problem.A[np.ix_(others[i], others[i])], problem.A):
+            best = scores[i]
+            break
+    if not np.isfinite(best):
         return np.inf
-    noise = 1e-12 * np.abs(problem.M).sum() * np.abs(problem.A).max()
-    return float((own - other) / spread) if spread > noise else 0.0
+    own = problem.scores(identity[None])[0]
+    return float((own - best) / spread) if spread > problem.noise else 0.0
 
 
-def _starts(problem: PlacementProblem, restarts: int = RESTARTS) -> np.ndarray:
+@lru_cache(maxsize=EXHAUSTIVE_MARGIN + 1)
+def _orders(c: int) -> np.ndarray:
+    """All permutations of 0..c-1 (c!, c), in lexicographic order."""
+    if c == 0:
+        return np.zeros((1, 0), dtype=np.intp)
+    shorter = _orders(c - 1)
+    return np.vstack([np.column_stack([np.full(len(shorter), i), shorter + (shorter >= i)]) for i in range(c)])
+
+
+def _every(reference: np.ndarray, free: np.ndarray) -> np.ndarray:
+    """The reference with the clusters `free` in every order."""
+    orders = _orders(len(free))
+    placements = np.tile(reference, (len(orders), 1))
+    placements[:, free] = reference[free][orders]
+    return placements
+
+
+# -- local search -----------------------------------------------------------------------------------------------------
+
+
+def _starts(problem: PlacementProblem, restarts: int) -> np.ndarray:
     """The identity, a matching of leading eigenvectors, and random placements, always the same."""
     c = len(problem.A)
-    restarts = min(restarts, LOSS_RESTARTS) if problem.has_loss else restarts  # a score costs c^3 steps then
+    restarts = restarts if problem.objective is None else -(-restarts // LOSS_SHARE)
     rng = np.random.RandomState(0)
     free = np.flatnonzero(problem.movable)
     if len(free) < c:
@@ -156,188 +232,55 @@ def _starts(problem: PlacementProblem, restarts: int = RESTARTS) -> np.ndarray:
     return np.array([np.arange(c), spectral, *random], dtype=np.intp)
 
 
-def _neighbours(p: np.ndarray) -> np.ndarray:
+def _optima(problem: PlacementProblem, restarts: int = RESTARTS) -> np.ndarray:
+    """Local optima (r, c), one from every start."""
+    starts = _starts(problem, restarts)
+    if problem.objective is None:
+        return search(starts, problem.movable, problem.A, problem.M, problem.linear, problem.noise)
+    return np.vstack([_by_swaps(problem, _by_tangents(problem, p[None])) for p in starts])
+
+
+def _by_tangents(problem: PlacementProblem, p: np.ndarray) -> np.ndarray:
+    """Optimum of the quadratic score that touches F at a placement (1, c), again and again while F rises."""
+    score = problem.scores(p)[0]
+    for _ in range(TANGENTS):
+        new = search(p, problem.movable, *problem.tangent(p[0]), problem.noise)
+        value = problem.scores(new)[0]
+        if not value > score + problem.noise:
+            break
+        p, score = new, value
+    return p
+
+
+def _by_swaps(problem: PlacementProblem, p: np.ndarray) -> np.ndarray:
+    """A placement (1, c) that no swap improves."""
+    free, score = np.flatnonzero(problem.movable), problem.scores(p)[0]
+    while True:
+        scores = problem.swap_scores(p[0], free)
+        best = int(np.argmax(scores))
+        if not scores[best] > score + problem.noise:
+            return p
+        p, score = _swaps(p[0], free)[best : best + 1], scores[best]
+
+
+def _swaps(p: np.ndarray, free: np.ndarray) -> np.ndarray:
+    """Every placement with two of the clusters `free` exchanged."""
+    i, j = (free[at] for at in np.triu_indices(len(free), 1))
+    swapped, row = np.tile(p, (len(i), 1)), np.arange(len(i))
+    swapped[row, i], swapped[row, j] = p[j], p[i]
+    return swapped
+
+
+def _neighbours(p: np.ndarray) -> Iterator[np.ndarray]:
     """Every placement one swap, 3-cycle or reversal away."""
     c = len(p)
-    out = []
-    for i in range(c):
-        for j in range(i + 1, c):
-            swapped, reversed_ = p.copy(), p.copy()
-            swapped[[i, j]] = p[[j, i]]
-            reversed_[i : j + 1] = p[i : j + 1][::-1]
-            out += [swapped, reversed_]
-            for k in range(j + 1, c if c <= CYCLES else 0):
-                for cycle in ([j, k, i], [k, i, j]):
-                    turned = p.copy()
-                    turned[[i, j, k]] = p[cycle]
-                    out.append(turned)
-    return np.array(out)
-
-
-def _equivalent(p: np.ndarray, q: np.ndarray, A: np.ndarray) -> bool:
-    return np.array_equal(A[np.ix_(p, p)], A[np.ix_(q, q)])
-
-
-@njit(cache=True, nogil=True)
-def _score(p, A, M, n, T, power, coef, penalty, has_loss, linear):
-    c = len(p)
-    value = 0.0
-    if not has_loss:
-        for j in range(c):
-            for k in range(c):
-                value += A[p[j], p[k]] * M[j, k]
-            value += linear[j, p[j]]
-        return value
-    for j in range(c):
-        value += linear[j, p[j]]
-    sizes, x, absolute = np.empty(c), np.empty(c), np.empty(c)
-    for j in range(c):
-        sizes[p[j]] = n[j]
-    loss_norms(sizes, T, power, x, absolute)
-    half = np.zeros((c, c))  # M T with rows placed: cluster j sits at node p_j
-    for j in range(c):
-        for k in range(c):
-            for b in range(c):
-                half[j, b] += M[j, k] * T[p[k], b]
-    for a in range(c):
-        for b in range(c):
-            inner = 0.0
-            for j in range(c):
-                inner += T[p[j], a] * half[j, b]
-            value += coef * A[a, b] * inner * x[a] * x[b]
-        value -= penalty * absolute[a] * x[a]
-    return value
-
-
-@njit(cache=True, nogil=True)
-def _scores(placements, A, M, n, T, power, coef, penalty, has_loss, linear):
-    out = np.empty(len(placements))
-    for i in range(len(placements)):
-        out[i] = _score(placements[i], A, M, n, T, power, coef, penalty, has_loss, linear)
-    return out
-
-
-@njit(cache=True, nogil=True)
-def _same(p, q, A):
-    for j in range(len(p)):
-        for k in range(len(p)):
-            if A[p[j], p[k]] != A[q[j], q[k]]:
-                return False
-    return True
-
-
-@njit(cache=True, nogil=True)
-def _enumerate(reference, free, A, M, n, T, power, coef, penalty, has_loss, linear):
-    """Best placement, best score of one that differs from the reference, mean and spread, over all orders of `free`."""
-    c = len(free)
-    p = reference.copy()
-    best, best_score, other = p.copy(), -np.inf, -np.inf
-    total, square, number, shift = 0.0, 0.0, 0, 0.0
-    counter = np.zeros(c, dtype=np.intp)
-    i = -1
-    while True:
-        score = _score(p, A, M, n, T, power, coef, penalty, has_loss, linear)
-        if number == 0:
-            shift = score
-        number += 1
-        total += score - shift
-        square += (score - shift) ** 2
-        if score > best_score:
-            best_score = score
-            best[:] = p
-        if score > other and not _same(p, reference, A):
-            other = score
-        i = 1
-        while i < c and counter[i] >= i:  # Heap's order
-            counter[i] = 0
-            i += 1
-        if i >= c:
-            break
-        j = 0 if i % 2 == 0 else counter[i]
-        p[free[i]], p[free[j]] = p[free[j]], p[free[i]]
-        counter[i] += 1
-    mean = total / number
-    return best, other, mean + shift, np.sqrt(max(square / number - mean * mean, 0.0))
-
-
-@njit(cache=True, nogil=True)
-def _change(p, moved, nodes, A, M, linear):
-    """Rise of the quadratic score when the clusters `moved` go to `nodes`."""
-    rise = 0.0
-    for s in range(len(moved)):
-        j = moved[s]
-        rise += (A[nodes[s], nodes[s]] - A[p[j], p[j]]) * M[j, j] + linear[j, nodes[s]] - linear[j, p[j]]
-        for k in range(len(p)):
-            inside = False
-            for t in range(len(moved)):
-                inside = inside or moved[t] == k
-            if not inside:
-                rise += 2 * (A[nodes[s], p[k]] - A[p[j], p[k]]) * M[j, k]
-        for t in range(s):
-            i = moved[t]
-            rise += 2 * (A[nodes[s], nodes[t]] - A[p[j], p[i]]) * M[j, i]
-    return rise
-
-
-@njit(cache=True, nogil=True)
-def _try(p, moved, nodes, score, A, M, n, T, power, coef, penalty, has_loss, linear):
-    """Score after a move."""
-    if not has_loss:
-        return score + _change(p, moved, nodes, A, M, linear)
-    q = p.copy()
-    for s in range(len(moved)):
-        q[moved[s]] = nodes[s]
-    return _score(q, A, M, n, T, power, coef, penalty, has_loss, linear)
-
-
-@njit(cache=True, nogil=True)
-def _search(starts, movable, A, M, n, T, power, coef, penalty, has_loss, linear):
-    """Local optimum (restarts x c) from every start: first improvement over swaps, 3-cycles and reversals."""
-    optima = starts.copy()
-    c = starts.shape[1]
-    noise = 1e-12 * np.abs(M).sum() * np.abs(A).max()
-    all_movable = np.all(movable)
-    for r in range(len(starts)):
-        p = optima[r]
-        score = _score(p, A, M, n, T, power, coef, penalty, has_loss, linear)
-        improved = True
-        while improved:
-            improved = False
-            for i in range(c):
-                for j in range(i + 1, c):
-                    if not (movable[i] and movable[j]):
-                        continue
-                    moved = np.array([i, j])
-                    nodes = np.array([p[j], p[i]])
-                    new = _try(p, moved, nodes, score, A, M, n, T, power, coef, penalty, has_loss, linear)
-                    if new > score + noise:
-                        p[i], p[j] = nodes[0], nodes[1]
-                        score, improved = new, True
-                    low, high = min(p[i], p[j]), max(p[i], p[j])
-                    if high > low + 1 and all_movable:  # reverse the stretch of nodes between those of i and j
-                        q = p.copy()
-                        for k in range(c):
-                            if low <= p[k] <= high:
-                                q[k] = low + high - p[k]
-                        new = _score(q, A, M, n, T, power, coef, penalty, has_loss, linear)
-                        if new > score + noise:
-                            p[:] = q
-                            score, improved = new, True
-            if improved or c > CYCLES:
-                continue
-            for i in range(c):
-                for j in range(i + 1, c):
-                    for k in range(j + 1, c):
-                        if not (movable[i] and movable[j] and movable[k]):
-                            continue
-                        moved = np.array([i, j, k])
-                        for turn in range(2):
-                            if turn == 0:
-                                nodes = np.array([p[j], p[k], p[i]])
-                            else:
-                                nodes = np.array([p[k], p[i], p[j]])
-                            new = _try(p, moved, nodes, score, A, M, n, T, power, coef, penalty, has_loss, linear)
-                            if new > score + noise:
-                                p[i], p[j], p[k] = nodes[0], nodes[1], nodes[2]
-                                score, improved = new, True
-    return optima
+    yield _swaps(p, np.arange(c))
+    low, high = (at[:, None] for at in np.triu_indices(c, 2))
+    yield np.where((p >= low) & (p <= high), low + high - p, p)
+    if c <= CYCLES:
+        i, j, k = (at.ravel() for at in np.meshgrid(*[np.arange(c)] * 3, indexing="ij"))
+        some = (i < j) & (i < k) & (j != k)
+        i, j, k = i[some], j[some], k[some]
+        turned, row = np.tile(p, (len(i), 1)), np.arange(len(i))
+        turned[row, i], turned[row, j], turned[row, k] = p[j], p[k], p[i]
+        yield turned

@@ -110,9 +110,10 @@ class _Part:
 
 def _structured(problem: Problem, options: Options, restarts: int = RESTARTS) -> _Climber:
     objective = problem.objective
+    again = 0 if objective.has_loss else restarts  # of clusters that have been placed before
 
     def by_value(S: np.ndarray, n: np.ndarray, **known: np.ndarray) -> np.ndarray:
-        return best_placement(placement_problem("F", objective, S, n, **known), restarts)
+        return best_placement(placement_problem("F", objective, S, n, **known), again)
 
     def prepare(kernel, labels: np.ndarray, constraints: Constraints | None) -> np.ndarray:
         S = kernel.cluster_sums(labels, objective.n_clusters)

@@ -1,9 +1,9 @@
 """Kernels known by their products, some rows and their diagonal: a file for each way to hold one."""
 
-from kernelclust.kernels.operators._base import BLOCK, Kernel, one_hot, row_blocks
+from kernelclust.kernels.operators._base import BLOCK, Kernel, gram, one_hot, row_blocks
 from kernelclust.kernels.operators._checks import check_operator, is_operator
 from kernelclust.kernels.operators.dense import DenseKernel
-from kernelclust.kernels.operators.low_rank import LowRankKernel, feature_sums, gram
+from kernelclust.kernels.operators.low_rank import LowRankKernel, feature_sums
 from kernelclust.kernels.operators.ridge import RidgeKernel
 from kernelclust.kernels.operators.scaled import ScaledKernel
 from kernelclust.kernels.operators.tiled import TiledKernel

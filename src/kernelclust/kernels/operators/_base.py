@@ -11,6 +11,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from kernelclust._threads import in_order
+
 BLOCK = 2**22  # entries of a kernel block made at a time (32 MB)
 
 
@@ -27,17 +29,31 @@ def one_hot(labels: np.ndarray, n_clusters: int, weight: np.ndarray) -> np.ndarr
     return Pi
 
 
+def gram(B: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """B' D B (d x d): the same non-zero eigenvalues as the weighted kernel matrix."""
+    even = bool(np.all(weight == 1))
+
+    def part(rows: slice) -> np.ndarray:
+        block = B[rows]
+        return block.T @ (block if even else block * weight[rows, None].astype(block.dtype))
+
+    return sum(in_order(part, row_blocks(*B.shape)), np.zeros((B.shape[1],) * 2))
+
+
 class Kernel(ABC):
     """A symmetric kernel over m samples with weights w, centred: H K H', H = I - 1 w' / sum(w).
 
     Weights are part of the kernel: a weight counts as that many copies of a sample. `factor` is B (m x d), centred,
     with K = B B' exactly, for kernels of few dimensions, else None. `cheap`: whether a pass costs little beside
-    making the kernel; where it does not, searches start from a few rows and pass once.
+    making the kernel; where it does not, searches start from a few rows and pass once. `centred`: whether K w = 0; a
+    kernel scaled sample by sample after centring is the one that is not, and leaves c directions to c clusters, not
+    c - 1.
     """
 
     weight: np.ndarray  # (m,)
     factor: np.ndarray | None = None
     cheap: bool = True
+    centred: bool = True
 
     @property
     def entries(self) -> tuple[np.ndarray, np.ndarray, float] | None:
@@ -75,8 +91,10 @@ class Kernel(ABC):
 
     def squared_norm(self) -> float:
         """Squared Frobenius norm of D^1/2 K D^1/2, D = diag(w); one pass."""
+        if self.factor is not None:
+            return float(np.square(gram(self.factor, self.weight)).sum())
         total = 0.0
-        for block in row_blocks(self.n_samples, self.n_samples):
+        for block in row_blocks(self.n_samples, self.n_samples, BLOCK // 4):
             total += float(self.weight[block] @ (np.square(self.rows(block)) @ self.weight))
         return total
 

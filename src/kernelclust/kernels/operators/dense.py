@@ -32,6 +32,7 @@ class DenseKernel(Kernel):
     ):
         self._K = np.ascontiguousarray(K)
         self.weight = np.ones(len(K)) if weight is None else weight
+        self.centred = center
         self._centring = Centring(self.weight, center)
         self._square: float | None = None
         if sums is not None:

@@ -21,6 +21,7 @@ class LowRankKernel(Kernel):
         self, B: np.ndarray, weight: np.ndarray | None = None, *, center: bool = True, overwrite: bool = False
     ):
         self.weight = np.ones(len(B)) if weight is None else weight
+        self.centred = center
         self.offset = (self.weight / self.weight.sum()) @ B if center else np.zeros(B.shape[1])
         if overwrite and center:
             B -= self.offset.astype(B.dtype)
@@ -46,23 +47,9 @@ class LowRankKernel(Kernel):
     def raw_size(self) -> float:
         return float(np.square(self.offset).sum() + self.diagonal().max())
 
-    def squared_norm(self) -> float:
-        return float(np.square(gram(self.factor, self.weight)).sum())
-
     def cluster_sums(self, labels: np.ndarray, n_clusters: int) -> np.ndarray:
         sums = feature_sums(self.factor, self.weight, labels, n_clusters)
         return sums @ sums.T
-
-
-def gram(B: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """B' D B (d x d): the same non-zero eigenvalues as the weighted kernel matrix."""
-    even = bool(np.all(weight == 1))
-
-    def part(rows: slice) -> np.ndarray:
-        block = B[rows]
-        return block.T @ (block if even else block * weight[rows, None].astype(block.dtype))
-
-    return sum(in_order(part, row_blocks(*B.shape)), np.zeros((B.shape[1],) * 2))
 
 
 def feature_sums(B: np.ndarray, weight: np.ndarray, labels: np.ndarray, n_clusters: int) -> np.ndarray:

@@ -9,9 +9,9 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from kernelclust.kernels.operators._base import Kernel
+from kernelclust.kernels.operators._base import Kernel, gram
 from kernelclust.kernels.operators.dense import DenseKernel
-from kernelclust.kernels.operators.low_rank import LowRankKernel, gram
+from kernelclust.kernels.operators.low_rank import LowRankKernel
 
 
 class RidgeKernel(Kernel):
@@ -23,7 +23,7 @@ class RidgeKernel(Kernel):
     """
 
     def __init__(self, kernel: Kernel, ridge: float):
-        self.weight, self.ridge = kernel.weight, ridge
+        self.weight, self.centred, self.ridge = kernel.weight, kernel.centred, ridge
         self._half = np.sqrt(kernel.weight)[:, None]
         self._base = kernel
         self._solver: tuple | None = None

@@ -22,6 +22,7 @@ class ScaledKernel(Kernel):
         self._kernel, self._scale, self._samples = kernel, scale, samples
         self.weight = kernel.weight if weight is None else weight
         self.cheap = kernel.cheap
+        self.centred = kernel.centred and bool(np.all(scale == scale[0]))
         if kernel.factor is not None:
             self.factor = self._spread(kernel.factor * scale[:, None].astype(kernel.factor.dtype))
 

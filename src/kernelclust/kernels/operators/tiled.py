@@ -24,6 +24,7 @@ class TiledKernel(Kernel):
     ):
         self.weight = np.ones(Z.shape[0]) if weight is None else weight
         self._function, self._Z, self._dtype = function, Z, dtype
+        self.centred = center
         self._centring = Centring(self.weight, center)
         self._square: float | None = None
 

@@ -30,6 +30,7 @@ class WeightedSumKernel(Kernel):
         self._parts = [(kernels[p], coefficients[p], None if by_sample is None else by_sample[:, p]) for p in used]
         self.weight = kernels[0].weight
         self.cheap = all(kernel.cheap for kernel, _, _ in self._parts)
+        self.centred = by_sample is None and all(kernel.centred for kernel, _, _ in self._parts)
         self.factor = self._side_by_side()
 
     def _side_by_side(self) -> np.ndarray | None:

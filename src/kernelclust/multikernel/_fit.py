@@ -1,0 +1,211 @@
+"""One fit of many kernels as a value: views in, kernel weights and a fit of the combined kernel out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+
+from kernelclust._solution import Solution
+from kernelclust._threads import one_thread
+from kernelclust._warnings import each_once, warn
+from kernelclust.engine import Fit, judge, useful_spectrum, warn_of_order
+from kernelclust.kernels import FittedKernel, Kernel, WeightedSumKernel, fit_kernel, is_pairwise
+from kernelclust.multikernel._checks import check_definite, check_informative
+from kernelclust.multikernel._choice import kernels_of, median_gamma
+from kernelclust.multikernel._correlation import correlation_matrix
+from kernelclust.multikernel._new_samples import Summed
+from kernelclust.multikernel._prepare import prepare
+from kernelclust.multikernel._refine import Refined
+from kernelclust.multikernel._search import Found, Search
+from kernelclust.multikernel._task import Relaxed, Task
+from kernelclust.multikernel._views import Views
+from kernelclust.objectives import flat_objective, make_dependence
+from kernelclust.solvers import Constraints, Problem
+from kernelclust.structures import Structure
+
+DOMINANT = 0.9  # weight from which a kernel with next to no residual is reported
+DEGENERATE = 0.01  # residual, as a share of the trace, that is next to none
+
+
+@dataclass(frozen=True)
+class ManyRequest:
+    """What to fit, every part checked: parameters as in `MultiKernelClustering`; `load` is of the method, and is given
+    the kernels that it must be able to work with."""
+
+    structure: Structure
+    load: Callable[[Sequence[Kernel]], Callable[..., Relaxed]]
+    method: str = "mkkm-mr"
+    method_params: dict[str, Any] = field(default_factory=dict)
+    kernels: Any = "auto"
+    approximation: str | None = "auto"
+    n_components: int | None = None
+    center: bool = True
+    unit_diagonal: bool = True
+    lam: float | str = "auto"
+    correlation: Any = "trace"
+    power: int = 2
+    ridge: float = 0.0
+    loss: Any = None
+    normalize: str | None = "l2"
+    rho: float = 0.0
+    placement: str = "distance"
+    refine: bool = True
+    n_init: int = 10
+    max_iter: int = 100
+    tol: float = 1e-6
+    n_jobs: int | None = None
+    random_state: Any = None
+    report: Callable[[str], None] = lambda line: None
+
+
+@dataclass(frozen=True)
+class ManyFit:
+    """Kernel weights and how they were reached, and the fit under the kernel that they combine."""
+
+    fit: Fit
+    relaxed: Relaxed
+    refined: Refined
+
+
+def fit_many(views: Views, weight: np.ndarray, request: ManyRequest, known: Constraints | None = None) -> ManyFit:
+    """Fit samples of positive weight."""
+    with one_thread():
+        return _fit(views, weight, request, known)
+
+
+def _fit(views: Views, weight: np.ndarray, request: ManyRequest, known: Constraints | None) -> ManyFit:
+    structure, c = request.structure, request.structure.n_clusters
+    rng = check_random_state(request.random_state)
+    fitted, view_of = _fit_kernels(views, weight, request, rng)
+    held = [views.samples(v) for v in view_of]
+    solve = request.load([one.operator for one in fitted])
+    if request.center:
+        check_informative([one.operator for one in fitted], view_of)
+    prepared = zip(fitted, held, strict=True)
+    kernels = [prepare(one.operator, weight, samples, unit=request.unit_diagonal) for one, samples in prepared]
+    objective = make_dependence(structure, loss=request.loss, normalize=request.normalize, rho=request.rho)
+    task = _task(kernels, request, rng)
+    search = Search(
+        solve,
+        objective,
+        request.method_params,
+        refines=request.refine,
+        rule=request.placement,
+        known=known,
+        n_jobs=request.n_jobs,
+        report=request.report,
+    )
+    T = None
+    if _compares(request, kernels) and isinstance(request.lam, str):
+        T = task.M if request.correlation == "trace" else correlation_matrix(kernels)
+    found = search(task, T)
+    _warn_of_stop(found, request)
+    _warn_of_degenerate(found.relaxed, found.refined.weights, task, request)
+
+    operator = WeightedSumKernel(kernels, found.coefficients)
+    source = Summed(fitted, view_of, held, found.coefficients, weight, request.unit_diagonal)
+    spectrum = useful_spectrum(operator, c, rng)
+    problem = Problem(operator, spectrum, objective, flat_objective(objective), known)
+    kernel, solution = FittedKernel(operator, source), _solution(found, problem)
+    fit = judge(kernel, problem, solution, structure, request.placement, found.placed)
+    warn_of_order(fit)
+    return ManyFit(fit, found.relaxed, found.refined)
+
+
+def _solution(found: Found, problem: Problem) -> Solution:
+    """The labels as a solution under the combined kernel."""
+    labels, stopped = found.refined.labels, "converged" if found.refined.converged else "max_iter"
+    value = problem.objective.value(found.S, problem.sizes(labels))
+    return Solution(labels, value, found.S, len(found.refined.history), stopped, found.refined.history)
+
+
+def _fit_kernels(
+    views: Views, weight: np.ndarray, request: ManyRequest, rng: np.random.RandomState
+) -> tuple[list[FittedKernel], list[int]]:
+    """The kernels, and the view that each looks at."""
+    if views.pairwise:
+        wanted: list[list] = [[(request.kernels, {})] for _ in views.arrays]
+    else:
+        wanted = kernels_of(request.kernels, len(views.arrays))
+    total = sum(len(some) for some in wanted)
+    fitted = []
+    with each_once():
+        for v, some in enumerate(wanted):
+            X, held = views.held(v), weight[views.observed[:, v]]
+            for kernel, params in some:
+                fitted.append(_fit_kernel(X, held, kernel, dict(params), total, request, rng))
+    return fitted, [v for v, some in enumerate(wanted) for _ in some]
+
+
+def _fit_kernel(X, weight, kernel, params: dict, total: int, request: ManyRequest, rng) -> FittedKernel:
+    if kernel == "rbf":
+        width = params.pop("width", 1.0)
+        if isinstance(params["gamma"], str) and params["gamma"] == "median":
+            params["gamma"] = median_gamma(X, weight, width)
+    fitted = fit_kernel(
+        X,
+        weight,
+        kernel=kernel,
+        kernel_params=params,
+        n_clusters=request.structure.n_clusters,
+        approximation=request.approximation,
+        n_components=request.n_components,
+        n_kernels=total,
+        center=request.center,
+        rng=rng,
+    )
+    if callable(kernel) or is_pairwise(kernel):
+        check_definite(fitted.operator)
+    return fitted
+
+
+def _compares(request: ManyRequest, kernels: Sequence[Kernel]) -> bool:
+    """Whether M matters."""
+    return request.method == "mkkm-mr" and len(kernels) > 1
+
+
+def _task(kernels: Sequence[Kernel], request: ManyRequest, rng: np.random.RandomState) -> Task:
+    if _compares(request, kernels):
+        M = correlation_matrix(kernels, request.correlation)
+    else:
+        M = np.diag([kernel.trace() for kernel in kernels])
+    return Task(
+        kernels,
+        request.structure.n_clusters,
+        rng,
+        M,
+        lam=request.lam,
+        power=request.power,
+        ridge=request.ridge,
+        max_iter=request.max_iter,
+        tol=request.tol,
+        n_init=request.n_init,
+    )
+
+
+def _warn_of_stop(found: Found, request: ManyRequest) -> None:
+    if not found.refined.converged:
+        warn(
+            f"method={request.method!r} stopped before it had converged; raise max_iter={request.max_iter} or tol.",
+            ConvergenceWarning,
+        )
+
+
+def _warn_of_degenerate(relaxed: Relaxed, weights: np.ndarray, task: Task, request: ManyRequest) -> None:
+    p = int(np.argmax(weights))
+    if len(weights) == 1 or weights[p] < DOMINANT or relaxed.coefficients is None:
+        return
+    H = task.weight[:, None] * relaxed.embedding
+    residual = 1 - float(np.sum(H * (task.kernels[p] @ H))) / max(task.traces[p], np.finfo(float).tiny)
+    if residual < DEGENERATE:
+        warn(
+            f"kernel {p} has next to no residual ({100 * residual:.2g}% of its trace): {task.n_clusters} "
+            f"eigenvectors describe it completely, so method={request.method!r} gives it {weights[p]:.3f} of the "
+            "weight whatever it knows about clusters. Use method='mkkm-mr' with a larger lam, method='average', "
+            "ridge=0.01 or more, or leave the kernel out."
+        )
