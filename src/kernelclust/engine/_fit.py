@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
+from kernelclust._progress import at
 from kernelclust._solution import Solution
 from kernelclust._threads import one_thread
 from kernelclust._warnings import warn
@@ -116,6 +117,7 @@ def _fit(X, weight, request: Request, known, kernel) -> Fit:
     structure, c = request.structure, request.structure.n_clusters
     rng = check_random_state(request.random_state)
     if kernel is None:
+        at("the kernel of {} samples", len(weight))
         kernel = fit_kernel(X, weight, n_clusters=c, rng=rng, **request.kernel)
     solve = load_solver(request.solver, kernel.operator)
     evidence = _evidence(kernel, weight, c)
@@ -123,6 +125,7 @@ def _fit(X, weight, request: Request, known, kernel) -> Fit:
     objective = make_dependence(
         structure, loss=request.loss, normalize=request.normalize, rho=request.rho, size_prior=size_prior
     )
+    at("eigenvectors of the kernel")
     spectrum = useful_spectrum(kernel.operator, c, rng)
     check_definite(spectrum, kernel.operator)
     ridge = None
@@ -134,8 +137,10 @@ def _fit(X, weight, request: Request, known, kernel) -> Fit:
     comparable = getattr(kernel_part(request.kernel.get("kernel", "rbf")), "COPIES", True)
     copies = equal_rows(X, c, weight) if known is None and comparable and X is not None else None
     problem = Problem(kernel.operator, spectrum, objective, flat_objective(objective), known, copies)
+    at("solver {}", request.solver)
     solution = solve(problem, request.options, rng, **request.solver_params)
     _warn_of_stop(solution, request)
+    at("bounds and numbering")
     found = replace(judge(kernel, problem, solution, structure, request.options.placement), size_prior=size_prior)
     if ridge is not None:
         found = replace(found, ridge=ridge, reach=1.0)

@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import validate_data
 
 from kernelclust._names import check_name, check_number
+from kernelclust._progress import working
 from kernelclust._warnings import warn
 from kernelclust.kernels import (
     APPROXIMATIONS,
@@ -44,7 +45,8 @@ class KernelClusterer(ClusterMixin, BaseEstimator):
         """Fit; a failure leaves the last fit whole, or none."""
         before = dict(self.__dict__)
         try:
-            return self._fit(*arguments, **keywords)
+            with working(f"{type(self).__name__}.fit"):
+                return self._fit(*arguments, **keywords)
         except BaseException:
             self.__dict__ = before
             raise

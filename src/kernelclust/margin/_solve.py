@@ -11,6 +11,7 @@ from joblib import Parallel, delayed
 from scipy.optimize import linear_sum_assignment
 from sklearn.cluster import KMeans
 
+from kernelclust._progress import at
 from kernelclust.margin._cuts import Cuts, Options
 from kernelclust.margin._features import Features, make_features
 from kernelclust.margin._losses import TableLoss
@@ -40,6 +41,7 @@ class Search:
         workers = Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator")
         for number, found in enumerate(workers(delayed(run)(start) for start in starts)):
             runs.append(found)
+            at("start {} of {}", number + 1, len(starts))
             how = f"{runs[-1].n_iter} constraints, {runs[-1].stopped_because}"
             self.report(f"start {number}: objective = {runs[-1].objective:.6g} after {how}")
         return runs

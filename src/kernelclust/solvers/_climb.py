@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from kernelclust._progress import at
 from kernelclust._solution import Solution
 from kernelclust.kernels import Kernel
 from kernelclust.objectives import Dependence
@@ -69,6 +70,7 @@ def climb(
             labels, S, n, sums.sums = previous
             stopped_because = "converged"
             break
+        at("searching: F = {:.6g} after {} sweeps of a start", value, n_iter)
         if moves:
             history.append(value)
             continue
