@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import combinations_with_replacement
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,6 @@ from kernelclust._warnings import warn
 from kernelclust.kernels import _tiles
 from kernelclust.kernels._fitted_kernel import FittedKernel
 from kernelclust.kernels._function import SimilarityFunction
-from kernelclust.kernels._loops import size_and_skew
 from kernelclust.kernels._low_rank import cholesky_map, guided_cholesky, in_blocks, nystroem_map
 from kernelclust.kernels._new_samples import (
     ExactFeatures,
@@ -33,6 +33,7 @@ APPROXIMATIONS = (None, "auto", "nystroem", "cholesky", "random_features")
 DEFAULT_COMPONENTS = 300
 LARGEST = 1e100  # entries of a kernel beyond would overflow in its sums of squares
 DOUBLE_UP_TO = 4096  # samples whose similarities are kept in double precision; beyond, in single where that is enough
+TILE = 256  # rows and columns of a kernel that are looked at together
 EXACT_UP_TO = 25_000  # samples up to which approximation="auto" is exact, stored or not
 FITTED_KEYWORDS = ("n_clusters", "method", "n_components", "rng", "center")  # that a kernel file's `fit` is given
 
@@ -248,6 +249,16 @@ def _check_own(function: SimilarityFunction, K: np.ndarray) -> np.ndarray:
     if K.diagonal().min() < 0:
         raise ValueError("the kernel is far from positive semidefinite: k(x, x) is negative for some samples.")
     return K
+
+
+def size_and_skew(K: np.ndarray) -> tuple[float, float]:
+    """Largest |K_ij| and largest |K_ij - K_ji|, tile by tile so that rows and columns are read once."""
+    largest = skew = 0.0
+    for a, b in combinations_with_replacement(range(0, len(K), TILE), 2):
+        one, other = K[a : a + TILE, b : b + TILE], K[b : b + TILE, a : a + TILE].T
+        largest = max(largest, one.max(), -one.min(), other.max(), -other.min())
+        skew = max(skew, np.abs(one - other).max())
+    return float(largest), float(skew)
 
 
 def check_precomputed(K, name: str = "the kernel matrix") -> np.ndarray:

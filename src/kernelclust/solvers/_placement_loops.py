@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from kernelclust._compiled import compiled
 
 CYCLES = 30  # 3-cycles are tried up to so many clusters
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def accept(p, q, moved, number, A, M, linear, noise):
     """Go from placement p to q, which differ in the first `number` clusters `moved`, if that pays; else q becomes p."""
     rise = 0.0
@@ -29,7 +30,7 @@ def accept(p, q, moved, number, A, M, linear, noise):
     return rise > noise
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def search(starts, movable, A, M, linear, noise):
     """Local optimum (restarts x c) from every start: first improvement over swaps, 3-cycles and reversals."""
     optima = starts.copy()
