@@ -8,6 +8,7 @@ from sklearn.cluster import KMeans
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import validate_data
 
+from kernelclust._input import as_table, check_finite
 from kernelclust.engine import canonical_places
 from kernelclust.estimators import check_enough_samples
 from kernelclust.objectives import make_dependence
@@ -70,7 +71,9 @@ class PlacedClustering(ClusterMixin, BaseEstimator):
         self
         """
         sparse = self._takes_sparse()
-        X = validate_data(self, X, dtype=[np.float64, np.float32], accept_sparse="csr" if sparse else False)
+        options = {"dtype": [np.float64, np.float32], "accept_sparse": "csr" if sparse else False}
+        X = validate_data(self, as_table(X), ensure_all_finite=False, **options)
+        check_finite(X, getattr(self, "feature_names_in_", None))
         structure = as_structure(self.structure)
         check_enough_samples(X.shape[0], structure)
         clusterer = self._make_clusterer(structure)

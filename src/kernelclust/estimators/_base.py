@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import validate_data
 
+from kernelclust._input import as_table, check_finite, rows_are_equal
 from kernelclust._names import check_name, check_number
 from kernelclust._warnings import warn
 from kernelclust.kernels import (
@@ -25,6 +26,10 @@ from kernelclust.structures import Structure, as_structure
 
 DEFAULT_CLUSTERS = 8
 FLOATS = [np.float64, np.float32]
+EQUAL_ROWS = (
+    "all {n} samples are equal: there is nothing to cluster. As no cluster is left empty, {rest} of them are put into "
+    "clusters of their own, at random, and all others into one."
+)
 
 
 class KernelClusterer(ClusterMixin, BaseEstimator):
@@ -60,10 +65,19 @@ class KernelClusterer(ClusterMixin, BaseEstimator):
             self.n_features_in_ = X.n_samples
             return X
         sparse = getattr(part, "SPARSE", True)
-        finite = not getattr(part, "NAMES_BAD_ENTRIES", False)
-        options = {"dtype": FLOATS, "accept_sparse": "csr" if sparse else False, "ensure_all_finite": finite}
-        X = validate_data(self, X, reset=reset, **options)
+        options = {"dtype": FLOATS, "accept_sparse": "csr" if sparse else False, "ensure_all_finite": False}
+        X = validate_data(self, as_table(X), reset=reset, **options)
+        if not getattr(part, "NAMES_BAD_ENTRIES", False):
+            check_finite(X, self._column_names())
         return part.check(X) if reset and hasattr(part, "check") else X
+
+    def _column_names(self) -> np.ndarray | None:
+        """Of the frame that was fitted; None for arrays."""
+        return getattr(self, "feature_names_in_", None)
+
+    def _warn_of_equal_rows(self, X, n_clusters: int) -> None:
+        if n_clusters > 1 and not is_operator(X) and rows_are_equal(X):
+            warn(EQUAL_ROWS.format(n=X.shape[0], rest=n_clusters - 1))
 
     def _known(self, weight: np.ndarray, structure: Structure, y, **given: Any) -> Constraints | None:
         """What is known about the samples, from `fit` and from the parameters, checked; None if nothing is."""

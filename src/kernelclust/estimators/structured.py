@@ -7,7 +7,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from kernelclust._names import check_name, check_number
-from kernelclust._units import unit_warning
+from kernelclust._units import UnitWarning, unit_warning
 from kernelclust._warnings import warn
 from kernelclust.engine import Fit, Prediction, Request, fit
 from kernelclust.estimators._base import (
@@ -335,8 +335,8 @@ class StructuredClustering(KernelClusterer):
 
     def _warn_of_units(self, X, weight: np.ndarray) -> None:
         named = isinstance(self.kernel, str) and not self._is_pairwise()
-        if named and not sparse.issparse(X) and (text := unit_warning(X, weight)):
-            warn(text)
+        if named and not sparse.issparse(X) and (text := unit_warning(X, weight, self._column_names())):
+            warn(text, UnitWarning)
 
     # -- parts ----------------------------------------------------------------------------------------------------
 
