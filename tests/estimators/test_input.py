@@ -240,3 +240,59 @@ def test_units_are_told_by_name():
         KernelKMeans(3, random_state=0).fit(wide.to_numpy())
     with pytest.warns(UserWarning, match="variance of 'dose' is"):
         select_n_clusters(wide, [2, 3], n_null=2, n_perturbations=1, random_state=0)
+
+
+# -- nothing to cluster -----------------------------------------------------------------------------------------------
+
+EQUAL = np.full((12, 4), 0.1)
+MORE = [
+    StructuredClustering(structure="ring:3", solver="polar", random_state=0),
+    StructuredClustering(structure="chain:3", solver="low_rank_sdp", random_state=0),
+    StructuredClustering(structure="chain:3", kernel="cosine", random_state=0),
+    StructuredClustering(structure="chain:3", search="global", init="random", random_state=0),
+    KernelKMeans(3, kernel="polynomial", random_state=0),
+    KernelKMeans(3, approximation="nystroem", random_state=0),
+    MaxMarginClustering(3, kernel="rbf", random_state=0),
+    MultiKernelClustering(3, method="crsc", random_state=0),
+    MultiKernelClustering(3, method="rmsc", refine=False, random_state=0),
+]
+
+
+@pytest.mark.parametrize("model", MODELS + MORE, ids=repr)
+def test_equal_samples_have_the_same_answer_everywhere(model):
+    for same in (EQUAL, np.zeros((12, 4)), 1e200 * EQUAL, EQUAL.astype(np.float32)):
+        if getattr(model, "kernel", "") in ("linear", "polynomial") and same.max() > 1:
+            continue  # products leave floating point
+        with pytest.warns(UserWarning, match="all 12 samples are equal: .* the last 2 have a cluster each"):
+            labels = model.fit(same).labels_
+        assert_array_equal(labels, [0] * 10 + [1, 2])
+        if hasattr(model, "predict"):
+            assert len(set(model.predict(same))) == 1
+
+
+def test_equal_similarities_and_sparse_rows_are_equal_samples():
+    for model in (KernelKMeans(2, kernel="precomputed"), MaxMarginClustering(2, kernel="precomputed")):
+        with pytest.warns(UserWarning, match="all 6 samples are equal: .* the last one has a cluster"):
+            assert_array_equal(model.fit(np.ones((6, 6))).labels_, [0, 0, 0, 0, 0, 1])
+    with pytest.warns(UserWarning, match="all 12 samples are equal"):
+        KernelKMeans(3).fit(sparse.csr_array(EQUAL))
+    with pytest.warns(UserWarning, match="all 12 samples are equal"):
+        MultiKernelClustering(3).fit([EQUAL, EQUAL[:, :2]])
+
+
+def test_what_is_known_of_equal_samples_decides():
+    y = np.r_[1, 1, 2, 0, np.full(8, -1)]
+    with pytest.warns(UserWarning, match="equal: there is nothing to cluster.$"):
+        model = KernelKMeans(3, min_cluster_size=4, random_state=0).fit(EQUAL, y)
+    assert_array_equal(model.labels_[:4], y[:4])
+    assert_array_equal(np.bincount(model.labels_), [4, 4, 4])
+    weight = np.r_[np.ones(10), 0, 0]
+    with pytest.warns(UserWarning, match="all 10 samples are equal"):
+        model = KernelKMeans(3).fit(np.r_[EQUAL[:10], X[:2]], sample_weight=weight)
+    assert_array_equal(np.bincount(model.labels_[:10]), [8, 1, 1])
+
+
+def test_one_cluster_of_equal_samples_is_no_surprise(recwarn):
+    KernelKMeans(1).fit(EQUAL)
+    KernelKMeans(2, random_state=0).fit(np.r_[EQUAL[1:], EQUAL[:1] + 1e-9])
+    assert not [w for w in recwarn if "equal" in str(w.message)]

@@ -10,7 +10,7 @@ from sklearn.utils.validation import validate_data
 
 from kernelclust._input import as_table, check_finite
 from kernelclust.engine import canonical_places
-from kernelclust.estimators import check_enough_samples
+from kernelclust.estimators import check_enough_samples, equal_labels
 from kernelclust.objectives import make_dependence
 from kernelclust.solvers import best_placement, placement_margin, placement_problem
 from kernelclust.structures import Structure, as_structure
@@ -77,7 +77,8 @@ class PlacedClustering(ClusterMixin, BaseEstimator):
         structure = as_structure(self.structure)
         check_enough_samples(X.shape[0], structure)
         clusterer = self._make_clusterer(structure)
-        labels = _check_labels(clusterer.fit_predict(X), X.shape[0], structure, clusterer)
+        labels, equal = clusterer.fit_predict(X), equal_labels([X], structure.n_clusters)
+        labels = _check_labels(labels if equal is None else equal, X.shape[0], structure, clusterer)
 
         S, n = _mean_products(X, labels, structure.n_clusters)
         objective = make_dependence(structure)
@@ -89,7 +90,7 @@ class PlacedClustering(ClusterMixin, BaseEstimator):
         self.structure_ = structure
         self.clusterer_ = clusterer
         self.placement_margin_ = margin
-        self.labels_ = canonical_places(structure, S, n)[place[labels]]
+        self.labels_ = canonical_places(structure, S, n)[place[labels]] if equal is None else equal
         return self
 
     def _make_clusterer(self, structure: Structure):

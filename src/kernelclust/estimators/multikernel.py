@@ -262,6 +262,7 @@ class MultiKernelClustering(KernelClusterer):
         known = self._known(weight, structure, y, must_link=must_link, cannot_link=cannot_link)
         everything = len(used) == len(weight)
         samples = views if everything else views.at(used)
+        known = self._known_of_equal(samples.arrays, weight, structure, known)
         constraints = known if known is None or everything else known.among(used)
         found = fit_many(samples, weight[used], self._request(structure), constraints)
         self._keep(found)
