@@ -78,7 +78,7 @@ def refused(model, X, *says, error=ValueError, **fit):
         (X[None], ["dim 3"]),
         (X[0, 0], ["2D"]),
         (X.astype(complex), ["[Cc]omplex"]),
-        ([["a", "b"]] * m, ["could not convert|numeric"]),
+        ([["a", "b"]] * m, [r"X\[:, 0\] \(text, such as 'a'\), X\[:, 1\]"]),
         (sparse.csr_matrix(changed(X, (3, 1), np.nan)), ["NaN"]),
     ],
     ids=["nan", "inf", "-inf", "no rows", "no columns", "[]", "[[]]", "1-d", "3-d", "0-d", "complex", "text", "sparse"],

@@ -1,6 +1,12 @@
 """scikit-learn estimators: thin, mostly docstring."""
 
-from kernelclust.estimators._base import DEFAULT_CLUSTERS, KernelClusterer, check_enough_samples, check_structure
+from kernelclust.estimators._base import (
+    DEFAULT_CLUSTERS,
+    KernelClusterer,
+    check_enough_samples,
+    check_structure,
+    equal_labels,
+)
 from kernelclust.estimators.discriminative import Diffrac, DisKMeans
 from kernelclust.estimators.margin import MaxMarginClustering
 from kernelclust.estimators.multikernel import MultiKernelClustering
@@ -21,5 +27,6 @@ __all__ = [
     "adopt",
     "check_enough_samples",
     "check_structure",
+    "equal_labels",
     "request_of",
 ]

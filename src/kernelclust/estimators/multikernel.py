@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from kernelclust._input import as_array, as_table, how_to_flatten, is_frame
 from kernelclust._names import check_name, check_number
 from kernelclust._warnings import warn
 from kernelclust.estimators._base import (
@@ -261,6 +262,7 @@ class MultiKernelClustering(KernelClusterer):
         known = self._known(weight, structure, y, must_link=must_link, cannot_link=cannot_link)
         everything = len(used) == len(weight)
         samples = views if everything else views.at(used)
+        known = self._known_of_equal(samples.arrays, weight, structure, known)
         constraints = known if known is None or everything else known.among(used)
         found = fit_many(samples, weight[used], self._request(structure), constraints)
         self._keep(found)
@@ -339,20 +341,25 @@ class MultiKernelClustering(KernelClusterer):
         return is_pairwise(self.kernels)
 
     def _check_views(self, X, observed, *, reset: bool) -> Views:
+        X = X if isinstance(X, (list, tuple)) and is_many(X) else as_array(X, missing=True)
         if self._is_pairwise():
             if self.views is not None:
                 raise ValueError("views choose columns of a table; with kernels='precomputed' X holds kernels.")
             return self._check_similarities(X, observed, reset=reset)
         if is_many(X):
+            _refuse_stack(X)
             if self.views is not None:
                 raise ValueError("X is a list of views already; give views=None, or one table.")
             parts = list(X)
             view_names = [str(v) for v in range(len(parts))]
+        elif self.views is None and is_frame(X):  # which keeps the names of its columns for messages
+            validate_data(self, X, reset=reset, skip_check_array=True)
+            parts, view_names = [X], ["X"]
         elif self.views is None:
-            options = {"dtype": FLOATS, "accept_sparse": "csr", "ensure_all_finite": "allow-nan"}
+            X = as_table(X, missing=True)
+            options = {"dtype": FLOATS, "accept_sparse": "csr", "ensure_all_finite": False}
             parts, view_names = [validate_data(self, X, reset=reset, **options)], ["X"]
         else:  # columns of no view may hold anything
-            X = X if hasattr(X, "shape") else np.asarray(X)
             validate_data(self, X, reset=reset, skip_check_array=True)
             parts, view_names = columns_of(X, self.views)
         views = check_views(parts, view_names, observed)
@@ -439,6 +446,16 @@ class MultiKernelClustering(KernelClusterer):
         tags.input_tags.pairwise = self._is_pairwise()
         tags.input_tags.sparse = not self._is_pairwise()
         return tags
+
+
+def _refuse_stack(X) -> None:
+    """Three dimensions may be images, or views, or kernels: which, has to be said."""
+    if not isinstance(X, (list, tuple)):
+        n, each = X.shape[:2]
+        raise ValueError(
+            f"X has shape {X.shape}: {how_to_flatten(X.shape)}; for {n} views of {each} samples give list(X); for {n} "
+            "kernels set kernels='precomputed'."
+        )
 
 
 def _rows_of(array: np.ndarray, used: np.ndarray, n: int) -> np.ndarray:

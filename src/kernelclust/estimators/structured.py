@@ -7,7 +7,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from kernelclust._names import check_name, check_number
-from kernelclust._units import unit_warning
+from kernelclust._units import UnitWarning, unit_warning
 from kernelclust._warnings import warn
 from kernelclust.engine import Fit, Prediction, Request, fit
 from kernelclust.estimators._base import (
@@ -122,6 +122,7 @@ class StructuredClustering(KernelClusterer):
     labels_ : (m,) int array
         Place of every sample in the structure. Of equivalent numberings (a ring turned, a flat clustering permuted)
         the one with large clusters first, unless labels were given: then clusters have the places that these say.
+        Where all samples are equal the last ones have a cluster each and all others are in cluster 0, with a warning.
     objective_ : float
         F at `labels_`, as optimised: K centred and otherwise as given, rho included.
     upper_bound_ : float
@@ -265,6 +266,8 @@ class StructuredClustering(KernelClusterer):
         self._warn_of_units(X, weight)
         everything = len(used) == len(weight)
         samples = None if given else X if everything else self._subset(X, used)
+        if samples is not None:
+            known = self._known_of_equal([samples], weight, structure, known)
         constraints = known if known is None or everything else known.among(used)
         found = fit(samples, weight[used], self._request(structure, options), constraints, given)
         self._keep(found)
@@ -335,8 +338,8 @@ class StructuredClustering(KernelClusterer):
 
     def _warn_of_units(self, X, weight: np.ndarray) -> None:
         named = isinstance(self.kernel, str) and not self._is_pairwise()
-        if named and not sparse.issparse(X) and (text := unit_warning(X, weight)):
-            warn(text)
+        if named and not sparse.issparse(X) and (text := unit_warning(X, weight, self._column_names())):
+            warn(text, UnitWarning)
 
     # -- parts ----------------------------------------------------------------------------------------------------
 

@@ -53,6 +53,11 @@ class Embedding:
     coefficients: np.ndarray | None = None  # (n, r): Z = K coefficients
     gamma: float | None = None
 
+    @classmethod
+    def of(cls, X) -> Embedding:
+        """Samples as they are."""
+        return cls(X, kernel_part("linear").features)
+
     def decision(self, V: np.ndarray, b: np.ndarray) -> LinearDecision | KernelDecision:
         """The function z . V + b of new samples, V (r, c)."""
         if self.fitted is not None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from kernelclust._input import as_table
 from kernelclust.kernels import Kernel, Spectrum
 from kernelclust.kernels import check_definite as check_spectrum
 from kernelclust.multikernel._views import is_many
@@ -44,7 +45,7 @@ def check_definite(kernel: Kernel) -> None:
 def check_similarities(X, observed: np.ndarray) -> list[np.ndarray]:
     """Similarities (n_new, n) of new samples with the fitted ones, one matrix a kernel."""
     n, m = observed.shape
-    parts = [np.asarray(part) for part in (X if is_many(X) else [X])]
+    parts = [np.asarray(as_table(part, f"kernel {p}", missing=True)) for p, part in enumerate(X if is_many(X) else [X])]
     if len(parts) != m:
         raise ValueError(f"X holds {len(parts)} kernels, but {m} were fitted.")
     for p, part in enumerate(parts):

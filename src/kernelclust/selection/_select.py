@@ -12,8 +12,10 @@ from sklearn.base import clone
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import validate_data
 
+from kernelclust._input import as_table, check_finite, is_frame
 from kernelclust._names import check_name, check_number
 from kernelclust._progress import now, working
+from kernelclust._units import UnitWarning, unit_warning
 from kernelclust._warnings import warn
 from kernelclust.estimators import StructuredClustering, request_of
 from kernelclust.kernels import DenseKernel, check_precomputed
@@ -364,13 +366,18 @@ class _Samples:
     def __init__(self, X: Any, *, precomputed: bool):
         self.given, self.linear = X, precomputed
         if precomputed:
-            K = check_precomputed(X)
+            K = check_precomputed(as_table(X))
             self.order = np.lexsort((np.diagonal(K), np.sort(K, axis=1).sum(axis=1)))
             self.X = _feature_space(K[np.ix_(self.order, self.order)])
             return
         if X is None:
             raise TypeError("X is None, which is for kernels that are matrices only; give the samples.")
-        values = check_array(X, dtype=[np.float64, np.float32], ensure_min_samples=2, input_name="X")
+        X = as_table(X)
+        names = X.columns if is_frame(X) else None
+        values = check_array(
+            X, dtype=[np.float64, np.float32], ensure_min_samples=2, ensure_all_finite=False, input_name="X"
+        )
+        check_finite(values, names)
         self.order = np.lexsort(values.T[::-1])
         self.X = values[self.order]
 
@@ -436,11 +443,13 @@ def _finish(parameter, candidates, found, scores, best, reason, model, data) -> 
     if data.linear:
         fitted = clone(model).fit(data.given)
     else:
-        for warning in winner.fit.warnings:
-            warn(str(warning.message), warning.category)
         fitted = winner.fit.model
         fitted.labels_ = data.back(fitted.labels_)
         validate_data(fitted, data.given, skip_check_array=True)
+        for warning in winner.fit.warnings:
+            names = getattr(fitted, "feature_names_in_", None)
+            units = issubclass(warning.category, UnitWarning)  # of columns whose names the fit did not know
+            warn(unit_warning(data.X, names=names) if units else str(warning.message), warning.category)
     rows = tuple(_row(one, score) for one, score in zip(found, scores, strict=True))
     null = {one.name: np.array(one.null) for one in found}
     return Selection(parameter, candidates[best], fitted, rows, tuple(candidates), reason, null)
