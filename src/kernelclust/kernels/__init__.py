@@ -1,6 +1,6 @@
 """How alike two samples are: kernel functions (one file each), operators, low-rank factors, spectra."""
 
-from kernelclust.kernels._spectrum import Spectrum, certified, check_definite, leading_spectrum  # isort: skip
+from kernelclust.kernels._spectrum import Spectrum, certified, leading_spectrum, spectrum_ends  # isort: skip
 from kernelclust.kernels._fit import (
     APPROXIMATIONS,
     check_kernel_params,
@@ -47,7 +47,6 @@ __all__ = [
     "UnitScaled",
     "WeightedSumKernel",
     "certified",
-    "check_definite",
     "check_kernel_params",
     "check_operator",
     "check_precomputed",
@@ -62,4 +61,5 @@ __all__ = [
     "leading_spectrum",
     "one_hot",
     "row_blocks",
+    "spectrum_ends",
 ]

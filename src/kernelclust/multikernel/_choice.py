@@ -36,13 +36,24 @@ def kernels_of(kernels, n_views: int) -> list[list[Kernel]]:
     return [[_one(k) for k in kernel] if isinstance(kernel, list) else [_one(kernel)] for kernel in kernels]
 
 
+def pairwise_kernel(kernels) -> Kernel | None:
+    """The kernel and its parameters where X holds similarities, as in "precomputed" or ("precomputed", {...})."""
+    kernel, params = _split(kernels)
+    return (kernel, check_kernel_params(kernel, params)) if is_pairwise(kernel) else None
+
+
+def _split(kernel) -> Kernel:
+    """A kernel and its parameters."""
+    if isinstance(kernel, tuple) and len(kernel) == 2 and isinstance(kernel[1], Mapping):
+        return kernel[0], dict(kernel[1])
+    return kernel, {}
+
+
 def _one(kernel) -> Kernel:
     if isinstance(kernel, Real) and not isinstance(kernel, bool):
         check_number("gamma in kernels", kernel, above=True)
         return "rbf", {"gamma": float(kernel)}
-    params: dict[str, Any] = {}
-    if isinstance(kernel, tuple) and len(kernel) == 2 and isinstance(kernel[1], Mapping):
-        kernel, params = kernel[0], dict(kernel[1])
+    kernel, params = _split(kernel)
     if not callable(kernel):
         known = [name for name in kernel_names() if not is_pairwise(name)]
         also = ", a function k(X, Y), a number (gamma of 'rbf'), or (kernel, {parameter: value})"
