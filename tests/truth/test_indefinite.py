@@ -212,7 +212,8 @@ def test_shift_adds_a_constant_to_f_of_flat_clusters():
 def test_new_samples_go_by_similarities_as_given(sizes):
     """The shift is between a sample and itself: it must not push new samples towards large clusters."""
     labels = np.repeat([0, 1], sizes)
-    K = (labels[:, None] == labels) - 5.0 * np.eye(40)
+    u = np.tile([1.0, -1.0], 20) / np.sqrt(40)  # nothing to do with the clusters
+    K = (labels[:, None] == labels) - 20 * np.outer(u, u)
     model = KernelKMeans(2, kernel="precomputed", kernel_params={"indefinite": "shift"}, random_state=0).fit(K)
     assert adjusted_rand_score(labels, model.labels_) == 1
     assert_array_equal(model.predict((labels[:, None] == labels) * 1.0), model.labels_)
