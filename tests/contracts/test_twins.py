@@ -39,7 +39,7 @@ def cases():
     table = *scores, np.log1p(np.arange(8.0)), np.log1p(np.arange(8.0)[::-1]), rng.random(13), rng.random(13)
     yield "kernels._loops.add_row", (K[0], 2.0, K[1].copy())
     yield "kernels._loops.sum_rows", (K, rng.random(70), np.arange(70) % 3, np.zeros((3, 70)))
-    yield "kernels._loops.size_and_skew", (K,)
+    yield "kernels._loops.size_and_skew", (K, np.sqrt(np.abs(np.diagonal(K))), 0.1)
     yield "margin._loops.best_table", table
     A, M, linear = (np.abs(rng.standard_normal((6, 6))) for _ in range(3))
     A, M, p, q = A + A.T, M + M.T, np.arange(6), np.array([0, 3, 2, 1, 4, 5])

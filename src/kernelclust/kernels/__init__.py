@@ -13,6 +13,7 @@ from kernelclust.kernels._fit import (
 from kernelclust.kernels._fitted_kernel import FittedKernel, Member, discriminative
 from kernelclust.kernels._low_rank import incomplete_cholesky
 from kernelclust.kernels._new_samples import NewSamples, Nothing, Source, UnitScaled
+from kernelclust.kernels._scale import safe_unit
 from kernelclust.kernels.operators import (
     BLOCK,
     DenseKernel,
@@ -61,5 +62,6 @@ __all__ = [
     "leading_spectrum",
     "one_hot",
     "row_blocks",
+    "safe_unit",
     "spectrum_ends",
 ]

@@ -28,11 +28,12 @@ from kernelclust.kernels._new_samples import (
 )
 from kernelclust.kernels._scale import is_constant, resolve_gamma, safe_unit, set_units, single_is_enough
 from kernelclust.kernels._spectrum import check_definite
-from kernelclust.kernels.operators import DenseKernel, Kernel, LowRankKernel, TiledKernel, row_blocks
+from kernelclust.kernels.operators import DenseKernel, Kernel, LowRankKernel, TiledKernel
 
 APPROXIMATIONS = (None, "auto", "nystroem", "cholesky", "random_features")
 DEFAULT_COMPONENTS = 300
 OF_A_FUNCTION = ", or clip the negative eigenvalues of its matrix"
+TRIED = 1000  # rows and columns of a matrix whose entries say what is typical
 LARGEST = 1e100  # entries of a kernel beyond would overflow in its sums of squares
 DOUBLE_UP_TO = 4096  # samples whose similarities are kept in double precision; beyond, in single where that is enough
 EXACT_UP_TO = 25_000  # samples up to which approximation="auto" is exact, stored or not
@@ -256,21 +257,17 @@ def check_precomputed(K, name: str = "the kernel matrix") -> np.ndarray:
     K = check_array(K, dtype=[np.float64, np.float32], input_name=name)
     if K.shape[0] != K.shape[1]:
         raise ValueError(f"a precomputed kernel must be square, one row and one column a sample; this is {K.shape}.")
-    scale, skew = size_and_skew(K)
-    if scale > LARGEST:
-        raise ValueError(f"{name} has entries of size {scale:.3g}, too large for sums of squares; rescale it.")
-    tolerance = scale * (1e-8 if K.dtype == np.float64 else 1e-4)
-    if skew <= tolerance:
-        return K
-    for rows in row_blocks(*K.shape):
-        difference = np.abs(K[rows] - K[:, rows].T)
-        if difference.max() > tolerance:
-            i, j = np.unravel_index(int(difference.argmax()), difference.shape)
-            i += rows.start
-            raise ValueError(
-                f"the kernel matrix is not symmetric: K[{i}, {j}] = {K[i, j]:.6g} but K[{j}, {i}] = "
-                f"{K[j, i]:.6g}. If that is meant, pass (K + K.T) / 2."
-            )
+    own = np.sqrt(np.abs(np.diagonal(K)).astype(np.float64))  # |k(x, y)| is at most own(x) own(y), and so is rounding
+    step = -(-len(K) // TRIED)
+    typical = float(np.median(np.abs(K[::step, ::step])))
+    size, skew, i, j = size_and_skew(K, own, typical)
+    if size > LARGEST:
+        raise ValueError(f"{name} has entries of size {size:.3g}, too large for sums of squares; rescale it.")
+    if skew > (1e-8 if K.dtype == np.float64 else 1e-4):
+        raise ValueError(
+            f"the kernel matrix is not symmetric: K[{i}, {j}] = {K[i, j]:.6g} but K[{j}, {i}] = {K[j, i]:.6g}. If that "
+            "is meant, pass (K + K.T) / 2."
+        )
     return K
 
 

@@ -21,14 +21,18 @@ def sum_rows(rows, weight, labels, sums):
 
 
 @njit(cache=True, nogil=True)
-def size_and_skew(K):
-    """Largest |K_ij| and largest |K_ij - K_ji|, tile by tile so that rows and columns are read once."""
+def size_and_skew(K, own, typical):
+    """Largest |K_ij|; and where |K_ij - K_ji| is largest beside |K_ij|, |K_ji|, own_i own_j and `typical`, whichever is
+    larger: (size, ratio, i, j). Tile by tile, so that rows and columns are read once."""
     m = len(K)
-    largest, skew = 0.0, 0.0
+    largest, worst, at, across = 0.0, 0.0, 0, 0
     for a in range(0, m, TILE):
         for b in range(0, a + 1, TILE):
             for i in range(a, min(a + TILE, m)):
                 for j in range(b, min(b + TILE, m)):
-                    largest = max(largest, abs(K[i, j]), abs(K[j, i]))
-                    skew = max(skew, abs(K[i, j] - K[j, i]))
-    return largest, skew
+                    size = max(abs(K[i, j]), abs(K[j, i]))
+                    largest = max(largest, size)
+                    skew = abs(K[i, j] - K[j, i])
+                    if skew > worst * max(size, own[i] * own[j], typical):
+                        worst, at, across = skew / max(size, own[i] * own[j], typical), i, j
+    return largest, worst, at, across

@@ -65,8 +65,9 @@ def _one(kernel) -> Kernel:
     return kernel, params
 
 
-def median_gamma(X, weight: np.ndarray, width: float = 1.0) -> float | str:
-    """1 / (2 s^2) with s the median distance between samples and their copies (of at most 2000) times width."""
+def median_gamma(X, weight: np.ndarray, width: float = 1.0) -> float | None:
+    """1 / (2 s^2) with s the median distance between samples and their copies (of at most 2000) times width; None where
+    that is zero."""
     n = X.shape[0]
     if n > MEDIAN_SAMPLES:
         chosen = np.sort(np.random.RandomState(0).choice(n, MEDIAN_SAMPLES, replace=False))
@@ -74,7 +75,7 @@ def median_gamma(X, weight: np.ndarray, width: float = 1.0) -> float | str:
     with np.errstate(all="ignore"):
         middle = _median_squared_distance(X, weight)
         gamma = 1 / (2 * np.float64(middle) * width**2)
-    return float(gamma) if 0 < gamma < np.inf else "scale"
+    return float(gamma) if 0 < gamma < np.inf else None
 
 
 def _median_squared_distance(X, weight: np.ndarray) -> float:

@@ -157,7 +157,7 @@ def _fit_kernel(X, weight, kernel, params: dict, total: int, request: ManyReques
     if kernel == "rbf":
         width = params.pop("width", 1.0)
         if isinstance(params["gamma"], str) and params["gamma"] == "median":
-            params["gamma"] = median_gamma(X, weight, width)
+            params["gamma"] = lambda Z: median_gamma(Z, weight, width)
     fitted = fit_kernel(
         X,
         weight,

@@ -7,6 +7,7 @@ import numpy as np
 from kernelclust.kernels import Kernel, ScaledKernel
 
 SMALL = 1e-12  # a diagonal entry of so much of the mean one is rounding: the sample lies on the mean
+ROUNDING = 1e-14  # share of the entries before centring that is rounding: all that is left of a constant kernel
 
 
 def prepare(
@@ -39,4 +40,5 @@ def view_size(kernel: Kernel, weight: np.ndarray) -> float:
 
 def least_own(kernel: Kernel, own: np.ndarray) -> float:
     """Diagonal entries up to here are rounding."""
-    return SMALL * float(kernel.weight @ np.abs(own)) / float(kernel.weight.sum())
+    mean = float(kernel.weight @ np.abs(own)) / float(kernel.weight.sum())
+    return max(SMALL * mean, ROUNDING * kernel.raw_size())
