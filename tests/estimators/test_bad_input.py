@@ -398,8 +398,13 @@ def test_kernel_params(kernel, params, says, approximation):
     refused(model, X, *says, error=(ValueError, TypeError))
 
 
-def test_precomputed_takes_no_kernel_params():
-    refused(precomputed(kernel_params={"gamma": 1.0}), K, "'gamma'", "kernel='precomputed'", "none")
+def test_precomputed_takes_one_parameter():
+    refused(precomputed(kernel_params={"gamma": 1.0}), K, "'gamma'", "kernel='precomputed'", "it takes: indefinite")
+    refused(precomputed(kernel_params={"indefinite": "clipp"}), K, "indefinite", "Did you mean 'clip'")
+    for approximation in ("nystroem", "cholesky"):
+        model = precomputed(kernel_params={"indefinite": "clip"}, approximation=approximation)
+        refused(model, K, "whole matrix", approximation)
+    refused(precomputed(kernel_params={"indefinite": "clip"}), -K, "no positive eigenvalue", "distances")
 
 
 @pytest.mark.parametrize("params", [3, "gamma", [1, 2], [("gamma",)], {1: 2}], ids=repr)

@@ -22,7 +22,6 @@ from kernelclust.kernels import (
     Kernel,
     Spectrum,
     certified,
-    check_definite,
     discriminative,
     fit_kernel,
     kernel_part,
@@ -98,11 +97,13 @@ class Fit:
     def prediction(self) -> Prediction:
         weight = self.kernel.operator.weight
         Pi = one_hot(self.labels, len(self.n), weight)
-        judged, base = None, self.kernel.base
+        judged, base, S = None, self.kernel.base, self.S
         if base is not None:
             judged = base.combination(Pi), np.diag(base.operator.cluster_sums(self.labels, len(self.n)))
         similarities = self.kernel.combination(Pi, self.image)
-        return Prediction.of(similarities, self.objective, self.S, self.n, judged, self.reach)
+        if self.kernel.seen is not None:
+            S, judged = self.kernel.seen.cluster_sums(self.labels, len(self.n)), (similarities, np.diag(S))
+        return Prediction.of(similarities, self.objective, S, self.n, judged, self.reach)
 
 
 def fit(
@@ -125,9 +126,9 @@ def _fit(X, weight, request: Request, known, kernel) -> Fit:
     objective = make_dependence(
         structure, loss=request.loss, normalize=request.normalize, rho=request.rho, size_prior=size_prior
     )
+    kernel.check_definite()
     at("eigenvectors of the kernel")
     spectrum = useful_spectrum(kernel.operator, c, rng)
-    check_definite(spectrum, kernel.operator)
     ridge = None
     if request.ridge is not None:
         total = float(weight.sum())

@@ -18,7 +18,7 @@ from kernelclust.estimators._base import (
     check_structure,
     check_verbose,
 )
-from kernelclust.kernels import APPROXIMATIONS, is_pairwise
+from kernelclust.kernels import APPROXIMATIONS
 from kernelclust.multikernel import (
     CORRELATIONS,
     ManyFit,
@@ -33,6 +33,7 @@ from kernelclust.multikernel import (
     fit_many,
     is_many,
     load_method,
+    pairwise_kernel,
 )
 from kernelclust.objectives import NORMALIZATIONS, check_weights
 from kernelclust.solvers import RULES, Constraints
@@ -65,7 +66,8 @@ class MultiKernelClustering(KernelClusterer):
         A kernel is a name ("rbf", "linear", "graph", ...), a function k(X, Y), a number (gamma of "rbf") or a pair
         (kernel, {parameter: value}). A list has one for each view (or a list of several for it); with a single view all
         are put on it. "auto": "rbf" for each view, or three of them, narrow to wide, on a single table. The width of
-        "rbf" is the median distance between samples unless gamma is given. "precomputed": X is a stack of kernels.
+        "rbf" is the median distance between samples unless gamma is given. "precomputed": X is a stack of kernels;
+        ("precomputed", {"indefinite": "clip"}) or "shift" takes such as are far from positive semidefinite.
     views : list or dict of columns, optional
         For X one table: the columns of every view, as names, numbers, a slice, or a function of X.
     lam : float or "auto", default="auto"
@@ -338,7 +340,7 @@ class MultiKernelClustering(KernelClusterer):
     # -- checks ---------------------------------------------------------------------------------------------------
 
     def _is_pairwise(self) -> bool:
-        return is_pairwise(self.kernels)
+        return pairwise_kernel(self.kernels) is not None
 
     def _check_views(self, X, observed, *, reset: bool) -> Views:
         X = X if isinstance(X, (list, tuple)) and is_many(X) else as_array(X, missing=True)

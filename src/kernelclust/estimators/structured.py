@@ -63,7 +63,10 @@ class StructuredClustering(KernelClusterer):
         samples (1 / mean distance for "laplacian").
     kernel_params : dict, optional
         More parameters of the kernel: degree, coef0 ("polynomial"; 3 and 1), n_neighbors, regularization ("graph"),
-        n_neighbors, time ("diffusion"), or keywords of your function.
+        n_neighbors, time ("diffusion"), or keywords of your function. indefinite ("precomputed"): None refuses
+        similarities that are far from positive semidefinite, "clip" sets their negative eigenvalues to zero, "shift"
+        adds to the diagonal until none is left, which does not change what flat l2 clusters are best. New samples are
+        then compared in the eigenvectors that are left ("clip"), or as they are given ("shift").
     loss : {"zero-one", "structure"}, (c, c) array or None, default=None
         What it costs to mistake one cluster for another (CLUHSICAL). With normalize="l1", "zero-one" says that groups
         of similar size are expected.
@@ -254,7 +257,7 @@ class StructuredClustering(KernelClusterer):
         self._check_parameters()
         structure = check_structure(self.n_clusters, self.structure)
         X = self._check_samples(X, reset=True)
-        given = FittedKernel(X, Nothing()) if is_operator(X) else None
+        given = FittedKernel(X, Nothing(), remedy=", or clip its negative eigenvalues") if is_operator(X) else None
         if given is not None and (sample_weight is not None or self.approximation not in (None, "auto")):
             raise ValueError("X is a kernel operator: weights are part of it, and it is not approximated here.")
         weight = check_weights(sample_weight, X) if given is None else np.asarray(given.operator.weight, dtype=float)

@@ -11,7 +11,7 @@ from scipy import sparse
 from scipy.sparse.linalg import LinearOperator, svds
 from sklearn.decomposition import PCA
 
-from kernelclust.kernels import FittedKernel, check_definite, fit_kernel, kernel_part, leading_spectrum
+from kernelclust.kernels import FittedKernel, fit_kernel, kernel_part, leading_spectrum
 
 RANK = 100  # directions of a kernel, or of samples with many features, unless asked for more
 MANY_FEATURES = 300
@@ -93,9 +93,9 @@ def embed(
         components = _components(Z, weight, n_components, rng)
         return Embedding(Z @ components.T, part.features, components)
     fitted = fit_kernel(X, weight, kernel=kernel, rng=rng, n_components=None, **options)
+    fitted.check_definite()
     rank = min(n_components or RANK, X.shape[0])
     spectrum = leading_spectrum(fitted.operator, rank, 1, rng)
-    check_definite(spectrum, fitted.operator)
     values, functions = spectrum.values[:rank], spectrum.functions[:, :rank]
     kept = values > NEGLIGIBLE * max(float(values[0]), 0.0)
     if not values[0] > ROUNDING * fitted.operator.raw_size() * weight.sum():

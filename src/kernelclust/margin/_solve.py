@@ -12,6 +12,7 @@ from scipy.optimize import linear_sum_assignment
 from sklearn.cluster import KMeans
 
 from kernelclust._progress import at
+from kernelclust.kernels import safe_unit
 from kernelclust.margin._cuts import Cuts, Options
 from kernelclust.margin._features import Features, make_features
 from kernelclust.margin._losses import TableLoss
@@ -122,6 +123,7 @@ def solve_many(
     """
     mass = features.mass
     machine = ManyClusters(features, make_loss(mass), n_clusters, 0.01 * options.tol, known)
+    Z = Z / safe_unit(Z)  # k-means squares distances
     starts = [
         bisect(Z, mass, n_clusters, make_loss, options, search),
         _kmeans(Z, mass, n_clusters, n_init=search.n_init, random_state=search.rng),
@@ -174,10 +176,10 @@ def bisect(Z, mass: Mass, n_clusters: int, make_loss: Losses, options: Options, 
 
 
 def _scatter(Z, mass: Mass, members: np.ndarray) -> float:
-    """Sum of squared distances to the mean; -1 where all samples are equal."""
+    """Root of the sum of squared distances to the mean; -1 where all samples are equal."""
     part = mass.at(members)
     try:
-        return part.total * make_features(Z[members], mass=part).scale ** 2
+        return float(np.sqrt(part.total)) * make_features(Z[members], mass=part).scale
     except ValueError:  # nothing to separate
         return -1.0
 
