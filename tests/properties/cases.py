@@ -303,7 +303,16 @@ def _of_model(case: Case, Z: np.ndarray) -> Any:
 
 # -- weights and side information ------------------------------------------------------------------------------------
 
-KNOWN = ["labels", "must pairs", "must groups", "cannot pairs", "cannot groups", "sizes", "tight sizes", "contradiction"]
+KNOWN = [
+    "labels",
+    "must pairs",
+    "must groups",
+    "cannot pairs",
+    "cannot groups",
+    "sizes",
+    "tight sizes",
+    "contradiction",
+]
 
 
 def _weights(case: Case, rng: np.random.Generator) -> np.ndarray | None:

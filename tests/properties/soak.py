@@ -22,7 +22,7 @@ EVERY = 30.0  # seconds between lines of progress
 
 
 def outcome(seed: int) -> tuple[str, str]:
-    """"fitted", "refused" or "broken", and which invariant broke and how."""
+    """ "fitted", "refused" or "broken", and which invariant broke and how."""
     case = draw(seeded(seed))
     for _ in range(2):  # a slow case has a second try: loops may have been compiled in the first
         start = time.perf_counter()

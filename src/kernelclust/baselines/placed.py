@@ -9,7 +9,7 @@ from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import validate_data
 
 from kernelclust.engine import canonical_places
-from kernelclust.estimators import check_enough_samples
+from kernelclust.estimators import check_enough_samples, whole_or_nothing
 from kernelclust.objectives import make_dependence
 from kernelclust.solvers import best_placement, placement_margin, placement_problem
 from kernelclust.structures import Structure, as_structure
@@ -69,6 +69,10 @@ class PlacedClustering(ClusterMixin, BaseEstimator):
         -------
         self
         """
+        with whole_or_nothing(self):
+            return self._fit(X)
+
+    def _fit(self, X):
         sparse = self._takes_sparse()
         X = validate_data(self, X, dtype=[np.float64, np.float32], accept_sparse="csr" if sparse else False)
         structure = as_structure(self.structure)

@@ -1,6 +1,12 @@
 """scikit-learn estimators: thin, mostly docstring."""
 
-from kernelclust.estimators._base import DEFAULT_CLUSTERS, KernelClusterer, check_enough_samples, check_structure
+from kernelclust.estimators._base import (
+    DEFAULT_CLUSTERS,
+    KernelClusterer,
+    check_enough_samples,
+    check_structure,
+    whole_or_nothing,
+)
 from kernelclust.estimators.discriminative import Diffrac, DisKMeans
 from kernelclust.estimators.margin import MaxMarginClustering
 from kernelclust.estimators.multikernel import MultiKernelClustering
@@ -22,4 +28,5 @@ __all__ = [
     "check_enough_samples",
     "check_structure",
     "request_of",
+    "whole_or_nothing",
 ]
