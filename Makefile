@@ -1,9 +1,10 @@
-# make setup | demo | test | lint | format | bench | dist | lock | audit | clean
+# make setup | demo | test | soak MINUTES=10 | lint | format | bench | dist | lock | audit | clean
 PYTHON ?= python3
 BIN := .venv/bin
+MINUTES ?= 10
 STAMP := .venv/.ready
 
-.PHONY: setup demo test lint format bench dist lock audit clean
+.PHONY: setup demo test soak lint format bench dist lock audit clean
 
 setup: $(STAMP)
 
@@ -25,6 +26,9 @@ lint: setup
 
 test: lint
 	@$(BIN)/pytest
+
+soak: setup
+	@$(BIN)/python tests/properties/soak.py --minutes $(MINUTES)
 
 format: setup
 	@$(BIN)/ruff check --fix .

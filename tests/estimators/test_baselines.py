@@ -152,6 +152,16 @@ def test_bad_samples(model):
     refused(fresh(model), X[:, 0], "2D")
 
 
+@every_estimator
+def test_a_failed_fit_leaves_no_trace(model):
+    unfitted, fitted = fresh(model), fresh(model).fit(X)
+    for one in (unfitted, fitted):
+        before = dict(vars(one))
+        with pytest.raises(ValueError, match="n_samples=3"):
+            one.fit(X[:3, :1])
+        assert vars(one).keys() == before.keys() and all(vars(one)[name] is before[name] for name in before)
+
+
 @every_kernel_estimator
 def test_bad_kernels(model):
     refused(fresh(model).set_params(kernel="rbg"), X, "Did you mean 'rbf'")

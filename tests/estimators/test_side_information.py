@@ -14,6 +14,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from kernelclust import CLUHSIC, CLUHSICAL, Diffrac, DisKMeans, KernelKMeans, StructuredClustering
+from kernelclust.engine import canonical_places
+from kernelclust.structures import as_structure
 
 ESTIMATORS = [StructuredClustering, KernelKMeans, CLUHSIC, CLUHSICAL, DisKMeans, Diffrac]
 every_estimator = pytest.mark.parametrize("Estimator", ESTIMATORS)
@@ -44,6 +46,14 @@ def test_every_estimator_keeps_what_is_known(Estimator):
     assert model.objective_ <= model.size_bound_ * (1 + 1e-9)
     assert model.objective_ <= model.upper_bound_ * (1 + 1e-9)
     assert model.predict(X).shape == (60,)
+
+
+def test_soft_labels_do_not_move_clusters_to_places_of_other_sizes():
+    """Of equivalent numberings soft labels choose one, but only among those that keep what is fixed."""
+    movable, wishes = np.array([True, True, False]), np.array([[0.0, 0, 1], [0, 0, 0], [1, 0, 0]])
+    S, n = np.eye(3), np.array([3.0, 2.0, 1.0])
+    assert_array_equal(canonical_places(as_structure("flat:3"), S, n, movable, wishes), [0, 1, 2])
+    assert_array_equal(canonical_places(as_structure("flat:3"), S, n, None, wishes), [2, 1, 0])
 
 
 @pytest.mark.parametrize("polish", [True, False])

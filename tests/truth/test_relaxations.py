@@ -103,6 +103,19 @@ def test_the_sdp_bounds_the_optimum_and_lies_below_the_spectral_value(spec, weig
         assert relaxed.bound <= float(values[: len(label_values)] @ label_values) * (1 + 1e-3)
 
 
+def test_the_sdp_knows_no_unit_of_weights():
+    """F is in units of the weights, and so are relaxation and bound; labels have none."""
+    pytest.importorskip("cvxpy")
+    X, weight = np.random.default_rng(0).standard_normal((10, 3)), np.linspace(1, 2, 10)
+    model = CLUHSIC(structure="chain:2", kernel="linear", solver="sdp", random_state=0)
+    one = model.fit(X, sample_weight=weight)
+    values = one.relaxed_objective_, one.upper_bound_, one.labels_
+    for unit in (1e-12, 1e12):
+        other = model.fit(X, sample_weight=unit * weight)
+        assert_allclose((other.relaxed_objective_ / unit, other.upper_bound_ / unit), values[:2], rtol=1e-4)
+        assert_array_equal(other.labels_, values[2])
+
+
 def test_the_dual_bound_holds_for_any_prices():
     """Feasible Q are those of labelings; prices drawn at random must not cut any of them off."""
     problem = make_problem("chain:3", m=5)

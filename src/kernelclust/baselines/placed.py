@@ -10,7 +10,7 @@ from sklearn.utils.validation import validate_data
 
 from kernelclust._input import as_table, check_finite
 from kernelclust.engine import canonical_places
-from kernelclust.estimators import check_enough_samples, equal_labels
+from kernelclust.estimators import check_enough_samples, equal_labels, whole_or_nothing
 from kernelclust.objectives import make_dependence
 from kernelclust.solvers import best_placement, placement_margin, placement_problem
 from kernelclust.structures import Structure, as_structure
@@ -70,6 +70,10 @@ class PlacedClustering(ClusterMixin, BaseEstimator):
         -------
         self
         """
+        with whole_or_nothing(self):
+            return self._fit(X)
+
+    def _fit(self, X):
         sparse = self._takes_sparse()
         options = {"dtype": [np.float64, np.float32], "accept_sparse": "csr" if sparse else False}
         X = validate_data(self, as_table(X), ensure_all_finite=False, **options)

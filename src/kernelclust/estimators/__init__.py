@@ -6,6 +6,7 @@ from kernelclust.estimators._base import (
     check_enough_samples,
     check_structure,
     equal_labels,
+    whole_or_nothing,
 )
 from kernelclust.estimators.discriminative import Diffrac, DisKMeans
 from kernelclust.estimators.margin import MaxMarginClustering
@@ -29,4 +30,5 @@ __all__ = [
     "check_structure",
     "equal_labels",
     "request_of",
+    "whole_or_nothing",
 ]

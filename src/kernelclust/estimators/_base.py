@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from numbers import Integral
 from typing import Any
 
@@ -30,6 +31,17 @@ DEFAULT_CLUSTERS = 8
 FLOATS = [np.float64, np.float32]
 
 
+@contextmanager
+def whole_or_nothing(model: BaseEstimator) -> Iterator[None]:
+    """A failure inside leaves the model as it was."""
+    before = dict(model.__dict__)
+    try:
+        yield
+    except BaseException:
+        model.__dict__ = before
+        raise
+
+
 class KernelClusterer(ClusterMixin, BaseEstimator):
     """Base of the estimators; a subclass writes `_fit`."""
 
@@ -45,13 +57,8 @@ class KernelClusterer(ClusterMixin, BaseEstimator):
 
     def _whole(self, *arguments: Any, **keywords: Any):
         """Fit; a failure leaves the last fit whole, or none."""
-        before = dict(self.__dict__)
-        try:
-            with working(f"{type(self).__name__}.fit"):
-                return self._fit(*arguments, **keywords)
-        except BaseException:
-            self.__dict__ = before
-            raise
+        with working(f"{type(self).__name__}.fit"), whole_or_nothing(self):
+            return self._fit(*arguments, **keywords)
 
     def fit_predict(self, X, y=None, **params):
         """`labels_` after `fit(X, y, **params)`: known labels and links are used."""

@@ -49,7 +49,7 @@ def relax(problem: Problem, conic_solver: str | None = None) -> Relaxed:
     except ImportError as error:
         raise ImportError("solver='sdp' needs cvxpy: pip install 'kernelclust[sdp]'.") from error
     A, kernel = problem.objective.A, WeightedKernel(problem)
-    root = kernel.root
+    root = kernel.root / np.sqrt(problem.kernel.weight.mean())  # its unit is free; the solver wants numbers near one
     K = kernel @ np.eye(m)
     Q = cvxpy.Variable((m * c, m * c), PSD=True)  # blocks (i, j) of m x m, i, j < c
 

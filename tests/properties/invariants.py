@@ -1,0 +1,465 @@
+"""What holds for every fit, whatever the case: a small function each, so that a failure says which broke."""
+
+from __future__ import annotations
+
+import pickle
+import traceback
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import joblib
+import numpy as np
+from cases import Case, Inputs, inputs
+from scipy import sparse
+from scipy.spatial.distance import cdist
+from sklearn.base import clone
+
+from kernelclust import StructuredClustering, dependence_score
+from kernelclust.kernels import fit_kernel, is_pairwise
+from kernelclust.objectives import loss_matrix
+
+REFUSALS = (ValueError, TypeError)
+SPEAKERS = ("kernelclust", "sklearn")  # packages whose refusals are written for users
+
+
+class Broken(AssertionError):
+    """An invariant that does not hold: its name, then what was found."""
+
+
+def check(case: Case) -> str:
+    """Fit a case and hold it to every invariant: "fitted" or "refused", or Broken."""
+    given = inputs(case)
+    model = case.model().set_params(**given.parameters)
+    before, arrays = dict(vars(model)), fingerprint(given)
+    refusal = None
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        try:
+            model.fit(given.X, **given.arguments)
+        except Exception as error:
+            refusal = error
+        fit = Fitted(case, given, model, list(heard))
+        _hold(untouched, fit, arrays)
+        _hold(quiet, fit)
+        if refusal is not None:
+            _hold(spoken, refusal)
+            _hold(no_trace, fit, before)
+            return "refused"
+        for invariant in (*ALWAYS, TWINS[case.twin]):
+            _hold(invariant, fit)
+    _hold(untouched, fit, arrays)
+    return "fitted"
+
+
+def fingerprint(given: Inputs) -> str:
+    """Changes with every number that fit was given."""
+    parts = given.X if isinstance(given.X, list) else [given.X]
+    whole = [(X.data, X.indices, X.indptr) if sparse.issparse(X) else X for X in parts]
+    return joblib.hash((whole, given.arguments))
+
+
+def _hold(invariant: Callable, *arguments: Any) -> None:
+    try:
+        invariant(*arguments)
+    except Exception as error:
+        raise Broken(f"{invariant.__name__}: {type(error).__name__}: {error}") from error
+
+
+@dataclass
+class Fitted:
+    """A fit, and what is recomputed from it in plain numpy, for samples of positive weight."""
+
+    case: Case
+    given: Inputs
+    model: Any
+    heard: list = field(default_factory=list)
+
+    @property
+    def n(self) -> int:
+        return len(self.given.weight)
+
+    @cached_property
+    def used(self) -> np.ndarray:
+        return np.flatnonzero(self.given.weight > 0)
+
+    @cached_property
+    def weight(self) -> np.ndarray:
+        return self.given.weight[self.used]
+
+    @cached_property
+    def labels(self) -> np.ndarray:
+        return self.model.labels_[self.used]
+
+    @property
+    def has_dependence(self) -> bool:
+        return isinstance(self.model, StructuredClustering)
+
+    @cached_property
+    def kernel(self) -> tuple[np.ndarray, float]:
+        return similarities(self.model, subset(self.model, self.given.X, self.used), self.weight)
+
+    @property
+    def K(self) -> np.ndarray:
+        return self.kernel[0]
+
+    @property
+    def rounding(self) -> float:
+        """Error that entries of K are allowed."""
+        return self.kernel[1] * (1e-5 if self.case.samples["dtype"] == "float32" else 1e-10)
+
+    def F(self, labels: np.ndarray) -> tuple[float, float]:
+        """F, and the error that it is allowed."""
+        value, factor = dependence(self.model, self.K, self.weight, labels)
+        return value, self.rounding * factor + 1e-300
+
+
+# -- recomputed ----------------------------------------------------------------------------------------------------
+
+
+def subset(model: Any, X: Any, index: np.ndarray) -> Any:
+    """Rows of X, and the columns for the same samples where it holds similarities."""
+    if isinstance(X, list):
+        return [subset(model, part, index) for part in X]
+    pairwise = is_pairwise(getattr(model, "kernel", None)) or is_pairwise(getattr(model, "kernels", None))
+    return X[index][:, index] if pairwise else X[index]
+
+
+def _dense(X: Any) -> np.ndarray:
+    return np.asarray(X.toarray() if sparse.issparse(X) else X, dtype=float)
+
+
+def _directions(X: np.ndarray) -> np.ndarray:
+    X = X / np.maximum(np.abs(X).max(axis=1, keepdims=True), 1e-300)
+    return X / np.maximum(np.linalg.norm(X, axis=1, keepdims=True), 1e-300)
+
+
+PLAIN: dict[str, Callable] = {  # the textbook's formulas, of samples seen from their mean where that changes nothing
+    "linear": lambda X, gamma: (X - X.mean(axis=0)) @ (X - X.mean(axis=0)).T,
+    "rbf": lambda X, gamma: np.exp(-gamma * cdist(X, X, "sqeuclidean")),
+    "laplacian": lambda X, gamma: np.exp(-gamma * cdist(X, X, "cityblock")),
+    "cosine": lambda X, gamma: _directions(X) @ _directions(X).T,
+    "polynomial": lambda X, gamma: (gamma * X @ X.T + 1) ** 3,
+}
+
+
+def similarities(model: Any, X: Any, weight: np.ndarray) -> tuple[np.ndarray, float]:
+    """K by its formula, or, for a kernel without one, as the library makes it; and the size of entries, which rounding
+    is measured by."""
+    K, size = library_similarities(model, X, weight)
+    exact = model.approximation in (None, "auto") and model.n_components is None
+    if exact and isinstance(model.kernel, str) and model.kernel in PLAIN and _moderate(Z := _dense(X)):
+        K = PLAIN[model.kernel](Z, model.gamma_)
+    return K, max(size, np.abs(K).max())
+
+
+def library_similarities(model: Any, X: Any, weight: np.ndarray) -> tuple[np.ndarray, float]:
+    X = clone(model)._check_samples(X, reset=True)
+    rng, c = np.random.RandomState(model.random_state), model.structure_.n_clusters
+    operator = fit_kernel(X, weight, n_clusters=c, rng=rng, **model._kernel_settings()).operator
+    return operator.rows(np.arange(operator.n_samples)), float(operator.raw_size())
+
+
+def _moderate(X: np.ndarray) -> bool:
+    """Whether the textbook's formulas neither overflow nor underflow."""
+    return not X.any() or 1e-50 < np.abs(X).max() < 1e50
+
+
+def formula(model: Any) -> tuple[np.ndarray, np.ndarray | None]:
+    """A (c x c) with rho, and the loss, as the formula has them."""
+    A = np.array(model.structure_.kernel)
+    if not np.array_equal(A, A[0, 0] * np.eye(len(A))):
+        A = A + model.rho * np.eye(len(A))
+    return A, loss_matrix(model.loss, model.structure_)
+
+
+def centred(K: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    share = weight / weight.sum()
+    rows = K @ share
+    return K - rows[:, None] - rows + share @ rows
+
+
+def discriminative(K: np.ndarray, weight: np.ndarray, ridge: float) -> np.ndarray:
+    half = np.sqrt(weight)
+    values, vectors = np.linalg.eigh(half[:, None] * K * half)
+    values = np.maximum(values, 0)
+    return (vectors * (values / (values + ridge))) @ vectors.T / (half[:, None] * half)
+
+
+def dependence(model: Any, K: np.ndarray, weight: np.ndarray, labels: np.ndarray) -> tuple[float, float]:
+    """F = coef tr(K P A P') - penalty |P| by the book, and its change at most when entries of K change by one."""
+    A, Delta = formula(model)
+    c = len(A)
+    T = np.eye(c) if Delta is None else np.diag(Delta.sum(axis=1)) - Delta
+    coef, penalty = (1.0, 0.0) if Delta is None or model.normalize == "l1" else (0.04, 0.1)
+    n = np.bincount(labels, weight, minlength=c)
+    seen = n + model.size_prior_ * n.sum() / c
+    N = {None: np.ones(c), "l1": seen @ np.abs(T), "l2": np.sqrt(seen @ T**2)}[model.normalize]
+    P = weight[:, None] * np.eye(c)[labels] @ T * np.divide(1.0, N, out=np.zeros(c), where=N > 0)
+    K, change = centred(K, weight), 1.0
+    if hasattr(model, "ridge_"):
+        change = 1 / model.ridge_
+        K = discriminative(K, weight, model.ridge_)
+    columns = np.abs(P).sum(axis=0)
+    value = coef * (A * (P.T @ K @ P)).sum() - penalty * columns.sum()
+    return float(value), float(coef * change * columns @ np.abs(A) @ columns)
+
+
+# -- of every call ---------------------------------------------------------------------------------------------------
+
+
+def untouched(fit: Fitted, arrays: str) -> None:
+    assert fingerprint(fit.given) == arrays, "X, y, weights or links were changed"
+
+
+def quiet(fit: Fitted) -> None:
+    """Warnings are written for users: none of them is numpy's."""
+    loud = [one for one in fit.heard if issubclass(one.category, RuntimeWarning)]
+    assert not loud, f"{loud[0].message} ({Path(loud[0].filename).name}:{loud[0].lineno})"
+
+
+def spoken(error: Exception) -> None:
+    """A refusal is an error of the right kind with a message, raised by a check and not by a routine deep down."""
+    where = traceback.extract_tb(error.__traceback__)[-1]
+    at = f"{Path(where.filename).name}:{where.lineno} {error}"
+    assert isinstance(error, REFUSALS) and not isinstance(error, np.linalg.LinAlgError), f"{type(error).__name__} {at}"
+    assert str(error).strip(), "an error without a message"
+    assert any(f"/{name}/" in where.filename for name in SPEAKERS), f"not a refusal of our own: {at}"
+
+
+def no_trace(fit: Fitted, before: dict[str, Any]) -> None:
+    now = vars(fit.model)
+    assert now.keys() == before.keys(), f"a failed fit left {sorted(now.keys() ^ before.keys())}"
+    assert all(now[name] is before[name] for name in now), "a failed fit changed the model"
+
+
+# -- of every fit ----------------------------------------------------------------------------------------------------
+
+MAY_BE_INFINITE = ("upper_bound_", "size_bound_", "placement_margin_")
+EMPTY_FOR_NO_WEIGHT = ("embedding_", "sample_weights_")
+
+
+def finite(fit: Fitted) -> None:
+    for name, value in vars(fit.model).items():
+        if not name.endswith("_") or value is None:
+            continue
+        value = np.asarray(value)
+        if value.dtype.kind != "f":
+            continue
+        value = value[fit.used] if name in EMPTY_FOR_NO_WEIGHT else value
+        good = ~np.isnan(value) if name in MAY_BE_INFINITE else np.isfinite(value)
+        assert np.all(good), f"{name} = {value}"
+
+
+def labels_in_range(fit: Fitted) -> None:
+    for name, labels in {"labels_": fit.model.labels_, "predict": _predicted(fit.model, fit.given.X)}.items():
+        assert labels.shape == (fit.n,), f"{name} has shape {labels.shape}"
+        assert labels.dtype.kind == "i", f"{name} are {labels.dtype}"
+        assert labels.min() >= 0 and labels.max() < fit.case.n_clusters, f"{name} has {np.unique(labels)}"
+
+
+def _predicted(model: Any, X: Any) -> np.ndarray:
+    return model.predict(X) if hasattr(model, "predict") else model.labels_
+
+
+def sizes_add_up(fit: Fitted) -> None:
+    if hasattr(fit.model, "sizes_"):
+        sizes = np.bincount(fit.labels, fit.weight, minlength=fit.case.n_clusters)
+        np.testing.assert_allclose(fit.model.sizes_, sizes, rtol=1e-9)
+
+
+def known_is_kept(fit: Fitted) -> None:
+    labels, arguments = fit.model.labels_, fit.given.arguments
+    if "y" in arguments and getattr(fit.model, "label_weight", None) is None:
+        y = np.asarray(arguments["y"])
+        assert np.array_equal(labels[y >= 0], y[y >= 0]), "a known label"
+    for i, j in _pairs(arguments.get("must_link"), fit.n):
+        assert labels[i] == labels[j], f"must_link {i} {j}"
+    for i, j in _pairs(arguments.get("cannot_link"), fit.n):
+        assert labels[i] != labels[j], f"cannot_link {i} {j}"
+    sizes = np.bincount(fit.labels, fit.weight, minlength=fit.case.n_clusters)
+    slack = 1e-9 * fit.weight.sum()
+    low, high = fit.given.parameters.get("min_cluster_size"), fit.given.parameters.get("max_cluster_size")
+    assert low is None or np.all(sizes >= low - slack), f"min_cluster_size={low}: {sizes}"
+    assert high is None or np.all(sizes <= high + slack), f"max_cluster_size={high}: {sizes}"
+
+
+def _pairs(links: np.ndarray | None, n: int) -> np.ndarray:
+    if links is None:
+        return np.empty((0, 2), dtype=int)
+    if links.shape != (n,):
+        return links
+    return np.argwhere((links[:, None] == links) & (links[:, None] >= 0) & ~np.eye(n, dtype=bool))
+
+
+def objective_is_F(fit: Fitted) -> None:
+    """objective_ is F of labels_, and what `dependence_score` says of them."""
+    if not fit.has_dependence:
+        return
+    model, (value, room) = fit.model, fit.F(fit.labels)
+    assert abs(model.objective_ - value) <= room, f"objective_ {model.objective_!r}, F {value!r}, room {room:.3g}"
+    if hasattr(model, "ridge_") or model.size_prior_:
+        return
+    A, Delta = formula(model)
+    K = (fit.K + fit.K.T) / 2
+    score = dependence_score(K, fit.labels, A, loss=Delta, normalize=model.normalize, sample_weight=fit.weight)
+    assert abs(score - value) <= room, f"dependence_score {score!r}, F {value!r}, room {room:.3g}"
+
+
+def bounds_hold(fit: Fitted) -> None:
+    """No labeling beats upper_bound_, none of the same sizes size_bound_: all of them where they are few."""
+    if not fit.has_dependence:
+        return
+    model, c, m = fit.model, fit.case.n_clusters, len(fit.used)
+    assert model.objective_ <= min(model.upper_bound_, model.size_bound_)
+    assert 0 <= model.gap_ or model.upper_bound_ < 0
+    rng = np.random.default_rng(0)
+    rivals = np.array(list(product(range(c), repeat=m))) if c**m <= 300 else rng.integers(0, c, (20, m))
+    for labels in rivals:
+        value, room = fit.F(labels)
+        assert value <= model.upper_bound_ + room, f"F {value!r} > {model.upper_bound_!r} at {labels}"
+    if np.ptp(fit.weight) > 0:
+        return
+    for _ in range(20):
+        value, room = fit.F(rng.permutation(fit.labels))
+        assert value <= model.size_bound_ + room, f"F {value!r} > size_bound_ {model.size_bound_!r}"
+
+
+def history_runs_one_way(fit: Fitted) -> None:
+    """F rises; what several kernels minimise falls, but where it is said to do otherwise."""
+    history = np.asarray(getattr(fit.model, "history_", []), dtype=float)
+    if fit.has_dependence:
+        room = fit.F(fit.labels)[1]
+        assert np.all(np.diff(history) >= -room), f"history_ fell: {history}"
+    elif fit.case.estimator == "MultiKernelClustering" and _falls(fit.model):
+        assert np.all(np.diff(history) <= 1e-6 * np.abs(history).max(initial=0)), f"history_ rose: {history}"
+
+
+def _falls(model: Any) -> bool:
+    import importlib
+
+    part = importlib.import_module(f"kernelclust.multikernel.{model.method.replace('-', '_')}")
+    return model.power == 2 and not getattr(part, "MAY_RISE", False)
+
+
+def weights_of_kernels(fit: Fitted) -> None:
+    if hasattr(fit.model, "weights_"):
+        assert np.all(fit.model.weights_ >= 0) and abs(fit.model.weights_.sum() - 1) < 1e-9, fit.model.weights_
+
+
+def score_is_a_share(fit: Fitted) -> None:
+    if hasattr(fit.model, "score"):
+        score = fit.model.score(fit.given.X)
+        assert 0 <= score <= 1, score
+
+
+def nearest_mean(fit: Fitted) -> None:
+    """For a flat l2 fit on a kernel with a formula, predict gives a sample the nearest mean in feature space."""
+    model = fit.model
+    plain = fit.has_dependence and model.kernel in PLAIN and model.approximation in (None, "auto")
+    flat = plain and model.n_components is None and type(model.structure_).__name__ == "Flat"
+    if not flat or model.loss is not None or model.normalize != "l2" or model.size_prior_ or hasattr(model, "ridge_"):
+        return
+    labels = model.predict(subset(clone(model), fit.given.X, fit.used))
+    Pi = np.eye(fit.case.n_clusters)[fit.labels] * fit.weight[:, None]
+    n = Pi.sum(axis=0)
+    G, S = fit.K @ Pi, np.diag(Pi.T @ fit.K @ Pi)
+    with np.errstate(all="ignore"):
+        distance = np.where(n > 0, S / n**2 - 2 * G / n, np.inf)
+    room = 10 * fit.rounding
+    far = distance[np.arange(len(labels)), labels] - distance.min(axis=1)
+    assert far.max() <= room, f"sample {fit.used[far.argmax()]} is {far.max():.3g} farther than the nearest mean"
+
+
+def same_after_pickling(fit: Fitted) -> None:
+    again = pickle.loads(pickle.dumps(fit.model))
+    assert np.array_equal(_predicted(again, fit.given.X), _predicted(fit.model, fit.given.X))
+    assert np.array_equal(again.labels_, fit.model.labels_)
+
+
+def failure_keeps_the_fit(fit: Fitted) -> None:
+    """A refit that is refused leaves the fit as it was."""
+    before = dict(vars(fit.model))
+    bad = [part[:1] for part in fit.given.X] if isinstance(fit.given.X, list) else fit.given.X[:0]
+    try:
+        fit.model.fit(bad)
+    except REFUSALS:
+        no_trace(fit, before)
+    else:
+        raise AssertionError("samples that are none were fitted")
+
+
+ALWAYS = (
+    finite,
+    labels_in_range,
+    sizes_add_up,
+    known_is_kept,
+    objective_is_F,
+    bounds_hold,
+    history_runs_one_way,
+    weights_of_kernels,
+    score_is_a_share,
+    nearest_mean,
+    same_after_pickling,
+    failure_keeps_the_fit,
+)
+
+
+# -- of two fits -----------------------------------------------------------------------------------------------------
+
+
+def same_seed_same_labels(fit: Fitted) -> None:
+    """A clone gives the same bits, whatever the number of threads."""
+    again = clone(fit.model)
+    if "n_jobs" in again.get_params():
+        again.set_params(n_jobs=2)
+    again.fit(fit.given.X, **fit.given.arguments)
+    assert np.array_equal(again.labels_, fit.model.labels_), f"{fit.model.labels_} then {again.labels_}"
+    assert getattr(again, "objective_", 0) == getattr(fit.model, "objective_", 0)
+
+
+def order_does_not_matter(fit: Fitted) -> None:
+    """Samples in another order: the same bound, labels that are worth what is said, the same F where there is one."""
+    if not fit.has_dependence or fit.model.approximation not in (None, "auto"):
+        return
+    order = np.random.default_rng(1).permutation(fit.n)
+    model = clone(fit.model).fit(subset(fit.model, fit.given.X, order), **_reordered(fit, order))
+    labels = np.empty_like(model.labels_)
+    labels[order] = model.labels_
+    value, room = fit.F(labels[fit.used])
+    if model.size_prior_ != fit.model.size_prior_ or getattr(model, "ridge_", None) != getattr(
+        fit.model, "ridge_", None
+    ):
+        return
+    assert abs(model.objective_ - value) <= room, f"objective_ {model.objective_!r}, F in the first order {value!r}"
+    assert model.objective_ <= fit.model.upper_bound_ + room, "a permuted fit beats the bound"
+    if fit.case.n_clusters == 1:
+        assert abs(model.objective_ - fit.model.objective_) <= room, "one cluster has one F"
+
+
+def _reordered(fit: Fitted, order: np.ndarray) -> dict[str, Any]:
+    place = np.argsort(order)
+    given = fit.given.arguments
+    return {name: place[value] if value.ndim == 2 else value[order] for name, value in given.items()}
+
+
+def weights_are_repeats(fit: Fitted) -> None:
+    """F of weighted samples is F of as many copies of each, the kernel made anew from them."""
+    if not fit.has_dependence or fit.case.weights not in ("ones", "integers", "zeros"):
+        return
+    if fit.model.approximation not in (None, "auto") or hasattr(fit.model, "ridge_"):
+        return
+    copies = np.repeat(np.arange(fit.n), fit.given.weight.astype(int))
+    ones = np.ones(len(copies))
+    K, _ = library_similarities(fit.model, subset(fit.model, fit.given.X, copies), ones)
+    value, factor = dependence(fit.model, K, ones, fit.model.labels_[copies])
+    assert abs(value - fit.model.objective_) <= fit.rounding * factor + 1e-300, (
+        f"objective_ {fit.model.objective_!r}, F of copies {value!r}"
+    )
+
+
+TWINS = {"jobs": same_seed_same_labels, "order": order_does_not_matter, "repeats": weights_are_repeats}

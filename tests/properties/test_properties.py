@@ -1,0 +1,17 @@
+"""Every estimator on random cases, held to every invariant; `make soak` runs many more."""
+
+import pytest
+from cases import ESTIMATORS, draw
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from invariants import check
+
+settings.register_profile("properties", derandomize=True, deadline=None, database=None, max_examples=20)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+@settings(settings.get_profile("properties"))
+@given(data=st.data())
+def test_invariants(estimator, data):
+    case = draw(lambda options: data.draw(st.sampled_from(options)), estimator)
+    check(case)
