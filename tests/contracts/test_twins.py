@@ -41,11 +41,12 @@ def cases():
     yield "margin._loops.best_table", table
     A, M, linear = (np.abs(rng.standard_normal((6, 6))) for _ in range(3))
     A, M, p, q = A + A.T, M + M.T, np.arange(6), np.array([0, 3, 2, 1, 4, 5])
-    yield "solvers._placement_loops.accept", (p, q, np.array([1, 3]), 2, A, M, linear, 1e-9)
-    yield "solvers._placement_loops.accept", (q, p, np.array([1, 3]), 2, A, M, linear, 1e-9)
+    yield "solvers._placement_loops.accept", (p, q, np.array([1, 3, -1]), A, M, linear, 1e-9)
+    yield "solvers._placement_loops.accept", (q, p, np.array([1, 3, -1]), A, M, linear, 1e-9)
     for movable in (np.ones(6, dtype=bool), np.arange(6) > 0):
         starts = np.stack([rng.permutation(6) for _ in range(4)])
-        yield "solvers._placement_loops.search", (starts, movable, A, M, linear, 1e-9)
+        scratch = np.zeros(7, dtype=np.intp), np.zeros(6, dtype=np.intp)
+        yield "solvers._placement_loops.improve", (starts, *scratch, movable, A, M, linear, 1e-9)
     yield "margin._loops._rise", (2, 5, *table[:4], 0.3)
 
 
