@@ -161,8 +161,8 @@ REFUSED = {
         "a,b,c,d\n1,2,red,\n2,nan,blue,4\nNA,3,red,5\n",
         [],
         "line 2, column 'c': 'red' is not a number (3 bad cells in this column); line 2, column 'd': the cell is "
-        "empty; line 3, column 'b': 'nan' is not finite; line 4, column 'a': 'NA' is not a number; leave the column out with "
-        "--drop or --id-column, and fill in what is missing",
+        "empty; line 3, column 'b': 'nan' is not finite; line 4, column 'a': 'NA' is not a number; leave the column "
+        "out with --drop or --id-column, and fill in what is missing",
     ),
     "ragged more than once": ("a,b\n1\n1,2\n1,2,3\n", [], "line 2: 1 cells; line 4: 3 cells, but line 1 has 2"),
     "a long cell": ("a,b\n1,2\n" + "x" * 100_000 + ",3\n", [], f"line 3, column 'a': '{'x' * 30}...' is not a number"),
