@@ -263,7 +263,7 @@ def test_equal_samples_have_the_same_answer_everywhere(model):
     for same in (EQUAL, np.zeros((12, 4)), 1e200 * EQUAL, EQUAL.astype(np.float32)):
         if getattr(model, "kernel", "") in ("linear", "polynomial") and same.max() > 1:
             continue  # products leave floating point
-        with pytest.warns(UserWarning, match="all 12 samples are equal: .* the last 2 have a cluster each"):
+        with pytest.warns(UserWarning, match="all 12 samples are equal: .* the last 2 have clusters of their own"):
             labels = model.fit(same).labels_
         assert_array_equal(labels, [0] * 10 + [1, 2])
         if hasattr(model, "predict"):
@@ -272,7 +272,7 @@ def test_equal_samples_have_the_same_answer_everywhere(model):
 
 def test_equal_similarities_and_sparse_rows_are_equal_samples():
     for model in (KernelKMeans(2, kernel="precomputed"), MaxMarginClustering(2, kernel="precomputed")):
-        with pytest.warns(UserWarning, match="all 6 samples are equal: .* the last one has a cluster"):
+        with pytest.warns(UserWarning, match="all 6 samples are equal: .* the last one has a cluster of its own"):
             assert_array_equal(model.fit(np.ones((6, 6))).labels_, [0, 0, 0, 0, 0, 1])
     with pytest.warns(UserWarning, match="all 12 samples are equal"):
         KernelKMeans(3).fit(sparse.csr_array(EQUAL))

@@ -149,8 +149,8 @@ def equal_labels(tables: Sequence, n_clusters: int, *, free: bool = True) -> np.
     n = tables[0].shape[0]
     if n_clusters == 1 or n < n_clusters or not all(map(rows_are_equal, tables)):
         return None
-    last = f"the last {n_clusters - 1} have" if n_clusters > 2 else "the last one has"
-    answer = f" As no cluster is left empty, {last} a cluster each, and all others are in cluster 0." if free else ""
+    last = f"{n_clusters - 1} have clusters of their own" if n_clusters > 2 else "one has a cluster of its own"
+    answer = f" As no cluster is left empty, the last {last}, and all others are in cluster 0." if free else ""
     warn(f"all {n} samples are equal: there is nothing to cluster.{answer}")
     return np.maximum(np.arange(n) - (n - n_clusters), 0) if free else None
 

@@ -12,6 +12,7 @@ from scipy.optimize import linear_sum_assignment
 from sklearn.cluster import KMeans
 
 from kernelclust._progress import at
+from kernelclust._threads import useful_jobs
 from kernelclust.kernels import safe_unit
 from kernelclust.margin._cuts import Cuts, Options
 from kernelclust.margin._features import Features, make_features
@@ -39,7 +40,7 @@ class Search:
     def each(self, run: Callable[[Any], MarginFit], starts: list) -> list[MarginFit]:
         """A run from every start."""
         runs: list[MarginFit] = []
-        workers = Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator")
+        workers = Parallel(n_jobs=useful_jobs(self.n_jobs), prefer="threads", return_as="generator")
         for number, found in enumerate(workers(delayed(run)(start) for start in starts)):
             runs.append(found)
             at("start {} of {}", number + 1, len(starts))
@@ -73,7 +74,7 @@ def solve_two(
     runs = sorted(runs, key=_worth(2))[:POLISHED]
     finer = replace(options, tol=POLISH * options.tol)
     polish = delayed(lambda run: _polish(machine, run, finer))
-    return min(Parallel(n_jobs=search.n_jobs, prefer="threads")(map(polish, runs)), key=_worth(2))
+    return min(Parallel(n_jobs=useful_jobs(search.n_jobs), prefer="threads")(map(polish, runs)), key=_worth(2))
 
 
 def _polish(machine: TwoClusters, run: MarginFit, options: Options) -> MarginFit:
