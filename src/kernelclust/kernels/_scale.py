@@ -79,7 +79,7 @@ def mean_distance(X, weight: np.ndarray, power: int) -> float:
     total = weight.sum()
     if power == 2:
         if sparse.issparse(X):
-            return 2 * float(mean_variance_axis(X.tocsr(), axis=0, weights=weight)[1].sum())
+            return 2 * float(mean_variance_axis(X.tocsr().astype(np.float64), axis=0, weights=weight)[1].sum())
         share = weight / total
         centred = X - share @ X
         return 2 * float(share @ np.einsum("ij,ij->i", centred, centred))
