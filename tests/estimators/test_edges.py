@@ -5,11 +5,22 @@ import warnings
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn import config_context
 from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score, euclidean_distances
 from sklearn.metrics.pairwise import rbf_kernel
 
-from kernelclust import Diffrac, DisKMeans, KernelKMeans, MaxMarginClustering, MultiKernelClustering, metrics
+from kernelclust import (
+    CLUHSIC,
+    CLUHSICAL,
+    Diffrac,
+    DisKMeans,
+    KernelKMeans,
+    MaxMarginClustering,
+    MultiKernelClustering,
+    StructuredClustering,
+    metrics,
+)
 from kernelclust.datasets import rotated_images
 from kernelclust.kernels import check_precomputed
 from kernelclust.multikernel import method_names
@@ -155,6 +166,19 @@ def test_distances_leave_no_cluster_empty(refine):
         Z = rng.standard_normal((rng.integers(8, 30), 2))
         model = MultiKernelClustering(5, method="rmkkm", refine=refine, random_state=0).fit(Z)
         assert len(np.unique(model.labels_)) == 5
+
+
+@pytest.mark.parametrize("Estimator", [KernelKMeans, StructuredClustering, CLUHSIC, CLUHSICAL, DisKMeans, Diffrac])
+@pytest.mark.parametrize("kernel", ["rbf", "linear", "polynomial", "graph"])
+def test_one_cluster_has_no_order(Estimator, kernel):
+    """K adds up to zero over all samples, so F is zero: to the last bit, and in any order of the samples."""
+    weight = np.random.default_rng(0).uniform(0.5, 2, 40)
+    for order in (np.arange(40), np.arange(40)[::-1]):
+        for kept in (1024, 0):  # stored, tiled
+            with config_context(working_memory=kept):
+                model = Estimator(1, kernel=kernel, approximation=None, random_state=0)
+                model.fit(X[order], sample_weight=weight[order])
+            assert model.objective_ == model.upper_bound_ == model.gap_ == 0 and model.history_ == [0.0]
 
 
 @pytest.mark.parametrize("strength", [0.5, 1e-3])

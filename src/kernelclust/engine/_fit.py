@@ -180,6 +180,9 @@ def judge(
     elif operator.factor is None and solution.running.shape == (c, operator.n_samples):
         image = solution.running.T
     n = problem.sizes(solution.labels)
+    if c == 1 and operator.centred:  # over all samples K adds up to zero: what else was found is rounding
+        S = np.zeros((1, 1))
+        solution = replace(solution, value=objective.value(S, n), history=[objective.value(S, n)])
     arranged = S if placed_by is None else placed_by
     node = canonical_places(structure, S, n, **problem.placing(objective, solution.labels))
     if not objective.unchanged_by(node):  # a loss of the user's own need not have the structure's symmetries

@@ -196,6 +196,8 @@ def _fit_exact(function: SimilarityFunction, X, weight, method: str, dtype, cent
 
 
 def _fit_low_rank(function, X, weight, method: str, n_components, rng, gamma, n_clusters, center) -> FittedKernel:
+    if not callable(function.kernel):
+        function.dtype = np.float64
     m, Z = X.shape[0], function.prepare(X)
     rank = min(m, n_components or DEFAULT_COMPONENTS)
     features: Callable
@@ -297,7 +299,7 @@ def _check_finite(operator: Kernel, X, kernel) -> None:
     if raw < LARGEST:
         own = operator.diagonal() if operator.cheap else np.array([raw])
         if np.isfinite(own).all() and np.abs(own).max() < LARGEST:
-            lost = kernel == "polynomial" and operator.factor is None and own.max() < 1e-12 * raw
+            lost = kernel == "polynomial" and own.max() < 1e-12 * raw
             if lost and not is_constant(X, operator.weight):
                 raise ValueError(
                     "kernel='polynomial' loses the differences between samples in rounding: gamma <x, y> varies too "
