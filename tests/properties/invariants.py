@@ -384,7 +384,7 @@ def same_after_pickling(fit: Fitted) -> None:
 def failure_keeps_the_fit(fit: Fitted) -> None:
     """A refit that is refused leaves the fit as it was."""
     before = dict(vars(fit.model))
-    bad = [part[:1] for part in fit.given.X] if isinstance(fit.given.X, list) else fit.given.X[:0]
+    bad = [part[:0] for part in fit.given.X] if isinstance(fit.given.X, list) else fit.given.X[:0]
     try:
         fit.model.fit(bad)
     except REFUSALS:

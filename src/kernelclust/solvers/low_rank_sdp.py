@@ -3,8 +3,9 @@
     max  sum_r tr(K Y_r A Y_r') + pull sum_r (1'Y_r 1)^2
     s.t. sum_r Y_r'Y_r = I,  sum_r Y_r Y_r'1 = 1,  Y >= 0,
 
-Y_r (m x c), r = 1..rank, by an augmented Lagrangian. `pull` favours a rank-one
-solution, and is in units of the kernel's entries. Rows of samples whose label is known have zeros in all other columns. Memory O(m c rank) beside the kernel.
+Y_r (m x c), r = 1..rank, by an augmented Lagrangian. `pull` favours a rank-one solution, and is in units of the
+kernel's entries. Rows of samples whose label is known have zeros in all other columns. Memory O(m c rank) beside the
+kernel.
 """
 
 from __future__ import annotations
