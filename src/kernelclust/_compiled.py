@@ -9,7 +9,6 @@ than loops do.
 from __future__ import annotations
 
 import hashlib
-import logging
 import threading
 from collections.abc import Callable
 from functools import cache, cached_property
@@ -19,9 +18,10 @@ from typing import Any
 
 import numpy as np
 
+from kernelclust._progress import say
+
 PATIENCE = 1.0  # seconds of compiling after which a line says so
 
-LOGGER = logging.getLogger("kernelclust")
 ONCE = "compiling, once for this machine: what is used for the first time takes some seconds longer"
 AGAIN = (
     "compiling, again in every process, because there is no folder to keep the result in: "
@@ -160,7 +160,7 @@ class _Word:
     def say(self, line: str) -> None:
         if not self._said:
             self._said = True
-            LOGGER.warning(line)
+            say(line)
 
 
 _WORD = _Word()

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from kernelclust._files import write_files
 
 
 class Kept:
@@ -45,14 +46,8 @@ class Kept:
         return parts[name]
 
     def _write(self) -> None:
-        if self.path is None:
-            return
-        aside = self.path.with_name(f".{self.path.name}.{os.getpid()}")
-        try:
-            aside.write_text(json.dumps(self._content), encoding="utf-8")
-            aside.replace(self.path)
-        finally:
-            aside.unlink(missing_ok=True)
+        if self.path is not None:
+            write_files({str(self.path): json.dumps(self._content)})
 
 
 def fingerprint(*things: Any) -> str:

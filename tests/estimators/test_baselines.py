@@ -223,3 +223,9 @@ def test_clusterers_that_cannot_be_placed():
     refused(PlacedClustering("kmeans", structure="chain:4"), X, "no scikit-learn clusterer", TypeError)
     refused(PlacedClustering(DBSCAN(eps=1e-9), structure="chain:4"), X, "DBSCAN found 0 clusters and left 40 samples")
     refused(PlacedClustering(GaussianMixture(3), structure="chain:4"), X, "found 3 clusters.*'chain:4' has 4 places")
+
+
+def test_numbers_whose_squares_overflow_cannot_be_placed():
+    model = PlacedClustering(structure="chain:4", random_state=0)
+    refused(model, 1e160 * X, "size 1.*e\\+160, whose squares overflow in float64: rescale X")
+    refused(model, (1e25 * X).astype(np.float32), "overflow in float32")

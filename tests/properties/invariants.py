@@ -115,7 +115,7 @@ class Fitted:
     def F(self, labels: np.ndarray) -> tuple[float, float]:
         """F, and the error that it is allowed."""
         value, factor = dependence(self.model, self.K, self.weight, labels)
-        return value, self.rounding * factor + 1e-300
+        return value, self.rounding * factor + 1e-12 * abs(value) + 1e-300
 
 
 # -- recomputed ----------------------------------------------------------------------------------------------------
@@ -206,7 +206,7 @@ def dependence(model: Any, K: np.ndarray, weight: np.ndarray, labels: np.ndarray
         K = discriminative(K, weight, model.ridge_)
     columns = np.abs(P).sum(axis=0)
     value = coef * (A * (P.T @ K @ P)).sum() - penalty * columns.sum()
-    return float(value), float(coef * change * columns @ np.abs(A) @ columns)
+    return float(value), float(coef * change * columns @ np.abs(A) @ columns)  # the penalty has no K
 
 
 # -- of every call ---------------------------------------------------------------------------------------------------
@@ -384,7 +384,7 @@ def same_after_pickling(fit: Fitted) -> None:
 def failure_keeps_the_fit(fit: Fitted) -> None:
     """A refit that is refused leaves the fit as it was."""
     before = dict(vars(fit.model))
-    bad = [part[:1] for part in fit.given.X] if isinstance(fit.given.X, list) else fit.given.X[:0]
+    bad = [part[:0] for part in fit.given.X] if isinstance(fit.given.X, list) else fit.given.X[:0]
     try:
         fit.model.fit(bad)
     except REFUSALS:

@@ -285,3 +285,12 @@ def test_alternating_with_placement_stops_when_neither_helps():
     assert found.value > stuck.value
     assert found.labels.tolist() in (labels.tolist(), (3 - labels).tolist())
     assert_allclose(found.running, (kernel @ one_hot(found.labels, 4, kernel.weight)).T, atol=1e-9)
+
+
+def test_a_sweep_that_brings_nothing_ends_the_search():
+    """Gains of rounding, beside weights of many sizes, went to and fro until max_iter."""
+    rng = np.random.default_rng(6)
+    X, weight = rng.standard_normal((8, 1)), 10 ** rng.uniform(-5, 5, 8)
+    model = KernelKMeans(6, kernel="linear", max_cluster_size=1.2 * weight.max(), init="random", n_init=1)
+    history = model.set_params(random_state=0).fit(X, sample_weight=weight).history_
+    assert np.all(np.diff(history) > 0)

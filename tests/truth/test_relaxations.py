@@ -175,6 +175,16 @@ def test_low_rank_sdp_is_feasible_and_its_value_consistent(spec, weighted):
     assert_allclose((relaxed.P**2).sum(), top)
 
 
+def test_low_rank_sdp_knows_no_unit_of_the_kernel():
+    """`pull` follows the kernel, so that the steps to the solution are as many for small numbers and for none."""
+    X = np.random.default_rng(0).standard_normal((12, 3))
+    model = CLUHSIC(structure="chain:1", kernel="linear", solver="low_rank_sdp", random_state=0)
+    steps = model.fit(X).n_iter_
+    assert model.fit(1e-9 * X).n_iter_ <= 1.5 * steps
+    # nothing but rounding
+    assert model.fit(np.full((12, 1), 0.1) + 1e-17 * X[:, :1]).n_iter_ <= 1.5 * steps
+
+
 def test_the_gradient_of_the_lagrangian_is_its_derivative():
     problem = make_problem("tree:(a,(b,c))", m=7, weighted=True)
     lagrangian = low_rank_sdp._Lagrangian(problem, rank=2, pull=0.3)

@@ -78,6 +78,7 @@ class PlacedClustering(ClusterMixin, BaseEstimator):
         options = {"dtype": [np.float64, np.float32], "accept_sparse": "csr" if sparse else False}
         X = validate_data(self, as_table(X), ensure_all_finite=False, **options)
         check_finite(X, getattr(self, "feature_names_in_", None))
+        _check_squares(X)
         structure = as_structure(self.structure)
         check_enough_samples(X.shape[0], structure)
         clusterer = self._make_clusterer(structure)
@@ -121,6 +122,13 @@ class PlacedClustering(ClusterMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = self._takes_sparse()
         return tags
+
+
+def _check_squares(X) -> None:
+    """Clusterers square what they are given, in its own precision."""
+    largest, limit = float(abs(X).max()), float(np.sqrt(np.finfo(X.dtype).max)) / 1e6
+    if largest > limit:
+        raise ValueError(f"X holds numbers of size {largest:.3g}, whose squares overflow in {X.dtype}: rescale X.")
 
 
 def _check_labels(found, n_samples: int, structure: Structure, clusterer) -> np.ndarray:

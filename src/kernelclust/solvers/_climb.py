@@ -66,7 +66,7 @@ def climb(
             sums.sums = sums.rebuilt(labels, c)
         S, n = sums.cluster_sums(labels), task.sizes(labels)
         value = task.value(S, n, labels)
-        if moves and value < history[-1]:  # gains were made of rounding
+        if moves and value <= history[-1]:  # gains were made of rounding
             labels, S, n, sums.sums = previous
             stopped_because = "converged"
             break

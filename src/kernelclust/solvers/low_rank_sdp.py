@@ -3,8 +3,9 @@
     max  sum_r tr(K Y_r A Y_r') + pull sum_r (1'Y_r 1)^2
     s.t. sum_r Y_r'Y_r = I,  sum_r Y_r Y_r'1 = 1,  Y >= 0,
 
-Y_r (m x c), r = 1..rank, by an augmented Lagrangian. `pull` favours a rank-one
-solution. Rows of samples whose label is known have zeros in all other columns. Memory O(m c rank) beside the kernel.
+Y_r (m x c), r = 1..rank, by an augmented Lagrangian. `pull` favours a rank-one solution, and is in units of the
+kernel's entries. Rows of samples whose label is known have zeros in all other columns. Memory O(m c rank) beside the
+kernel.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from kernelclust.solvers._starts import projected_labels
 
 RELAXES = True
 INNER_STEPS = 400
+ROUNDING = 1e-12
 SMALL = 100_000  # entries of Y below which threads cost more than they bring
 
 
@@ -100,9 +102,11 @@ class _Lagrangian:
     def __init__(self, problem: Problem, rank: int, pull: float):
         self.K, self.A = WeightedKernel(problem), problem.objective.A
         self.root = self.K.root
-        self.rank, self.pull = rank, pull
-        top = float(problem.spectrum.values[0]) * float(np.linalg.eigvalsh(self.A)[-1])
-        self.scale = 1.0 / top if top > 0 else 1.0
+        size = problem.kernel.raw_size()
+        self.rank, self.pull = rank, pull * size
+        top, total = float(problem.spectrum.values[0]), size * float(problem.kernel.weight.sum())
+        top = (top if top > ROUNDING * total else total) * float(np.linalg.eigvalsh(self.A)[-1])
+        self.scale = 1.0 / top if top > 0 else 1.0  # rounding of constant data is not blown up
         c = len(self.A)
         self.stiffness = 1.0
         self.column_price = np.zeros((c, c))
