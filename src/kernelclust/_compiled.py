@@ -9,6 +9,7 @@ than loops do.
 from __future__ import annotations
 
 import hashlib
+import logging
 import threading
 from collections.abc import Callable
 from functools import cache, cached_property
@@ -160,7 +161,7 @@ class _Word:
     def say(self, line: str) -> None:
         if not self._said:
             self._said = True
-            say(line)
+            say(line, logging.WARNING)
 
 
 _WORD = _Word()

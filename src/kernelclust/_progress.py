@@ -22,12 +22,12 @@ LONGEST = 60.0  # seconds between two lines at most
 logger = logging.getLogger("kernelclust")
 
 
-def say(line: str) -> None:
+def say(line: str, level: int = logging.INFO) -> None:
     """One line to whoever listens."""
     if logger.level == logging.NOTSET and not logger.hasHandlers():
         print(f"kernelclust: {line}", file=sys.stderr, flush=True)
     else:
-        logger.info(line)
+        logger.log(level, line)
 
 
 class _Watch:
