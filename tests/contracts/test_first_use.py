@@ -88,6 +88,8 @@ def test_other_forms_of_the_same_numbers_compile_nothing(settings, known):
     for other in forms(X):
         fit(other)
         assert signatures() == before
+    kinds = [(one[7] == numba.none, one[10] == numba.none) for one in _loops.sweep.dispatcher.signatures]
+    assert len(set(kinds)) == len(kinds)  # by whether anything is known, and whether there is a loss
 
 
 def test_margins_compile_once():
@@ -96,7 +98,8 @@ def test_margins_compile_once():
     before = list(best_table.dispatcher.signatures)
     for other in forms(X):
         MaxMarginClustering(2, random_state=0).fit(other)
-    MaxMarginClustering(2, loss="error", random_state=0).fit(X, sample_weight=np.arange(1, 41))
+    for loss in ("rand", "f", "error"):
+        MaxMarginClustering(2, loss=loss, random_state=0).fit(X, sample_weight=np.arange(1, 41))
     assert best_table.dispatcher.signatures == before != []
 
 
