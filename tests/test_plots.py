@@ -158,7 +158,7 @@ def test_what_cannot_be_drawn_is_named_and_leaves_no_figure(draw, error, says):
 
 
 def test_numbers_whose_squares_overflow_are_drawn():
-    X = np.random.default_rng(0).standard_normal((9, 3))
-    shown = [plot_embedding(scale * X, [0, 1, 2] * 3).collections[0].get_offsets() for scale in (1, 1e300)]
+    X = np.random.default_rng(0).standard_normal((60, 3))
+    shown = [plot_embedding(scale * X, [0, 1, 2] * 20).collections[0].get_offsets() for scale in (1, 1e300)]
     small, large = (np.asarray(points) / np.abs(points).max() for points in shown)
     assert_allclose(small, large, atol=1e-6)

@@ -398,6 +398,7 @@ def test_a_report_of_huge_numbers(scale, tmp_path):
     assert main(["fit", file, "-s", "chain:3", "--out", str(tmp_path / "l.csv"), "--report", str(report)]) == 0
     assert np.loadtxt(tmp_path / "l.csv", delimiter=",", skiprows=1, dtype=int)[:, 1].tolist() == expected()
     assert "Samples; lines join neighbours" in report.read_text()
+    assert "Neighbours should be alike" not in report.read_text()  # similarities would be no numbers
 
 
 def test_more_jobs_than_cores_are_no_jobs(tmp_path, monkeypatch, capsys):
