@@ -109,6 +109,15 @@ def test_hyperplanes_at_any_scale_or_a_clear_error(n_clusters, scale):
         assert len(np.unique(model.labels_)) == n_clusters
 
 
+@pytest.mark.parametrize("kernel", ["graph", "diffusion", "auto"])
+@pytest.mark.parametrize("scale", [5e-324, 1.7e308])
+@pytest.mark.filterwarnings("ignore:invalid value encountered in reduce")  # scikit-learn's own sum of X
+def test_graphs_of_the_smallest_and_the_largest_numbers(kernel, scale):
+    corners = np.sign(np.array([[1.0, 1, 0], [0, 1, 1], [1, 0, 1]]) - (scale > 1) * 0.5)
+    model = KernelKMeans(3, kernel=kernel, random_state=0).fit(np.repeat(corners, 8, axis=0) * scale)
+    assert adjusted_rand_score(np.repeat(np.arange(3), 8), model.labels_) == 1
+
+
 # -- weights of metrics -----------------------------------------------------------------------------------------------
 
 

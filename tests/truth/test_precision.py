@@ -56,12 +56,14 @@ def test_entries_at_any_spread(name, dtype, kernel):
             assert error(fitted.operator, X, kernel, fitted.gamma) < 1e-6
 
 
-@pytest.mark.parametrize("kernel", ["rbf", "laplacian", "polynomial", "linear", "cosine"])
+@pytest.mark.parametrize("kernel", ["rbf", "laplacian", "polynomial", "linear", "cosine", "graph", "auto"])
+@pytest.mark.filterwarnings("ignore:the views of X")
 def test_sparse_samples_in_single_precision(kernel):
     """The natural width once needed weights of the samples' own precision."""
     X = sparse.csr_matrix(np.maximum(noise, 0).astype(np.float32))
     single, double = (KernelKMeans(3, kernel=kernel, random_state=0).fit(Z) for Z in (X, X.astype(np.float64)))
-    assert single.objective_ == pytest.approx(double.objective_, rel=1e-5)
+    close = 1e-5 if kernel != "auto" else 0.05  # neighbours at nearly the same distance change places
+    assert single.objective_ == pytest.approx(double.objective_, rel=close)
 
 
 @pytest.mark.parametrize("approximation", [None, "nystroem", "cholesky"])

@@ -71,7 +71,8 @@ def is_constant(X, weight: np.ndarray, power: int = 2) -> bool:
 
 
 def _rounding(X, power: int) -> float:
-    return (4 * np.finfo(X.dtype).eps * float(abs(X).max())) ** power * X.shape[1]
+    with np.errstate(over="ignore"):
+        return float(np.float64(4 * np.finfo(X.dtype).eps * abs(X).max()) ** power * X.shape[1])
 
 
 def mean_distance(X, weight: np.ndarray, power: int) -> float:

@@ -19,21 +19,24 @@ FEW_COLUMNS = 4
 
 @dataclass
 class View:
-    """One way to look at samples: x -> (x - shift) / scale, or x / |x|."""
+    """One way to look at samples: x -> (x / unit - shift) / scale, or x / |x|."""
 
     name: str
     shift: np.ndarray | None = None
     scale: np.ndarray | float = 1.0
+    unit: float = 1.0
     unit_rows: bool = False
 
     def __call__(self, X):
-        if self.unit_rows:
-            return _rounded(normalize(X / self.scale))
-        if sparse.issparse(X):
-            if self.shift is not None:
-                return (X.toarray() - self.shift) / self.scale
-            return (X @ sparse.diags_array(np.broadcast_to(1 / self.scale, X.shape[1]))).tocsr()
-        return (X - (0.0 if self.shift is None else self.shift)) / self.scale
+        with np.errstate(over="ignore"):  # what is too far away is brought nearer where neighbours are sought
+            X = X if self.unit == 1.0 else X / self.unit
+            if self.unit_rows:
+                return _rounded(normalize(X))
+            if sparse.issparse(X):
+                if self.shift is not None:
+                    return (X.toarray() - self.shift) / self.scale
+                return (X @ sparse.diags_array(np.broadcast_to(1 / self.scale, X.shape[1]))).tocsr()
+            return (X - (0.0 if self.shift is None else self.shift)) / self.scale
 
 
 @dataclass
@@ -72,7 +75,7 @@ class Picture:
 def given_view(X, weight: np.ndarray) -> View:
     """X as given, from its mean, in units of its size where squares would leave floating point."""
     unit = _safe_unit(X)
-    return View("given", None if sparse.issparse(X) else (weight / weight.sum()) @ (X / unit) * unit, unit)
+    return View("given", None if sparse.issparse(X) else (weight / weight.sum()) @ (X / unit), unit=unit)
 
 
 def informative_pictures(X, weight: np.ndarray) -> list[Picture]:
@@ -80,19 +83,18 @@ def informative_pictures(X, weight: np.ndarray) -> list[Picture]:
     left out where they hardly tell samples apart, and in fewer than `FEW_COLUMNS` columns, where the length is too
     much to lose."""
     given = given_view(X, weight)
-    unit = float(given.scale)
     if sparse.issparse(X):
-        variance = mean_variance_axis((X / unit).tocsr(), axis=0, weights=weight)[1]
+        variance = mean_variance_axis((X / given.unit).tocsr().astype(np.float64), axis=0, weights=weight)[1]
         first = Picture(given, given(X))
     else:
         first = Picture(given, given(X))
         variance = (weight / weight.sum()) @ first.Z**2
     deviation = np.sqrt(variance)
-    deviation = np.where(deviation > 1e-12 * deviation.max(), deviation, 1.0) * unit
-    standard = View("standardised", given.shift, deviation)
+    deviation = np.where(deviation > 1e-12 * deviation.max(), deviation, 1.0)
+    standard = View("standardised", given.shift, deviation, given.unit)
     found = [first, Picture(standard, standard(X))]
     if X.shape[1] >= FEW_COLUMNS:
-        directions = View("unit rows", scale=unit, unit_rows=True)
+        directions = View("unit rows", unit=given.unit, unit_rows=True)
         last = Picture(directions, directions(X))
         if 2 * len(last.first) > len(first.first):
             found.append(last)

@@ -10,6 +10,7 @@ from scipy import sparse
 
 from kernelclust.margin._mass import Mass
 
+LARGE = 1e300  # entries whose differences may overflow
 RESCALE = "rescale X, e.g. with sklearn.preprocessing.StandardScaler."
 
 
@@ -85,7 +86,7 @@ def make_features(X, *, center: bool = True, bias: bool = False, mass: Mass | No
         square = float(mass.times(lengths).sum()) / mass.total - float(np.square(mean / unit).sum())
         rounding = 1e-14
     else:
-        X = (X - mean) / unit
+        X = X / unit - mean / unit if unit > LARGE else (X - mean) / unit
         square = float(np.einsum("ij,ij->", X, mass.times(X))) / mass.total
         rounding = (4 * np.finfo(float).eps) ** 2 * X.shape[1]
     if not square > rounding:
