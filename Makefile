@@ -1,10 +1,10 @@
-# make setup | demo | test | soak MINUTES=10 | lint | format | bench | clean
+# make setup | demo | test | soak MINUTES=10 | lint | format | bench | dist | lock | audit | clean
 PYTHON ?= python3
 BIN := .venv/bin
 MINUTES ?= 10
 STAMP := .venv/.ready
 
-.PHONY: setup demo test soak lint format bench clean
+.PHONY: setup demo test soak lint format bench dist lock audit clean
 
 setup: $(STAMP)
 
@@ -36,6 +36,24 @@ format: setup
 
 bench: setup
 	@for script in benchmarks/[!_]*.py; do echo "== $$script"; $(BIN)/python "$$script" || exit 1; done
+
+# Source archive and wheel, each installed into an empty environment and tried there.
+dist: setup
+	@rm -rf dist build/dist
+	@$(BIN)/python -m build --outdir dist .
+	@for file in dist/*.tar.gz dist/*.whl; do \
+	    echo "== trying $$file" && rm -rf build/dist && $(PYTHON) -m venv build/dist && \
+	    build/dist/bin/python -m pip install --quiet --quiet "$$file[plot]" && \
+	    (cd build/dist && bin/kernelclust --version && bin/kernelclust demo --out demo > /dev/null && ls demo) || exit 1; \
+	done
+
+# The versions that everything here was last tested with, and what is known against them.
+lock: setup
+	@$(BIN)/python -m pip freeze --exclude-editable > requirements-dev.lock
+
+audit: setup
+	@$(BIN)/python -m pip install --quiet --quiet pip-audit
+	@$(BIN)/pip-audit --requirement requirements-dev.lock --no-deps --disable-pip
 
 clean:
 	@rm -rf build dist .venv .pytest_cache .mypy_cache .ruff_cache .import_linter_cache src/*.egg-info

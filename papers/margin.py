@@ -30,6 +30,9 @@ from sklearn.feature_extraction.text import TfidfTransformer
 from kernelclust import MaxMarginClustering
 from kernelclust.metrics import normalized_mutual_info, pair_f_score, rand_index
 
+sys.path.append(str(Path(__file__).resolve().parent))
+from _resume import add_resume, finished
+
 BETA = 1.5
 MEASURES: dict[str, Callable] = {
     "nmi": normalized_mutual_info,
@@ -145,7 +148,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--kernels", default=",".join(LABEL_FREE))
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--no-tuned", action="store_true")
+    add_resume(parser)
     options = parser.parse_args(argv)
+    kept = finished(options)
     seeds, kernels = range(options.seeds), options.kernels.split(",")
     for measure in options.measures.split(","):
         print(f"\n{measure}: label-free {', '.join(kernels)} | label-tuned mean (best run) | paper uni, multi")
@@ -154,18 +159,21 @@ def main(argv: Sequence[str] | None = None) -> int:
             if row is None:
                 print(f"{name}: nothing to measure, no data")
                 continue
-            start = time.perf_counter()
-            cells = [f"KMeans {kmeans(*row, measure, seeds):.3f}"]
-            for kernel in kernels:
-                scores = runs(*row, measure, seeds, **LABEL_FREE[kernel])
-                cells.append(f"{kernel} {np.mean(scores):.3f} ({min(scores):.3f}..{max(scores):.3f})")
-            if not options.no_tuned:
-                mean, single, setting = tuned(*row, measure, seeds)
-                cells.append(f"| tuned {mean:.3f} ({single:.3f}) {setting}")
-            uni, multi = PAPER[name][measure]
-            print(
-                f"{name}: {', '.join(cells)} | paper {uni}, {multi} [{time.perf_counter() - start:.0f} s]", flush=True
-            )
+
+            def line(row=row, name=name, measure=measure) -> str:
+                start = time.perf_counter()
+                cells = [f"KMeans {kmeans(*row, measure, seeds):.3f}"]
+                for kernel in kernels:
+                    scores = runs(*row, measure, seeds, **LABEL_FREE[kernel])
+                    cells.append(f"{kernel} {np.mean(scores):.3f} ({min(scores):.3f}..{max(scores):.3f})")
+                if not options.no_tuned:
+                    mean, single, setting = tuned(*row, measure, seeds)
+                    cells.append(f"| tuned {mean:.3f} ({single:.3f}) {setting}")
+                uni, multi = PAPER[name][measure]
+                spent = time.perf_counter() - start
+                return f"{name}: {', '.join(cells)} | paper {uni}, {multi} [{spent:.0f} s]"
+
+            print(kept.part(f"{measure} {name}", line), flush=True)
     return 0
 
 

@@ -28,6 +28,9 @@ from sklearn.preprocessing import StandardScaler
 from kernelclust import KernelKMeans, MultiKernelClustering
 from kernelclust.metrics import clustering_accuracy, normalized_mutual_info
 
+sys.path.append(str(Path(__file__).resolve().parent))
+from _resume import add_resume, finished
+
 THREE, SIX = ("fou", "pix", "mor"), ("fou", "fac", "kar", "pix", "zer", "mor")
 PAPER = {
     "average": (88.75, 80.59),
@@ -129,11 +132,13 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--data", default=os.environ.get("KERNELCLUST_DATA"))
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--skip", default="", help="methods to leave out, e.g. rmsc, which takes a minute")
+    add_resume(parser)
     options = parser.parse_args(argv)
     path = Path(options.data or ".") / "mfeat_digital.npz"
     if not options.data or not path.exists():
         print(f"no {path.name} found: give --data DIR or set KERNELCLUST_DATA; papers/README.md says what it holds.")
         return 1
+    kept = finished(options)
     warnings.simplefilter("ignore")
     with np.load(path) as data:
         runs = [Digital(dict(data), seed) for seed in range(options.seeds)]
@@ -143,26 +148,33 @@ def main(argv: list[str] | None = None) -> int:
     for method, (accuracy, information) in PAPER.items():
         if method in options.skip.split(","):
             continue
-        start = time.process_time()
-        found = [column(run, method) for run in runs]
-        cells = [show(one.get(kind) for one in found) for kind in ("label-free", "by labels", "refined")]
-        spent = (time.process_time() - start) / len(runs)
-        print(f"| {method} | {accuracy:.2f} / {information:.2f} | {' | '.join(cells)} | {spent:.0f} |", flush=True)
+
+        def cells_of(method=method) -> str:
+            start = time.process_time()
+            found = [column(run, method) for run in runs]
+            cells = [show(one.get(kind) for one in found) for kind in ("label-free", "by labels", "refined")]
+            return f"{' | '.join(cells)} | {(time.process_time() - start) / len(runs):.0f} |"
+
+        print(f"| {method} | {accuracy:.2f} / {information:.2f} | {kept.part(method, cells_of)}", flush=True)
 
     print(
         "\nmkkm-mr by lambda, ACC / NMI\n\n| lambda | relaxed | refined | weights of the refined |\n|---|---|---|---|"
     )
     for lam in (2.0**-10, 2.0**-9, 2.0**-8, 2.0**-7, 2.0**-5, 1.0, 2.0**10, "auto"):
-        relaxed = [run.fit(lam=lam, refine=False)[0] for run in runs]
-        refined = [run.fit(lam=lam) for run in runs]
-        used = np.mean([model.lam_ for _, model in refined])
-        name = f"2^{np.log2(used):.1f}" + (" (auto)" if isinstance(lam, str) else "")
-        weights = ", ".join(f"{w:.2f}" for w in np.mean([model.weights_ for _, model in refined], axis=0))
-        print(f"| {name} | {show(relaxed)} | {show(one for one, _ in refined)} | {weights} |", flush=True)
+
+        def by_lam(lam=lam) -> str:
+            relaxed = [run.fit(lam=lam, refine=False)[0] for run in runs]
+            refined = [run.fit(lam=lam) for run in runs]
+            used = np.mean([model.lam_ for _, model in refined])
+            name = f"2^{np.log2(used):.1f}" + (" (auto)" if isinstance(lam, str) else "")
+            weights = ", ".join(f"{w:.2f}" for w in np.mean([model.weights_ for _, model in refined], axis=0))
+            return f"| {name} | {show(relaxed)} | {show(one for one, _ in refined)} | {weights} |"
+
+        print(kept.part(f"lambda {lam}", by_lam), flush=True)
 
     for names in (THREE, SIX):
         print(f"\nbaselines on {', '.join(names)}\n\n| what | ACC / NMI | ARI, lowest..highest |\n|---|---|---|")
-        every = [run.baselines(names) for run in runs]
+        every = kept.part(f"baselines {names}", lambda names=names: [run.baselines(names) for run in runs])
         for what in every[0]:
             values = [one[what] for one in every]
             rand = [value[2] for value in values]

@@ -1,6 +1,6 @@
 """Structured clustering on real data with a known arrangement: what is reached, beside KMeans + shortest path.
 
-    python papers/real_data.py --data DIR [--rows S1,S5] [--seeds 5] [--variants]
+    python papers/real_data.py --data DIR [--rows S1,S5] [--seeds 5] [--variants] [--resume FILE]
 
 DIR holds the .npz files named in papers/README.md (or set KERNELCLUST_DATA). Labels are used for scoring alone.
 Scores in %: structured accuracy (sacc), accuracy under the best naming (hung), NMI; min..max over seeds of the mean
@@ -28,10 +28,13 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.preprocessing import StandardScaler
 
 from kernelclust import StructuredClustering
+from kernelclust._kept import Kept
 from kernelclust.metrics import clustering_accuracy, normalized_mutual_info, structured_accuracy
 from kernelclust.structures import as_structure
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "benchmarks"))
+sys.path.append(str(Path(__file__).resolve().parent))
+from _resume import add_resume, finished
 from _rivals import kmeans_path, place_on_path
 
 TURNING = [y for y in range(20) if y not in (11, 14, 15, 16, 18)]  # COIL-20 objects that look different when turned
@@ -383,52 +386,60 @@ def flat_settings(settings: dict[str, Any]) -> dict[str, Any]:
     return kernel | {"rho": STAY_FLAT}
 
 
-def table(load: Callable, seeds: Sequence[int], wanted: set[str] | None, poses: str, tf: str) -> int:
+def table(load: Callable, seeds: Sequence[int], wanted: set[str] | None, poses: str, tf: str, kept: Kept) -> int:
     """Print the table; return the number of misses."""
-    misses = 0
     print(f"{'row':4} {'ours sacc/hung':27} {'KMeans + path':27} {'our defaults':27} {'demand':30} {'':5} what")
-    for row in rows(poses, tf):
-        if wanted and row.name not in wanted:
-            continue
-        began = time.perf_counter()
-        tasks = row.tasks(load)
-        got = measure(tasks, lambda task, seed, s=row.settings: ours(task, seed, **s), seeds)
-        flat_scores = None
-        if row.needs_flat:
-            flat = flat_settings(row.settings)
-            flat_scores = measure(tasks, lambda task, seed, s=flat: ours(task, seed, **s), seeds)
-        other = measure(tasks, rival, seeds)
-        default = measure(tasks, ours, seeds)
-        passed = row.check(got, flat_scores)
-        misses += not passed
-        extra = f"; flat l2 {flat_scores.text()}" if flat_scores else ""
-        extra += f"; NMI {span(got.nmi)}" if "NMI" in row.demand else ""
-        extra += f"; worst task {got.worst:.0f}" if len(tasks) > 1 else ""
-        print(
-            f"{row.name:4} {got.text():27} {other.text():27} {default.text():27} {row.demand:30} "
-            f"{'pass' if passed else 'MISS':5} {row.what}{extra} ({time.perf_counter() - began:.0f} s)",
-            flush=True,
-        )
-    if not wanted or "S12" in wanted:
-        tasks = standardized(leukemia(load))
-        path = measure(tasks, path_of_classes, seeds)
-        for tau in (1.0, 2.0):
-            by = {
-                rule: measure(tasks, lambda t, s, r=rule, tau=tau: place_classes(t, s, tau=tau, placement=r), seeds)
-                for rule in ("distance", "F")
-            }
-            passed = min(by["distance"].sacc) >= 100 - 1e-9
+    ways = {row.name: lambda row=row: line_of(row, load, seeds) for row in rows(poses, tf)}
+    ways |= {f"S12 {tau:g}": lambda tau=tau: stages_placed(load, seeds, tau) for tau in (1.0, 2.0)}
+    misses = 0
+    for name, way in ways.items():
+        if not wanted or name.split()[0] in wanted:
+            line, passed = kept.part(name, way)
             misses += not passed
-            print(
-                f"{'S12':4} {by['distance'].text():27} {path.text():27} {'':27} {'sacc 100':30} "
-                f"{'pass' if passed else 'MISS':5} leukaemia stages given, only placed; s-rbf:{tau:g}; by F instead: "
-                f"{by['F'].text()}",
-                flush=True,
-            )
+            print(line, flush=True)
     return misses
 
 
-def variants(load: Callable, seeds: Sequence[int], poses: str, tf: str) -> None:
+def line_of(row: Row, load: Callable, seeds: Sequence[int]) -> tuple[str, bool]:
+    """A line of the table, and whether it reaches what is demanded."""
+    began = time.perf_counter()
+    tasks = row.tasks(load)
+    got = measure(tasks, lambda task, seed: ours(task, seed, **row.settings), seeds)
+    flat_scores = None
+    if row.needs_flat:
+        flat = flat_settings(row.settings)
+        flat_scores = measure(tasks, lambda task, seed: ours(task, seed, **flat), seeds)
+    other = measure(tasks, rival, seeds)
+    default = measure(tasks, ours, seeds)
+    passed = bool(row.check(got, flat_scores))
+    extra = f"; flat l2 {flat_scores.text()}" if flat_scores else ""
+    extra += f"; NMI {span(got.nmi)}" if "NMI" in row.demand else ""
+    extra += f"; worst task {got.worst:.0f}" if len(tasks) > 1 else ""
+    line = (
+        f"{row.name:4} {got.text():27} {other.text():27} {default.text():27} {row.demand:30} "
+        f"{'pass' if passed else 'MISS':5} {row.what}{extra} ({time.perf_counter() - began:.0f} s)"
+    )
+    return line, passed
+
+
+def stages_placed(load: Callable, seeds: Sequence[int], tau: float) -> tuple[str, bool]:
+    """S12: the classes are given, only placed."""
+    tasks = standardized(leukemia(load))
+    path = measure(tasks, path_of_classes, seeds)
+    by = {
+        rule: measure(tasks, lambda t, s, r=rule: place_classes(t, s, tau=tau, placement=r), seeds)
+        for rule in ("distance", "F")
+    }
+    passed = bool(min(by["distance"].sacc) >= 100 - 1e-9)
+    line = (
+        f"{'S12':4} {by['distance'].text():27} {path.text():27} {'':27} {'sacc 100':30} "
+        f"{'pass' if passed else 'MISS':5} leukaemia stages given, only placed; s-rbf:{tau:g}; by F instead: "
+        f"{by['F'].text()}"
+    )
+    return line, passed
+
+
+def variants(load: Callable, seeds: Sequence[int], poses: str, tf: str, kept: Kept) -> None:
     """sacc (mean over seeds) of settings that could be defaults."""
     loss = {"loss": "structure", "normalize": "l1"}
     zero_one = {"loss": "zero-one", "normalize": "l1"}
@@ -443,7 +454,6 @@ def variants(load: Callable, seeds: Sequence[int], poses: str, tf: str) -> None:
     ]
     print("\nsacc, mean over seeds, of settings that could be defaults (cho: s standardised, r as given)")
     print(f"{'tau':>4} {'rho':>4} {'placement':10} {'search':7} " + " ".join(f"{name:>11}" for name, *_ in columns))
-    known: dict[tuple, float] = {}
     for search in ("refine", "global"):
         for placement in ("distance", "F"):
             for rho in (0.0, 2.0):
@@ -452,11 +462,12 @@ def variants(load: Callable, seeds: Sequence[int], poses: str, tf: str) -> None:
                     for name, tasks, fixed in columns:
                         s: dict[str, Any] = {"rho": rho, "placement": placement, "search": search} | fixed
                         s |= {} if "kernel" in fixed else {"tau": tau}
-                        key = (name, *sorted((k, str(v)) for k, v in s.items()))
-                        if key not in known:
-                            scores = measure(tasks, lambda task, seed, s=s: ours(task, seed, **s), seeds)
-                            known[key] = float(np.mean(scores.sacc))
-                        cells.append(f"{known[key]:11.1f}")
+
+                        def mean_accuracy(tasks=tasks, s=s) -> float:
+                            return float(np.mean(measure(tasks, lambda t, seed: ours(t, seed, **s), seeds).sacc))
+
+                        key = f"{name} {sorted((k, str(v)) for k, v in s.items())}"
+                        cells.append(f"{kept.part(key, mean_accuracy):11.1f}")
                     print(f"{tau:4g} {rho:4g} {placement:10} {search:7} " + " ".join(cells), flush=True)
     print("\nflat sets: hung, mean over seeds, s = standardised, r = as given")
     names = ["wine", "breastcancer_wisconsin", "soybean_small", "iris"]
@@ -497,6 +508,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--poses", choices=("middle", "first"), default="middle", help="which of a sector are kept")
     parser.add_argument("--tf", choices=("log", "count"), default="log", help="how words are counted in news")
     parser.add_argument("--variants", action="store_true", help="also settings that could be defaults (minutes)")
+    add_resume(parser)
     options = parser.parse_args(argv)
     if not options.data:
         print("nothing to measure: pass --data DIR (or set KERNELCLUST_DATA); papers/README.md lists the files")
@@ -509,10 +521,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         )
         return 0
     load, seeds = loader(folder), range(options.seeds)
-    misses = table(load, seeds, set(options.rows.split(",")) if options.rows else None, options.poses, options.tf)
+    kept = finished(options)
+    wanted = set(options.rows.split(",")) if options.rows else None
+    misses = table(load, seeds, wanted, options.poses, options.tf, kept)
     print(f"{misses} missed" if misses else "all reached")
     if options.variants:
-        variants(load, range(min(options.seeds, 3)), options.poses, options.tf)
+        variants(load, range(min(options.seeds, 3)), options.poses, options.tf, kept)
     return 0
 
 

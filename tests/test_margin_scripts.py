@@ -36,3 +36,15 @@ def test_rows_and_protocols(paper, monkeypatch):
     mean, single, setting = paper["tuned"](X[:100], y[:100], "nmi", [0])
     assert mean == single and setting["kappa"] == 10.0
     assert mean >= paper["runs"](X[:100], y[:100], "nmi", [0], n_init=1)[0]
+
+
+def test_finished_rows_are_not_measured_again(paper, capsys, tmp_path):
+    asked = ["--rows", "digits1v7", "--seeds", "1", "--kernels", "linear", "--no-tuned"]
+    file = ["--resume", str(tmp_path / "rows.json")]
+    assert paper["main"](asked + file) == 0
+    first = capsys.readouterr().out
+    paper["main"].__globals__["runs"] = None  # what would measure
+    assert paper["main"](asked + file) == 0
+    assert capsys.readouterr().out == first and "linear 1.000" in first
+    with pytest.raises(ValueError, match="other work"):
+        paper["main"](["--seeds", "2", *file])

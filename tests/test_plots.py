@@ -5,8 +5,9 @@ import sys
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.cluster import KMeans
 
-from kernelclust import plots
+from kernelclust import MaxMarginClustering, StructuredClustering, plots
 from kernelclust.plots import neighbours, plot_embedding, plot_similarity, plot_structure, structure_colors
 from kernelclust.structures import Custom, as_structure
 
@@ -121,3 +122,43 @@ def test_without_matplotlib_the_error_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     with pytest.raises(ImportError, match=r"kernelclust\[plot\]"):
         plots.plot_structure(as_structure("ring:4"))
+
+
+def test_text_is_a_structure():
+    assert plot_structure("ring:6").get_title() == "ring:6"
+    assert plot_embedding(np.eye(3), [0, 0, 2], "chain:3").get_title() == "chain:3"
+    assert plot_similarity(np.eye(3), [0, 0, 2], "chain:4").images[0].get_array().shape == (4, 4)
+
+
+@pytest.mark.parametrize(
+    ("draw", "error", "says"),
+    [
+        (lambda: plot_structure("rign:6"), ValueError, "Did you mean 'ring'"),
+        (lambda: plot_structure(StructuredClustering(structure="ring:6")), ValueError, "is not fitted yet: call fit"),
+        (lambda: plot_structure(KMeans(2).fit(np.eye(4))), TypeError, "KMeans has no structure"),
+        (lambda: plot_structure(MaxMarginClustering(2)), TypeError, "MaxMarginClustering has no structure"),
+        (lambda: plot_structure(3.5), TypeError, "a structure is text such as"),
+        (lambda: plot_structure("ring:6", names=["a", "b"]), ValueError, "names has 2 entries, but 'ring:6' has 6"),
+        (lambda: plot_structure("ring:6", sizes=[1.0] * 7), ValueError, "sizes has 7 entries"),
+        (lambda: plot_structure("ring:6", sizes=3), TypeError, "sizes=3: give one for each of the 6 clusters"),
+        (lambda: plot_structure("ring:6", values=[1.0]), ValueError, "values has 1 entries"),
+        (lambda: plot_structure("ring:6", thumbnails=[np.eye(2)]), ValueError, "thumbnails has 1 entries"),
+        (lambda: plot_embedding(np.eye(3), [0, 0, 5], "chain:3"), ValueError, "labels go up to 5, but 'chain:3' has"),
+        (lambda: plot_embedding(np.eye(3), [0, 0, -1]), ValueError, "labels must be whole numbers of 0 or more"),
+        (lambda: plot_embedding(np.eye(3), [0, 0]), ValueError, r"X has shape \(3, 3\), but 2 labels"),
+        (lambda: plot_similarity(np.eye(3), [0, 0, 5], "chain:3"), ValueError, "labels go up to 5"),
+    ],
+)
+def test_what_cannot_be_drawn_is_named_and_leaves_no_figure(draw, error, says):
+    import matplotlib.pyplot as plt
+
+    with pytest.raises(error, match=says):
+        draw()
+    assert plt.get_fignums() == []
+
+
+def test_numbers_whose_squares_overflow_are_drawn():
+    X = np.random.default_rng(0).standard_normal((9, 3))
+    shown = [plot_embedding(scale * X, [0, 1, 2] * 3).collections[0].get_offsets() for scale in (1, 1e300)]
+    small, large = (np.asarray(points) / np.abs(points).max() for points in shown)
+    assert_allclose(small, large, atol=1e-6)

@@ -104,9 +104,9 @@ def test_unit_warning_starts_above_a_hundredfold():
     base = np.array([-1.0, 1.0, -1.0, 1.0])
     assert unit_warning(np.column_stack([base, 9.9 * base, 0 * base])) == ""
     text = unit_warning(np.column_stack([0 * base, base, 10.1 * base]))
-    assert text.startswith("The variance of column 3 is 102 times that of column 2.")
+    assert text.startswith("The variance of X[:, 2] is 102 times that of X[:, 1].")
     facts = describe_fit(fitted(), np.column_stack([np.arange(8), 1e3 * np.arange(8)]))
-    assert '<p class="warning">The variance of column 2 is' in build_report(facts, {}, "t")
+    assert '<p class="warning">The variance of X[:, 1] is' in build_report(facts, {}, "t")
 
 
 @pytest.mark.parametrize("history", [[5.0], [2.0, 2.0, 2.0], [1e-300, 1e300]])

@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from typing import Any, TypeVar
 
+from joblib import cpu_count
 from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
 from threadpoolctl import ThreadpoolController
 
@@ -50,6 +51,11 @@ _ONE = _OneThread()
 def one_thread() -> _OneThread:
     """Context in which BLAS works with one thread."""
     return _ONE
+
+
+def useful_jobs(n_jobs: int | None) -> int | None:
+    """n_jobs as joblib takes it, no more than there are cores: thousands of threads take long to start."""
+    return n_jobs if n_jobs is None or n_jobs < 0 else min(n_jobs, cpu_count())
 
 
 def in_order(work: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:

@@ -2,23 +2,40 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike
+
+from kernelclust._input import column_names
 
 UNLIKE = 100  # ratio of column variances that deserves a warning
 FEW_COLUMNS = 20
 
 
-def unit_warning(X: ArrayLike, weight: np.ndarray | None = None) -> str:
+BY_HAND = "standardise them first (sklearn.preprocessing.StandardScaler)"
+
+
+class UnitWarning(UserWarning):
+    """Columns may be in unlike units."""
+
+
+def unit_warning(
+    X: ArrayLike, weight: np.ndarray | None = None, names: Iterable[Any] | None = None, advice: str = BY_HAND
+) -> str:
     """Warn when the variances of the columns differ more than a hundredfold; constant columns do not count.
 
-    In more than 20 columns (pixels, spectra, profiles) some are often nearly constant: there the warning is for data
-    in which at most half of the columns come within a hundredth of the widest.
+    Columns are called by their `names`, if given; `advice` says what to do. In more than 20 columns (pixels, spectra,
+    profiles) some are often nearly constant: there the warning is for data in which at most half of the columns come
+    within a hundredth of the widest.
 
     Examples
     --------
     >>> unit_warning([[0.0, 0.0], [1.0, 500.0], [2.0, 900.0]])
-    'The variance of column 2 is ... times that of column 1. ...'
+    'The variance of X[:, 1] is ... times that of X[:, 0]. ...'
+    >>> unit_warning([[0.0, 0.0], [1.0, 500.0], [2.0, 900.0]], names=["age", "income"])
+    "The variance of 'income' is ... times that of 'age'. ..."
     >>> unit_warning([[0.0, 0.0], [1.0, 2.0]])
     ''
     """
@@ -34,8 +51,8 @@ def unit_warning(X: ArrayLike, weight: np.ndarray | None = None) -> str:
     if wide.all() or (len(wide) > FEW_COLUMNS and wide.mean() > 0.5):
         return ""
     ratio = variance[most] / variance[least]
+    shown = column_names(names, X.shape[1])
     return (
-        f"The variance of column {most + 1} is {ratio:.3g} times that of column {least + 1}. "
-        "If the columns are in different units, the largest decide alone: standardise them first "
-        "(sklearn.preprocessing.StandardScaler). If they share one unit, leave them."
+        f"The variance of {shown[most]} is {ratio:.3g} times that of {shown[least]}. If the columns are in different "
+        f"units, the largest decide alone: {advice}. If they share one unit, leave them."
     )

@@ -10,6 +10,7 @@ from scipy.ndimage import gaussian_filter, map_coordinates
 from sklearn.datasets import load_sample_image
 from sklearn.utils import Bunch, check_random_state
 
+from kernelclust._names import check_number
 from kernelclust.structures import as_structure
 
 
@@ -57,6 +58,10 @@ def rotated_images(
     >>> turned.structure, turned.data.shape, np.bincount(turned.target)
     ('ring:4', (12, 1024), array([3, 3, 3, 3]))
     """
+    for name, value in (("n_clusters", n_clusters), ("per_cluster", per_cluster), ("size", size)):
+        check_number(name, value, whole=True, least=1)
+    check_number("skip", skip, whole=True)
+    check_number("noise", noise)
     rng = check_random_state(random_state)
     n_steps = n_clusters * (per_cluster + skip)
     steps = np.arange(n_steps).reshape(n_clusters, -1)[:, :per_cluster]  # (c, per_cluster)

@@ -15,6 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse.csgraph import connected_components
 from sklearn.decomposition import PCA
 
+from kernelclust.structures import Structure, as_structure
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
@@ -34,8 +36,8 @@ def plot_structure(
 
     Parameters
     ----------
-    model_or_structure : fitted estimator or Structure
-        Of an estimator, `structure_` and the sizes of its clusters are drawn.
+    model_or_structure : fitted estimator, or structure
+        Of an estimator, `structure_` and the sizes of its clusters are drawn. A structure may be text, "ring:6".
     sizes : array of shape (n_clusters,), optional
         Sizes to draw instead.
     values : array of shape (n_clusters,), optional
@@ -49,15 +51,15 @@ def plot_structure(
 
     Examples
     --------
-    >>> from kernelclust.structures import as_structure
-    >>> plot_structure(as_structure("ring:6"), sizes=[9, 4, 6, 6, 2, 8]).get_title()
+    >>> plot_structure("ring:6", sizes=[9, 4, 6, 6, 2, 8]).get_title()
     'ring:6'
     """
+    structure = _structure_of(model_or_structure)
+    _check_lengths(structure, sizes=sizes, values=values, thumbnails=thumbnails, names=names)
     ax = _axes(ax)
     from matplotlib.collections import LineCollection, PatchCollection
     from matplotlib.patches import Circle
 
-    structure = getattr(model_or_structure, "structure_", model_or_structure)
     where = np.asarray(structure.positions(), dtype=float)  # (c, 2)
     lines = np.asarray(structure.segments(), dtype=float).reshape(-1, 2, 2)
     c = len(where)
@@ -77,7 +79,7 @@ def plot_structure(
         ax.figure.colorbar(discs, ax=ax, shrink=0.7)
     ax.add_collection(discs)
     for node, (x, y) in enumerate(where):
-        text = str(node) if names is None else names[node]
+        text = str(node) if names is None else str(names[node])
         ax.text(x, y, text, ha="center", va="center", color="white", zorder=3, **_outlined(9 if c <= 30 else 6))
 
     drawn = [where - room / 2, where + room / 2, lines.reshape(-1, 2)]
@@ -103,7 +105,7 @@ def plot_similarity(K: ArrayLike, labels: ArrayLike, structure: Any = None, *, a
         Similarities between samples, such as ``rbf_kernel(X, gamma=model.gamma_)``.
     labels : array of shape (m,)
         Cluster of each sample.
-    structure : Structure, optional
+    structure : Structure or text, optional
         Gives the title, and the number of clusters when some are empty.
     ax : matplotlib Axes, optional
         Where to draw.
@@ -119,8 +121,8 @@ def plot_similarity(K: ArrayLike, labels: ArrayLike, structure: Any = None, *, a
     m = len(cluster)
     if similarity.shape != (m, m):
         raise ValueError(f"K has shape {similarity.shape}, but {m} labels need ({m}, {m}).")
+    structure, c = _places(structure, cluster)
     ax = _axes(ax)
-    c = int(cluster.max()) + 1 if structure is None else structure.n_clusters
     member = np.eye(c)[cluster]  # (m, c)
     n = member.sum(axis=0)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -144,7 +146,7 @@ def plot_embedding(X: ArrayLike, labels: ArrayLike, structure: Any = None, *, ax
         Points in the plane; with more than two columns their first two principal components are drawn.
     labels : array of shape (m,)
         Cluster of each sample.
-    structure : Structure, optional
+    structure : Structure or text, optional
         Without it clusters get unrelated colours and no lines.
     ax : matplotlib Axes, optional
         Where to draw.
@@ -156,15 +158,19 @@ def plot_embedding(X: ArrayLike, labels: ArrayLike, structure: Any = None, *, ax
     ''
     """
     points, cluster = np.asarray(X, dtype=float), np.asarray(labels)
+    if points.ndim != 2 or len(points) != len(cluster):
+        raise ValueError(f"X has shape {points.shape}, but {len(cluster)} labels need ({len(cluster)}, d).")
+    structure, c = _places(structure, cluster)
     ax = _axes(ax)
     from matplotlib.collections import LineCollection
 
+    largest = float(np.abs(points).max(initial=0.0))
+    points = points / largest if largest > 1e100 else points  # squares stay finite, and the axes have no scale
     if points.shape[1] > 2:
         points = PCA(2, random_state=0).fit_transform(points)
         ax.set(xlabel="first principal component", ylabel="second principal component")
     elif points.shape[1] == 1:
         points = np.column_stack([points, np.zeros(len(points))])
-    c = int(cluster.max()) + 1 if structure is None else structure.n_clusters
     colors = _unrelated(c) if structure is None else structure_colors(structure)
     area = float(np.clip(12000 / len(points), 2, 28))
     ax.scatter(points[:, 0], points[:, 1], s=area, c=colors[cluster], alpha=0.75, linewidths=0, zorder=1)
@@ -244,6 +250,43 @@ def plot_selection(selection: Any, *, ax: Axes | None = None) -> Axes:
     ax.spines[["top", "right"]].set_visible(False)
     ax.legend(frameon=False)
     return ax
+
+
+def _structure_of(given: Any) -> Structure:
+    """The structure of a fitted model, or what is one itself."""
+    if hasattr(given, "structure_"):
+        return given.structure_
+    if not hasattr(given, "get_params"):
+        return as_structure(given)
+    name = type(given).__name__
+    if "structure" in given.get_params(deep=False):
+        raise ValueError(f"this {name} is not fitted yet: call fit first, or give its structure.")
+    raise TypeError(
+        f"{name} has no structure to draw its clusters on; give one, and their sizes: "
+        "plot_structure('flat:8', sizes=np.bincount(labels))."
+    )
+
+
+def _check_lengths(structure: Structure, **given: Any) -> None:
+    c = structure.n_clusters
+    for name, values in given.items():
+        if values is not None and not hasattr(values, "__len__"):
+            raise TypeError(f"{name}={values!r}: give one for each of the {c} clusters.")
+        if values is not None and len(values) != c:
+            raise ValueError(
+                f"{name} has {len(values)} entries, but '{structure}' has {c} clusters; give one for each."
+            )
+
+
+def _places(structure: Any, cluster: NDArray[Any]) -> tuple[Structure | None, int]:
+    """The structure and the number of clusters, for labels that are places on it."""
+    if not len(cluster) or not np.issubdtype(cluster.dtype, np.integer) or cluster.min() < 0:
+        raise ValueError("labels must be whole numbers of 0 or more, one for each sample.")
+    most = int(cluster.max()) + 1
+    structure = None if structure is None else _structure_of(structure)
+    if structure is not None and most > structure.n_clusters:
+        raise ValueError(f"labels go up to {most - 1}, but '{structure}' has places 0 to {structure.n_clusters - 1}.")
+    return structure, most if structure is None else structure.n_clusters
 
 
 def structure_colors(structure: Any) -> NDArray[np.float64]:

@@ -74,6 +74,7 @@ def describe_fit(model: Any, X: ArrayLike | None = None, *, neighbours: ArrayLik
     """
     structure = model.structure_
     sizes = np.bincount(model.labels_, minlength=structure.n_clusters)
+    units = "" if X is None else unit_warning(X, names=getattr(model, "feature_names_in_", None))
     settings = {
         name: value for name, value in model.get_params(deep=False).items() if isinstance(value, str | float | int)
     }
@@ -89,7 +90,7 @@ def describe_fit(model: Any, X: ArrayLike | None = None, *, neighbours: ArrayLik
         for row, near in zip(clusters, np.asarray(neighbours), strict=True):
             row["neighbours"] = ", ".join(map(str, np.flatnonzero(near)))
     return {
-        "warnings": [] if X is None else list(filter(None, [unit_warning(X)])),
+        "warnings": list(filter(None, [units])),
         "what was run": run,
         "how good is the search": gap_in_words(model.objective_, model.upper_bound_, model.gap_),
         "how sure is the arrangement": list(

@@ -4,13 +4,15 @@ import csv
 import os
 import subprocess
 import sys
+import threading
 
 import numpy as np
 import pytest
 
 from kernelclust import StructuredClustering
+from kernelclust._files import write_files
 from kernelclust.cli import main
-from kernelclust.cli.table import read_table, write_files
+from kernelclust.cli.table import read_table
 from kernelclust.datasets import structured_blobs
 
 BLOBS = structured_blobs("chain:3", n_samples=60, noise=0.15, random_state=0)
@@ -98,7 +100,7 @@ def test_standardize_makes_units_irrelevant(tmp_path, capsys):
     scaled = write(tmp_path / "scaled.csv", BLOBS.data * [1, 1000, 1e-3])
     assert main(["fit", scaled, "-s", "chain:3"]) == 0
     raw = capsys.readouterr()
-    assert "variance of column 2" in raw.err
+    assert "variance of 'column 2'" in raw.err and "add --standardize" in raw.err
     assert main(["fit", scaled, "-s", "chain:3", "--standardize"]) == 0
     one = capsys.readouterr()
     assert "variance" not in one.err
@@ -155,6 +157,18 @@ REFUSED = {
         [],
         "line 3, column 'b': 'red' is not a number; leave the column out with --drop",
     ),
+    "several at once": (
+        "a,b,c,d\n1,2,red,\n2,nan,blue,4\nNA,3,red,5\n",
+        [],
+        "line 2, column 'c': 'red' is not a number (3 bad cells in this column); line 2, column 'd': the cell is "
+        "empty; line 3, column 'b': 'nan' is not finite; line 4, column 'a': 'NA' is not a number; leave the column "
+        "out with --drop or --id-column, and fill in what is missing",
+    ),
+    "ragged more than once": ("a,b\n1\n1,2\n1,2,3\n", [], "line 2: 1 cells; line 4: 3 cells, but line 1 has 2"),
+    "a long cell": ("a,b\n1,2\n" + "x" * 100_000 + ",3\n", [], f"line 3, column 'a': '{'x' * 30}...' is not a number"),
+    "two of one name": ("a,b,a\n1,2,3\n", ["--drop", "a"], "--drop: 2 columns are called 'a', numbers 1, 3; give"),
+    "two ids of one name": ("a,b,a\n1,2,3\n", ["--id-column", "a"], "--id-column: 2 columns are called 'a'"),
+    "a tree too deep": (GOOD, ["-s", f"tree:{'(' * 600}a{')' * 600}"], "nested more than 100 levels deep"),
     "nan": ("a,b,c\n1,2,3\n4,nan,6\n", [], "line 3, column 'b': 'nan' is not finite"),
     "inf": ("a,b,c\n1,2,-inf\n", [], "line 2, column 'c': '-inf' is not finite"),
     "empty cell": ("a,b,c\n1,2,3\n\n4,,6\n", [], "line 4, column 'b': the cell is empty"),
@@ -315,3 +329,98 @@ def test_usage_mistakes_exit_with_two(capsys):
         with pytest.raises(SystemExit) as stopped:
             main(line)
         assert stopped.value.code == 2
+
+
+# ---- hostile surroundings
+
+
+def command(line, **options):
+    """Run in a process of its own, as a shell does."""
+    given = dict(capture_output=True, text=True, timeout=60) | options
+    return subprocess.run([sys.executable, "-m", "kernelclust", *line], **given)
+
+
+def closed(*descriptors):
+    return lambda: [os.close(descriptor) for descriptor in descriptors]
+
+
+def test_a_column_of_a_doubled_name_can_be_named_by_its_number(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a,b,a\n1,2,3\n")
+    assert read_table(str(path), drop="3").data.tolist() == [[1, 2]]
+
+
+def test_closed_streams(blobs, tmp_path):
+    done = command(["fit", blobs, *FIT], preexec_fn=closed(1))
+    assert done.returncode == 2 and done.stderr.splitlines() == [
+        "kernelclust: error: standard output is closed; name a file for the labels with --out."
+    ]
+    out = tmp_path / "l.csv"
+    assert command(["fit", blobs, *FIT, "--out", str(out)], preexec_fn=closed(1, 2)).returncode == 0
+    assert len(out.read_text().splitlines()) == 61
+
+
+@pytest.mark.parametrize("stream", ["stdout", "stderr"])
+def test_a_reader_that_has_seen_enough(stream, blobs, tmp_path):
+    read, write = os.pipe()
+    os.close(read)
+    out = tmp_path / "l.csv"
+    line = ["fit", blobs, *FIT, "--verbose", "--out", str(out)] if stream == "stderr" else ["fit", blobs, *FIT]
+    other = "stderr" if stream == "stdout" else "stdout"
+    done = command(line, capture_output=False, **{stream: write, other: subprocess.PIPE})
+    os.close(write)
+    assert done.returncode == 0 and "Traceback" not in (done.stderr or "") + (done.stdout or "")
+    assert stream == "stdout" or len(out.read_text().splitlines()) == 61
+
+
+def test_a_full_output_is_named(blobs):
+    if not os.path.exists("/dev/full"):
+        pytest.skip("needs /dev/full")
+    with open("/dev/full", "w") as full:
+        done = command(["fit", blobs, *FIT], capture_output=False, stdout=full, stderr=subprocess.PIPE)
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1] == "kernelclust: error: standard output: No space left on device"
+
+
+def test_a_pipe_is_read(blobs, tmp_path, capsys):
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    writer = threading.Thread(target=lambda: fifo.write_bytes(open(blobs, "rb").read()))
+    writer.start()
+    assert main(["fit", str(fifo), *FIT]) == 0
+    writer.join()
+    assert [int(row.split(",")[1]) for row in capsys.readouterr().out.splitlines()[1:]] == expected()
+
+
+@pytest.mark.parametrize("scale", [1e154, 1e300])
+def test_a_report_of_huge_numbers(scale, tmp_path):
+    file, report = write(tmp_path / "huge.csv", BLOBS.data * scale), tmp_path / "r.html"
+    assert main(["fit", file, "-s", "chain:3", "--out", str(tmp_path / "l.csv"), "--report", str(report)]) == 0
+    assert np.loadtxt(tmp_path / "l.csv", delimiter=",", skiprows=1, dtype=int)[:, 1].tolist() == expected()
+    assert "Samples; lines join neighbours" in report.read_text()
+
+
+def test_more_jobs_than_cores_are_no_jobs(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("multiprocessing.pool.ThreadPool.__init__", lambda self, n, **_: pytest.fail(f"{n} threads"))
+    monkeypatch.setattr("kernelclust._threads.cpu_count", lambda: 1)
+    assert main(["fit", write(tmp_path / "t.csv", BLOBS.data), "-s", "chain:3", "--n-jobs", "99999"]) == 0
+
+
+def test_formulas_among_ids_are_pointed_out(tmp_path, capsys):
+    names = ["=cmd|calc", "-2", "+1.5", "@x", "-dash", *(f"s{i}" for i in range(55))]
+    file = write(tmp_path / "t.csv", [[name, *x] for name, x in zip(names, BLOBS.data, strict=True)], [*"nabc"])
+    assert main(["fit", file, "-s", "chain:3", "--id-column", "n"]) == 0
+    captured = capsys.readouterr()
+    assert "warning: 3 ids such as '=cmd|calc' are formulas to a spreadsheet" in captured.err
+    assert [row.rpartition(",")[0] for row in captured.out.splitlines()[1:]] == names  # as they are
+
+
+def test_units_are_told_in_the_terms_of_the_command(tmp_path, capsys):
+    file, report = (
+        write(tmp_path / "t.csv", BLOBS.data * [1, 1000, 1], ["age", "income", "height"]),
+        tmp_path / "r.html",
+    )
+    assert main(["fit", file, "-s", "chain:3", "--report", str(report)]) == 0
+    (said,) = [line for line in capsys.readouterr().err.splitlines() if "variance" in line]
+    assert "variance of 'income' is" in said and "add --standardize" in said and "sklearn" not in said
+    assert "variance of &#x27;income&#x27; is" in report.read_text()

@@ -193,7 +193,7 @@ def test_gains_made_of_rounding_are_taken_back(monkeypatch):
     found = climb(kernel, objective, np.random.default_rng(0).integers(0, 4, 150))
     kernel.passes, sums = 0, found.running.copy()
 
-    def worse(self, blocks, state, form, threshold):
+    def worse(self, blocks, known, state, form, loss, threshold):
         state.label[:20] = (state.label[:20] + 1) % 4
         self.sums = self.kernel._dense.label_sums(state.label, 4)
         return 20

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from numba.core.dispatcher import Dispatcher
 from numpy.testing import assert_allclose
 
 import kernelclust
+from kernelclust._compiled import Compiled
 
 
 def compiled():
@@ -18,7 +18,7 @@ def compiled():
     for module in pkgutil.walk_packages(kernelclust.__path__, "kernelclust."):
         if module.name.endswith("loops"):
             part = importlib.import_module(module.name)
-            own = {k: v for k, v in vars(part).items() if isinstance(v, Dispatcher) and v.__module__ == module.name}
+            own = {k: v for k, v in vars(part).items() if isinstance(v, Compiled) and v.__module__ == module.name}
             found |= {f"{module.name.removeprefix('kernelclust.')}.{name}": one for name, one in own.items()}
     return found
 
@@ -37,17 +37,16 @@ def cases():
     K = rng.standard_normal((70, 70))
     scores = -np.sort(-rng.standard_normal((2, 6)))
     table = *scores, np.log1p(np.arange(8.0)), np.log1p(np.arange(8.0)[::-1]), rng.random(13), rng.random(13)
-    yield "kernels._loops.add_row", (K[0], 2.0, K[1].copy())
-    yield "kernels._loops.sum_rows", (K, rng.random(70), np.arange(70) % 3, np.zeros((3, 70)))
-    yield "kernels._loops.size_and_skew", (K,)
+    yield "kernels._loops.add_rows", (K, rng.random(70), np.arange(70) % 3, np.zeros((3, 70)))
     yield "margin._loops.best_table", table
     A, M, linear = (np.abs(rng.standard_normal((6, 6))) for _ in range(3))
     A, M, p, q = A + A.T, M + M.T, np.arange(6), np.array([0, 3, 2, 1, 4, 5])
-    yield "solvers._placement_loops.accept", (p, q, np.array([1, 3]), 2, A, M, linear, 1e-9)
-    yield "solvers._placement_loops.accept", (q, p, np.array([1, 3]), 2, A, M, linear, 1e-9)
+    yield "solvers._placement_loops.accept", (p, q, np.array([1, 3, -1]), A, M, linear, 1e-9)
+    yield "solvers._placement_loops.accept", (q, p, np.array([1, 3, -1]), A, M, linear, 1e-9)
     for movable in (np.ones(6, dtype=bool), np.arange(6) > 0):
         starts = np.stack([rng.permutation(6) for _ in range(4)])
-        yield "solvers._placement_loops.search", (starts, movable, A, M, linear, 1e-9)
+        scratch = np.zeros(7, dtype=np.intp), np.zeros(6, dtype=np.intp)
+        yield "solvers._placement_loops.improve", (starts, *scratch, movable, A, M, linear, 1e-9)
     yield "margin._loops._rise", (2, 5, *table[:4], 0.3)
 
 

@@ -78,7 +78,7 @@ def refused(model, X, *says, error=ValueError, **fit):
         (X[None], ["dim 3"]),
         (X[0, 0], ["2D"]),
         (X.astype(complex), ["[Cc]omplex"]),
-        ([["a", "b"]] * m, ["could not convert|numeric"]),
+        ([["a", "b"]] * m, [r"X\[:, 0\] \(text, such as 'a'\), X\[:, 1\]"]),
         (sparse.csr_matrix(changed(X, (3, 1), np.nan)), ["NaN"]),
     ],
     ids=["nan", "inf", "-inf", "no rows", "no columns", "[]", "[[]]", "1-d", "3-d", "0-d", "complex", "text", "sparse"],
@@ -398,8 +398,13 @@ def test_kernel_params(kernel, params, says, approximation):
     refused(model, X, *says, error=(ValueError, TypeError))
 
 
-def test_precomputed_takes_no_kernel_params():
-    refused(precomputed(kernel_params={"gamma": 1.0}), K, "'gamma'", "kernel='precomputed'", "none")
+def test_precomputed_takes_one_parameter():
+    refused(precomputed(kernel_params={"gamma": 1.0}), K, "'gamma'", "kernel='precomputed'", "it takes: indefinite")
+    refused(precomputed(kernel_params={"indefinite": "clipp"}), K, "indefinite", "Did you mean 'clip'")
+    for approximation in ("nystroem", "cholesky"):
+        model = precomputed(kernel_params={"indefinite": "clip"}, approximation=approximation)
+        refused(model, K, "whole matrix", approximation)
+    refused(precomputed(kernel_params={"indefinite": "clip"}), -K, "no positive eigenvalue", "distances")
 
 
 @pytest.mark.parametrize("params", [3, "gamma", [1, 2], [("gamma",)], {1: 2}], ids=repr)

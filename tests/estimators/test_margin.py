@@ -122,12 +122,13 @@ def test_refit_forgets():
 def test_nothing_is_half_fitted():
     model = fit()
     before = dict(vars(model))
-    with pytest.raises(ValueError, match="all samples are equal"):
-        model.fit(np.ones((10, 2)))
+    few = np.repeat(np.eye(2), 5, axis=0)
+    with pytest.raises(ValueError, match="only 2 samples are different"):
+        model.set_params(n_clusters=3).fit(few)
     assert vars(model).keys() == before.keys() and model.n_features_in_ == 4
-    fresh = MaxMarginClustering()
-    with pytest.raises(ValueError, match="all samples are equal"):
-        fresh.fit(np.ones((10, 2)))
+    fresh = MaxMarginClustering(3)
+    with pytest.raises(ValueError, match="only 2 samples are different"):
+        fresh.fit(few)
     with pytest.raises(NotFittedError):
         fresh.predict(X)
 

@@ -403,7 +403,7 @@ def test_frames_with_weights_and_index():
 
 def test_text_columns_say_so():
     frame = pd.DataFrame({"a": X[:, 0], "name": ["x"] * 90})
-    with pytest.raises(ValueError, match="could not convert string to float"):
+    with pytest.raises(ValueError, match=r"'name' \(text, such as 'x'\)"):
         KernelKMeans(5).fit(frame)
 
 

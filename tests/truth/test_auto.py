@@ -320,7 +320,7 @@ def test_unlike_units_are_named():
         KernelKMeans(2, random_state=0).fit(np.c_[narrow, np.ones(40)])  # a constant column has no unit
         pixels = RNG.standard_normal((40, 64)) * np.r_[np.full(20, 1e-3), np.ones(44)]
         KernelKMeans(2, random_state=0).fit(pixels)  # a dark border
-    with pytest.warns(UserWarning, match="The variance of column 5 is"):
+    with pytest.warns(UserWarning, match=r"The variance of X\[:, 4\] is"):
         KernelKMeans(2, random_state=0).fit(wide)
     with pytest.warns(UserWarning, match="standardise"):
         KernelKMeans(2, random_state=0).fit(RNG.standard_normal((40, 64)) * np.r_[1e3, np.ones(63)])

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from kernelclust.estimators import KernelClusterer, check_enough_samples
+from kernelclust.estimators import KernelClusterer, check_enough_samples, equal_labels
 from kernelclust.kernels import Kernel, fit_kernel
 from kernelclust.structures import Structure, as_structure
 
@@ -43,6 +43,8 @@ class KernelBaseline(KernelClusterer):
         settings = self._kernel_settings() | {"kernel": self._similarity()}
         fitted = fit_kernel(X, np.ones(X.shape[0]), n_clusters=structure.n_clusters, rng=rng, **settings)
         learned = self._cluster(fitted.operator, structure, rng)
+        if (equal := equal_labels([X], structure.n_clusters)) is not None:
+            learned["labels_"] = equal
         for name, value in {"structure_": structure, "gamma_": fitted.gamma, **learned}.items():
             setattr(self, name, value)
         return self

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from kernelclust._units import UnitWarning
 from kernelclust.baselines._base import KernelBaseline
 from kernelclust.baselines._tree import Groups, check_tree, descend
 from kernelclust.estimators import KernelKMeans
@@ -93,7 +94,8 @@ def kmeans_down(A: np.ndarray, operator: Kernel, rng, **options) -> tuple[np.nda
             kernel, X = "precomputed", operator.rows(samples, samples)
         model = KernelKMeans(len(needs), kernel=kernel, approximation=None, random_state=rng, **options)
         with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message="The variance of column")  # features have no units
+            warnings.simplefilter("ignore", UnitWarning)  # features have no units
+            warnings.filterwarnings("ignore", message="all .* samples are equal")  # was said, if of all
             found = model.fit_predict(X)
         sweeps.append(model.n_iter_)
         return [samples[found == j] for j in range(len(needs))]

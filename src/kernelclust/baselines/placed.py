@@ -8,8 +8,9 @@ from sklearn.cluster import KMeans
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import validate_data
 
+from kernelclust._input import as_table, check_finite
 from kernelclust.engine import canonical_places
-from kernelclust.estimators import check_enough_samples, whole_or_nothing
+from kernelclust.estimators import check_enough_samples, equal_labels, whole_or_nothing
 from kernelclust.objectives import make_dependence
 from kernelclust.solvers import best_placement, placement_margin, placement_problem
 from kernelclust.structures import Structure, as_structure
@@ -74,12 +75,15 @@ class PlacedClustering(ClusterMixin, BaseEstimator):
 
     def _fit(self, X):
         sparse = self._takes_sparse()
-        X = validate_data(self, X, dtype=[np.float64, np.float32], accept_sparse="csr" if sparse else False)
+        options = {"dtype": [np.float64, np.float32], "accept_sparse": "csr" if sparse else False}
+        X = validate_data(self, as_table(X), ensure_all_finite=False, **options)
+        check_finite(X, getattr(self, "feature_names_in_", None))
         _check_squares(X)
         structure = as_structure(self.structure)
         check_enough_samples(X.shape[0], structure)
         clusterer = self._make_clusterer(structure)
-        labels = _check_labels(clusterer.fit_predict(X), X.shape[0], structure, clusterer)
+        labels, equal = clusterer.fit_predict(X), equal_labels([X], structure.n_clusters)
+        labels = _check_labels(labels if equal is None else equal, X.shape[0], structure, clusterer)
 
         S, n = _mean_products(X, labels, structure.n_clusters)
         objective = make_dependence(structure)
@@ -91,7 +95,7 @@ class PlacedClustering(ClusterMixin, BaseEstimator):
         self.structure_ = structure
         self.clusterer_ = clusterer
         self.placement_margin_ = margin
-        self.labels_ = canonical_places(structure, S, n)[place[labels]]
+        self.labels_ = canonical_places(structure, S, n)[place[labels]] if equal is None else equal
         return self
 
     def _make_clusterer(self, structure: Structure):

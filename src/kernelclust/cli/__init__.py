@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import sys
 import warnings
 from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any
+from typing import Any, TextIO, cast
 
 DESCRIPTION = "Kernel clustering whose clusters come out arranged: on a chain, a ring, a grid, a tree."
 EPILOG = "Examples: kernelclust fit stages.csv --structure chain:5 --standardize --out labels.csv --report report.html"
@@ -45,9 +46,13 @@ MODEL_OPTIONS: dict[str, dict[str, Any]] = {
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; bad input gives one line on stderr and exit code 2."""
     arguments = _parser().parse_args(argv)
-    with warnings.catch_warnings():
+    nowhere = sys.stdout is None
+    sys.stdout = sys.stdout or open(os.devnull, "w")
+    with warnings.catch_warnings(), contextlib.redirect_stderr(cast(Any, _Heard(sys.stderr))):
         warnings.showwarning = _show_warning
         try:
+            if nowhere and getattr(arguments, "out", "") is None:
+                raise ValueError("standard output is closed; name a file for the labels with --out.")
             arguments.run(arguments)
             sys.stdout.flush()
         except BrokenPipeError:  # the reader, such as `head`, has seen enough
@@ -61,9 +66,28 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0
 
 
+class _Heard:
+    """stderr that a reader may have left, or that is closed: what is said there is no reason to stop."""
+
+    def __init__(self, stream: TextIO | None):
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        with contextlib.suppress(OSError, AttributeError):
+            self._stream.write(text)  # type: ignore[union-attr]
+        return len(text)
+
+    def flush(self) -> None:
+        with contextlib.suppress(OSError, AttributeError):
+            self._stream.flush()  # type: ignore[union-attr]
+
+    def isatty(self) -> bool:
+        return self._stream is not None and self._stream.isatty()
+
+
 def _one_line(error: object) -> str:
-    if isinstance(error, OSError) and error.filename is not None:  # raised by the system, not by us
-        return f"{error.filename}: {error.strerror}"
+    if isinstance(error, OSError) and error.strerror is not None:  # raised by the system, not by us
+        return f"{error.filename or 'standard output'}: {error.strerror}"
     return " ".join(str(error).split()) or type(error).__name__
 
 

@@ -12,8 +12,8 @@ import numpy as np
 from sklearn.cluster import KMeans
 
 from kernelclust import StructuredClustering
+from kernelclust._files import write_files
 from kernelclust.cli.fit import fit_figures, labels_csv
-from kernelclust.cli.table import write_files
 from kernelclust.datasets import rotated_images
 from kernelclust.metrics import clustering_accuracy, structured_accuracy
 from kernelclust.plots import have_matplotlib, neighbours, plot_structure

@@ -8,6 +8,7 @@ import csv
 import io
 import sys
 import time
+import warnings
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
 from kernelclust import StructuredClustering
-from kernelclust.cli.table import Table, check_writable, read_table, write_files
+from kernelclust._files import write_files
+from kernelclust._input import quoted
+from kernelclust._units import UnitWarning, unit_warning
+from kernelclust.cli.table import Table, check_writable, parse_number, read_table
 from kernelclust.metrics import clustering_accuracy, structured_accuracy
 from kernelclust.plots import have_matplotlib, neighbours, plot_embedding, plot_similarity, plot_structure
 from kernelclust.report import build_report, describe_fit, history_svg
@@ -27,6 +31,7 @@ SETTINGS = (
     "structure n_clusters kernel gamma loss normalize rho size_prior min_cluster_size max_cluster_size search n_jobs "
     "random_state"
 ).split()
+MOST_EXTREME = 1e100  # entry of X beyond which there is no picture of similarities
 MOST_SIMILARITIES = 2000  # samples that the picture of similarities is made from
 
 
@@ -49,7 +54,8 @@ def run(arguments: argparse.Namespace) -> None:
     given = {name: getattr(arguments, name) for name in SETTINGS if hasattr(arguments, name)}
     if "n_clusters" in given:  # the library cannot tell its default from a number that was typed
         as_structure(given.get("structure", "flat"), given["n_clusters"])
-    with contextlib.redirect_stdout(sys.stderr):  # stdout is for labels; the library prints its progress there
+    with contextlib.redirect_stdout(sys.stderr), warnings.catch_warnings():  # stdout is for labels, not for progress
+        warnings.simplefilter("ignore", UnitWarning)  # said below, with the names of the file's columns
         model = StructuredClustering(verbose=int(arguments.verbose), **given).fit(X, known)
     _say(talk, f"clustered into {model.structure_} in {time.perf_counter() - started:.1f} s")
     _say(
@@ -57,7 +63,8 @@ def run(arguments: argparse.Namespace) -> None:
         f"objective {model.objective_:.6g}, at most {model.upper_bound_:.6g}; margin {model.placement_margin_:.2f}",
     )
 
-    for doubt in _doubts(table):
+    doubts = _doubts(table, X)
+    for doubt in doubts:
         print(f"kernelclust: warning: {doubt}", file=sys.stderr)
     scores = {} if arguments.use_labels else _scores(table, model)  # labels that were used prove nothing
     for name, score in scores.items():
@@ -65,7 +72,7 @@ def run(arguments: argparse.Namespace) -> None:
     labels = labels_csv(model.labels_, table.ids, table.id_name)
     files: dict[str, str | bytes] = {} if arguments.out is None else {arguments.out: labels}
     if arguments.report is not None:
-        files[arguments.report] = _report(model, X, scores, arguments.file)
+        files[arguments.report] = _report(model, X, scores, arguments.file, doubts)
     write_files(files)
     if arguments.out is None:
         sys.stdout.write(labels)
@@ -104,14 +111,15 @@ def _similarities(model: Any, X: Any, some: NDArray[Any]) -> NDArray[Any] | None
     """Return the kernel between some of the samples, where scikit-learn knows it by the same name."""
     if model.kernel == "precomputed":
         return X[np.ix_(some, some)]
-    if model.kernel not in PAIRWISE_KERNEL_FUNCTIONS:
+    extreme = abs(X).max() > MOST_EXTREME  # squares leave floating point, and the width is no normal number
+    if model.kernel not in PAIRWISE_KERNEL_FUNCTIONS or extreme:
         return None
     parameters = {"gamma": model.gamma_, "degree": 3, "coef0": 1} | dict(model.kernel_params or {})
     return pairwise_kernels(X[some], metric=model.kernel, filter_params=True, **parameters)
 
 
-def _report(model: Any, X: Any, scores: dict[str, str], file: str) -> str:
-    facts = describe_fit(model, X, neighbours=neighbours(model.structure_))
+def _report(model: Any, X: Any, scores: dict[str, str], file: str, doubts: list[str]) -> str:
+    facts = describe_fit(model, X, neighbours=neighbours(model.structure_)) | {"warnings": doubts}
     facts["scores against the known labels"] = scores
     figures = fit_figures(model, X)
     if not have_matplotlib():
@@ -119,13 +127,24 @@ def _report(model: Any, X: Any, scores: dict[str, str], file: str) -> str:
     return build_report(facts, figures, f"{file} on {model.structure_}")
 
 
-def _doubts(table: Table) -> list[str]:
+def _doubts(table: Table, X: NDArray[Any]) -> list[str]:
     """Return what a user may have overlooked in the data."""
     doubts = []
     first = table.data[:, 0]
     if len(first) > 2 and table.data.shape[1] > 1 and np.array_equal(first - first[0], np.arange(len(first))):
         doubts.append(f"column {table.columns[0]!r} only counts the rows; leave it out with --drop or --id-column.")
-    return doubts
+    formula = [text for text in [table.id_name, *(table.ids or [])] if _runs_in_a_spreadsheet(text)]
+    if formula:
+        doubts.append(
+            f"{len(formula)} ids such as {quoted(formula[0])} are formulas to a spreadsheet; they are written as they "
+            "are: import the column as text."
+        )
+    doubts.append(unit_warning(X, names=table.columns, advice="add --standardize"))
+    return list(filter(None, doubts))
+
+
+def _runs_in_a_spreadsheet(text: str) -> bool:
+    return text.lstrip().startswith(("=", "@")) or (text.lstrip()[:1] in tuple("+-") and parse_number(text) is None)
 
 
 def _places(table: Table) -> list[int]:
@@ -136,8 +155,8 @@ def _places(table: Table) -> list[int]:
     for row, label in enumerate(table.labels):
         if label and not (label.isascii() and label.isdigit()):
             raise ValueError(
-                f"--use-labels: row {row} has the label {label!r}; give places on the structure, whole numbers from 0, "
-                "or an empty cell where the place is unknown."
+                f"--use-labels: row {row} has the label {quoted(label)}; give places on the structure, whole numbers "
+                "from 0, or an empty cell where the place is unknown."
             )
         places.append(int(label) if label else -1)
     return places

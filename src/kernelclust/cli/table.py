@@ -1,17 +1,23 @@
-"""Read numbers from a CSV file, and write files whole or not at all."""
+"""Read numbers from a CSV file."""
 
 from __future__ import annotations
 
 import csv
+import io
 import math
 import os
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+
+from kernelclust._input import quoted
+
+SHOWN = 20  # problems of a file that are told at once
+MISSING = "fill in what is missing, or leave the row or column out (--drop)"
 
 
 @dataclass(frozen=True)
@@ -57,12 +63,8 @@ def read_table(
     if not used:
         raise ValueError(f"{path}: no column is left to cluster.")
 
-    data = np.empty((len(rows), len(used)))
-    for i, (row, line) in enumerate(zip(rows, lines, strict=True)):
-        for j, k in enumerate(used):
-            data[i, j] = _number(row[k], path, line, names[k])
     return Table(
-        data=data,
+        data=_numbers(rows, lines, used, names, path),
         columns=[names[k] for k in used],
         ids=None if id_at is None else [row[id_at] for row in rows],
         id_name="row" if id_at is None else names[id_at],
@@ -92,26 +94,6 @@ def check_writable(path: str, *, not_over: Sequence[str] = ()) -> None:
         raise OSError(f"cannot write {path}: {error.strerror or error}.") from error
 
 
-def write_files(contents: Mapping[str, str | bytes]) -> None:
-    """Write each file under another name first, and rename all at the end: a reader never sees half of one."""
-    umask = os.umask(0)
-    os.umask(umask)
-    waiting: dict[str, str] = {}
-    try:
-        for path, content in contents.items():
-            target = os.path.realpath(path)  # a link stays a link
-            with tempfile.NamedTemporaryFile(dir=Path(target).parent, prefix=".kernelclust-", delete=False) as file:
-                waiting[file.name] = target
-                file.write(content.encode() if isinstance(content, str) else content)
-            os.chmod(file.name, 0o666 & ~umask)
-        for name, target in list(waiting.items()):
-            os.replace(name, target)
-            del waiting[name]
-    finally:
-        for name in waiting:
-            os.unlink(name)
-
-
 def _rows(path: str, delimiter: str | None) -> tuple[list[list[str]], list[int]]:
     """Return the rows that are not blank, all of one length, and the lines on which they end."""
     if not os.path.exists(path):
@@ -122,38 +104,44 @@ def _rows(path: str, delimiter: str | None) -> tuple[list[list[str]], list[int]]
         delimiter = {"tab": "\t", "\\t": "\t"}.get(delimiter, delimiter)
         if len(delimiter) != 1:
             raise ValueError(f"--delimiter must be one character or tab, not {delimiter!r}.")
+    text = _text(path)
+    separator = delimiter or max(",;\t", key=text.partition("\n")[0].count)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, skipinitialspace=True)
     rows, lines = [], []
     try:
-        with open(path, encoding="utf-8-sig", newline="") as file:
-            first = file.readline()
-            file.seek(0)
-            reader = csv.reader(file, delimiter=delimiter or max(",;\t", key=first.count), skipinitialspace=True)
-            for row in reader:
-                if any(cell.strip() for cell in row):
-                    rows.append(row)
-                    lines.append(reader.line_num)
-                    if len(row) != len(rows[0]):
-                        raise ValueError(
-                            f"{path}, line {reader.line_num}: {len(row)} cells, but line {lines[0]} has {len(rows[0])}."
-                        )
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{path} is not UTF-8 text: {error.reason} at byte {error.start}.") from error
+        for row in reader:
+            if any(cell.strip() for cell in row):
+                rows.append(row)
+                lines.append(reader.line_num)
     except csv.Error as error:
         raise ValueError(f"{path} is not a CSV file: {error}.") from error
     if not rows:
         raise ValueError(f"{path} is empty.")
+    width = len(rows[0])
+    ragged = [f"line {line}: {len(row)} cells" for row, line in zip(rows, lines, strict=True) if len(row) != width]
+    if ragged:
+        raise ValueError(f"{path}, {_listed(ragged)}, but line {lines[0]} has {width}.")
     return rows, lines
+
+
+def _text(path: str) -> str:
+    """All of a file, which may be a pipe."""
+    try:
+        with open(path, encoding="utf-8-sig", newline="") as file:
+            return file.read()
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path} is not UTF-8 text: {error.reason} at byte {error.start}.") from error
 
 
 def _looks_like_header(rows: list[list[str]]) -> bool:
     """A header has a text over a number, or no number at all, or only counts 0, 1, 2, ... (as pandas does)."""
-    over = [_parse(cell) is None for cell in rows[0]]
-    below = [_parse(cell) is None for cell in rows[1]] if len(rows) > 1 else over
+    over = [parse_number(cell) is None for cell in rows[0]]
+    below = [parse_number(cell) is None for cell in rows[1]] if len(rows) > 1 else over
     counts = len(over) > 2 and rows[0] == [str(k) for k in range(len(over))]
     return all(over) or counts or any(text and not also for text, also in zip(over, below, strict=True))
 
 
-def _parse(cell: str) -> float | None:
+def parse_number(cell: str) -> float | None:
     """Return the number in a cell, None for anything else (Python's own 1_000 is no number in a table)."""
     try:
         return None if "_" in cell else float(cell)
@@ -161,16 +149,37 @@ def _parse(cell: str) -> float | None:
         return None
 
 
-def _number(cell: str, path: str, line: int, column: str) -> float:
-    value = _parse(cell)
-    if value is not None and math.isfinite(value):
-        return value
-    where = f"{path}, line {line}, column {column!r}"
-    if not cell.strip():
-        raise ValueError(f"{where}: the cell is empty; fill it in, or leave the row or column out (--drop).")
+def _numbers(rows: list[list[str]], lines: list[int], used: list[int], names: list[str], path: str) -> NDArray:
+    """The numbers (m, d) of some columns; an error that names every column with a cell that is none."""
+    data, problems, advice = np.empty((len(rows), len(used))), [], set()
+    for j, k in enumerate(used):
+        parsed = [parse_number(row[k]) for row in rows]
+        bad = [i for i, value in enumerate(parsed) if value is None or not math.isfinite(value)]
+        if bad:
+            cell = rows[bad[0]][k].strip()
+            what, way_out = _what_is_wrong(cell, parsed[bad[0]])
+            more = f" ({len(bad)} bad cells in this column)" if len(bad) > 1 else ""
+            problems.append((bad[0], f"line {lines[bad[0]]}, column {quoted(names[k])}: {what}{more}"))
+            advice.add(way_out)
+        else:
+            data[:, j] = parsed
+    if problems:
+        said = [text for _, text in sorted(problems)]
+        raise ValueError(f"{path}, {_listed(said)}; {', and '.join(sorted(advice, reverse=True))}.")
+    return data
+
+
+def _what_is_wrong(cell: str, value: float | None) -> tuple[str, str]:
+    if not cell:
+        return "the cell is empty", MISSING
     if value is None:
-        raise ValueError(f"{where}: {cell.strip()!r} is not a number; leave the column out with --drop or --id-column.")
-    raise ValueError(f"{where}: {cell.strip()!r} is not finite; fill it in, or leave the row or column out (--drop).")
+        return f"{quoted(cell)} is not a number", "leave the column out with --drop or --id-column"
+    return f"{quoted(cell)} is not finite", MISSING
+
+
+def _listed(problems: Sequence[str]) -> str:
+    more = len(problems) - SHOWN
+    return "; ".join(problems[:SHOWN]) + (f"; and {more} more" if more > 0 else "")
 
 
 def _split(text: str | None) -> list[str]:
@@ -179,9 +188,15 @@ def _split(text: str | None) -> list[str]:
 
 def _find(name: str, names: Sequence[str], option: str) -> int:
     """Return the place of a column, by its name or else by its number from 1."""
-    if name in names:
-        return names.index(name)
+    alike = [k for k, other in enumerate(names, start=1) if other == name]
+    if len(alike) > 1:
+        raise ValueError(
+            f"{option}: {len(alike)} columns are called {quoted(name)}, numbers {', '.join(map(str, alike))}; give "
+            "the number of the one that you mean, or rename it."
+        )
+    if alike:
+        return alike[0] - 1
     if name.isdecimal() and 1 <= int(name) <= len(names):
         return int(name) - 1
-    shown = ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")
-    raise ValueError(f"{option}: there is no column {name!r}; there are {len(names)}: {shown}.")
+    shown = ", ".join(quoted(name)[1:-1] for name in names[:12]) + (", ..." if len(names) > 12 else "")
+    raise ValueError(f"{option}: there is no column {quoted(name)}; there are {len(names)}: {shown}.")

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
+from kernelclust._progress import at
 from kernelclust._solution import Solution
 from kernelclust._threads import one_thread
 from kernelclust._warnings import warn
@@ -21,7 +22,6 @@ from kernelclust.kernels import (
     Kernel,
     Spectrum,
     certified,
-    check_definite,
     discriminative,
     fit_kernel,
     kernel_part,
@@ -97,11 +97,13 @@ class Fit:
     def prediction(self) -> Prediction:
         weight = self.kernel.operator.weight
         Pi = one_hot(self.labels, len(self.n), weight)
-        judged, base = None, self.kernel.base
+        judged, base, S = None, self.kernel.base, self.S
         if base is not None:
             judged = base.combination(Pi), np.diag(base.operator.cluster_sums(self.labels, len(self.n)))
         similarities = self.kernel.combination(Pi, self.image)
-        return Prediction.of(similarities, self.objective, self.S, self.n, judged, self.reach)
+        if self.kernel.seen is not None:
+            S, judged = self.kernel.seen.cluster_sums(self.labels, len(self.n)), (similarities, np.diag(S))
+        return Prediction.of(similarities, self.objective, S, self.n, judged, self.reach)
 
 
 def fit(
@@ -116,6 +118,7 @@ def _fit(X, weight, request: Request, known, kernel) -> Fit:
     structure, c = request.structure, request.structure.n_clusters
     rng = check_random_state(request.random_state)
     if kernel is None:
+        at("the kernel of {} samples", len(weight))
         kernel = fit_kernel(X, weight, n_clusters=c, rng=rng, **request.kernel)
     solve = load_solver(request.solver, kernel.operator)
     evidence = _evidence(kernel, weight, c)
@@ -123,8 +126,9 @@ def _fit(X, weight, request: Request, known, kernel) -> Fit:
     objective = make_dependence(
         structure, loss=request.loss, normalize=request.normalize, rho=request.rho, size_prior=size_prior
     )
+    kernel.check_definite()
+    at("eigenvectors of the kernel")
     spectrum = useful_spectrum(kernel.operator, c, rng)
-    check_definite(spectrum, kernel.operator)
     ridge = None
     if request.ridge is not None:
         total = float(weight.sum())
@@ -134,8 +138,10 @@ def _fit(X, weight, request: Request, known, kernel) -> Fit:
     comparable = getattr(kernel_part(request.kernel.get("kernel", "rbf")), "COPIES", True)
     copies = equal_rows(X, c, weight) if known is None and comparable and X is not None else None
     problem = Problem(kernel.operator, spectrum, objective, flat_objective(objective), known, copies)
+    at("solver {}", request.solver)
     solution = solve(problem, request.options, rng, **request.solver_params)
     _warn_of_stop(solution, request)
+    at("bounds and numbering")
     found = replace(judge(kernel, problem, solution, structure, request.options.placement), size_prior=size_prior)
     if ridge is not None:
         found = replace(found, ridge=ridge, reach=1.0)
@@ -174,6 +180,9 @@ def judge(
     elif operator.factor is None and solution.running.shape == (c, operator.n_samples):
         image = solution.running.T
     n = problem.sizes(solution.labels)
+    if c == 1 and operator.centred:  # over all samples K adds up to zero: what else was found is rounding
+        S = np.zeros((1, 1))
+        solution = replace(solution, value=objective.value(S, n), history=[objective.value(S, n)])
     arranged = S if placed_by is None else placed_by
     node = canonical_places(structure, S, n, **problem.placing(objective, solution.labels))
     if not objective.unchanged_by(node):  # a loss of the user's own need not have the structure's symmetries

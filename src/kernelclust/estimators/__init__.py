@@ -5,6 +5,7 @@ from kernelclust.estimators._base import (
     KernelClusterer,
     check_enough_samples,
     check_structure,
+    equal_labels,
     whole_or_nothing,
 )
 from kernelclust.estimators.discriminative import Diffrac, DisKMeans
@@ -27,6 +28,7 @@ __all__ = [
     "adopt",
     "check_enough_samples",
     "check_structure",
+    "equal_labels",
     "request_of",
     "whole_or_nothing",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from numbers import Integral
 from typing import Any
@@ -11,7 +11,9 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import validate_data
 
+from kernelclust._input import as_table, check_finite, rows_are_equal
 from kernelclust._names import check_name, check_number
+from kernelclust._progress import working
 from kernelclust._warnings import warn
 from kernelclust.kernels import (
     APPROXIMATIONS,
@@ -55,7 +57,7 @@ class KernelClusterer(ClusterMixin, BaseEstimator):
 
     def _whole(self, *arguments: Any, **keywords: Any):
         """Fit; a failure leaves the last fit whole, or none."""
-        with whole_or_nothing(self):
+        with working(f"{type(self).__name__}.fit"), whole_or_nothing(self):
             return self._fit(*arguments, **keywords)
 
     def fit_predict(self, X, y=None, **params):
@@ -69,10 +71,15 @@ class KernelClusterer(ClusterMixin, BaseEstimator):
             self.n_features_in_ = X.n_samples
             return X
         sparse = getattr(part, "SPARSE", True)
-        finite = not getattr(part, "NAMES_BAD_ENTRIES", False)
-        options = {"dtype": FLOATS, "accept_sparse": "csr" if sparse else False, "ensure_all_finite": finite}
-        X = validate_data(self, X, reset=reset, **options)
+        options = {"dtype": FLOATS, "accept_sparse": "csr" if sparse else False, "ensure_all_finite": False}
+        X = validate_data(self, as_table(X), reset=reset, **options)
+        if not getattr(part, "NAMES_BAD_ENTRIES", False):
+            check_finite(X, self._column_names())
         return part.check(X) if reset and hasattr(part, "check") else X
+
+    def _column_names(self) -> np.ndarray | None:
+        """Of the frame that was fitted; None for arrays."""
+        return getattr(self, "feature_names_in_", None)
 
     def _known(self, weight: np.ndarray, structure: Structure, y, **given: Any) -> Constraints | None:
         """What is known about the samples, from `fit` and from the parameters, checked; None if nothing is."""
@@ -88,6 +95,15 @@ class KernelClusterer(ClusterMixin, BaseEstimator):
         if known is not None and (known.place >= 0).all():
             warn("y labels every sample, and its labels are returned; leave y out to cluster without them.")
         return known
+
+    def _known_of_equal(self, tables, weight: np.ndarray, structure: Structure, known: Constraints | None):
+        """What is known; where all samples of positive weight are equal and nothing is, the labels that they get."""
+        found = equal_labels(tables, structure.n_clusters, free=known is None)
+        if found is None:
+            return known
+        labels = np.full(len(weight), -1)
+        labels[weight > 0] = found
+        return make_constraints(weight, structure.n_clusters, labels=labels)
 
     def _check_kernel(self) -> None:
         check_name("approximation", self.approximation, APPROXIMATIONS)
@@ -122,6 +138,21 @@ class KernelClusterer(ClusterMixin, BaseEstimator):
         tags.input_tags.pairwise = self._is_pairwise()
         tags.input_tags.sparse = getattr(part, "SPARSE", True)
         return tags
+
+
+def equal_labels(tables: Sequence, n_clusters: int, *, free: bool = True) -> np.ndarray | None:
+    """Labels of samples that are all equal in every table, with a warning; None where there is something to cluster.
+
+    No cluster is left empty: the last samples have a cluster each, all others are in cluster 0. Not `free` are samples
+    about which something is known, which then decides.
+    """
+    n = tables[0].shape[0]
+    if n_clusters == 1 or n < n_clusters or not all(map(rows_are_equal, tables)):
+        return None
+    last = f"{n_clusters - 1} have clusters of their own" if n_clusters > 2 else "one has a cluster of its own"
+    answer = f" As no cluster is left empty, the last {last}, and all others are in cluster 0." if free else ""
+    warn(f"all {n} samples are equal: there is nothing to cluster.{answer}")
+    return np.maximum(np.arange(n) - (n - n_clusters), 0) if free else None
 
 
 def check_structure(n_clusters: Any, structure: Any) -> Structure:

@@ -10,8 +10,15 @@ from sklearn.utils.validation import check_is_fitted
 from kernelclust._names import check_name, check_number
 from kernelclust._threads import one_thread
 from kernelclust._warnings import warn
-from kernelclust.estimators._base import KernelClusterer, check_flag, check_jobs, check_starts, check_verbose
-from kernelclust.margin import Hyperplanes, Problem, check_loss, embed, solve
+from kernelclust.estimators._base import (
+    KernelClusterer,
+    check_flag,
+    check_jobs,
+    check_starts,
+    check_verbose,
+    equal_labels,
+)
+from kernelclust.margin import Embedding, Hyperplanes, Problem, check_loss, embed, solve, stay
 from kernelclust.objectives import check_weights
 from kernelclust.solvers import check_labels
 
@@ -206,10 +213,24 @@ class MaxMarginClustering(KernelClusterer):
 
     def _fit_checked(self, X, weight, used, known):
         everything = len(used) == len(weight)
+        samples = X if everything else self._subset(X, used)
+        equal = equal_labels([samples], int(self.n_clusters))
+        if equal is None:
+            embedding, planes = self._separate(samples, weight[used], known[used])
+        else:
+            labels = np.where(known[used] >= 0, known[used], equal)
+            embedding, planes = Embedding.of(samples), stay(samples.shape[1], weight[used], self._problem(), labels)
+        self._keep(embedding, planes, weight[used])
+        self._used = None if everything else used
+        self.labels_ = planes.labels if everything else self._label_rest(X, planes.labels, used, known)
+        self._judge(planes, equal is not None)
+        return self
+
+    def _separate(self, samples, weight, known) -> tuple[Embedding, Hyperplanes]:
         rng = check_random_state(self.random_state)
         embedding = embed(
-            X if everything else self._subset(X, used),
-            weight[used],
+            samples,
+            weight,
             kernel=self.kernel,
             gamma=self.gamma,
             kernel_params=self.kernel_params,
@@ -221,31 +242,31 @@ class MaxMarginClustering(KernelClusterer):
         )
         planes = solve(
             embedding.Z,
-            weight[used],
+            weight,
             self._problem(),
-            known=known[used] if (known[used] >= 0).any() else None,
+            known=known if (known >= 0).any() else None,
             n_init=STARTS if isinstance(self.n_init, str) else int(self.n_init),
             rng=rng,
             n_jobs=self.n_jobs,
             report=self._report,
         )
+        return embedding, planes
+
+    def _keep(self, embedding: Embedding, planes: Hyperplanes, weight: np.ndarray) -> None:
+        """What is remembered of a fit."""
         self.C_ = planes.C
         self.objective_ = planes.fit.objective
         self.slack_ = planes.fit.slack
         self.n_iter_ = planes.fit.n_iter
         self.history_ = planes.fit.history
-        self.sizes_ = np.bincount(planes.labels, weight[used], minlength=int(self.n_clusters))
+        self.sizes_ = np.bincount(planes.labels, weight, minlength=int(self.n_clusters))
         self.gamma_ = embedding.gamma
         self._length = planes.length
-        self._used = None if everything else used
         self._decide = embedding.decision(planes.V, planes.b)
         self.__dict__.pop("coef_", None)
         self.__dict__.pop("intercept_", None)
         if self.kernel == "linear" and hasattr(self._decide, "coef"):
             self.coef_, self.intercept_ = self._decide.coef.T, planes.b
-        self.labels_ = planes.labels if everything else self._label_rest(X, planes.labels, used, known)
-        self._judge(planes)
-        return self
 
     def _label_rest(self, X, labels, used, known) -> np.ndarray:
         """All labels, with samples of weight zero labelled as new ones, but where their label is known."""
@@ -256,11 +277,13 @@ class MaxMarginClustering(KernelClusterer):
             out[rest] = _labels(self._scores(X[rest]))
         return out
 
-    def _judge(self, planes: Hyperplanes) -> None:
-        """Say when nothing was found, or when the search was cut short."""
+    def _judge(self, planes: Hyperplanes, equal: bool) -> None:
+        """Say when nothing was found, or when the search was cut short; of equal samples it was said."""
         k, fit = int(self.n_clusters), planes.fit
         empty = int((self.sizes_ == 0).sum())
         self.trivial_ = k > 1 and bool(empty or fit.objective >= TRIVIAL * planes.idle)
+        if equal:
+            return
         if self.trivial_:
             what = f"{empty} of {k} clusters are empty" if empty else "the objective is no lower than that of w = 0"
             self._warn_trivial(f"max-margin clustering found a trivial solution: {what}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from kernelclust._input import as_array, as_table, how_to_flatten, is_frame
 from kernelclust._names import check_name, check_number
 from kernelclust._warnings import warn
 from kernelclust.estimators._base import (
@@ -17,7 +18,7 @@ from kernelclust.estimators._base import (
     check_structure,
     check_verbose,
 )
-from kernelclust.kernels import APPROXIMATIONS, is_pairwise
+from kernelclust.kernels import APPROXIMATIONS
 from kernelclust.multikernel import (
     CORRELATIONS,
     ManyFit,
@@ -32,6 +33,7 @@ from kernelclust.multikernel import (
     fit_many,
     is_many,
     load_method,
+    pairwise_kernel,
 )
 from kernelclust.objectives import NORMALIZATIONS, check_weights
 from kernelclust.solvers import RULES, Constraints
@@ -64,7 +66,8 @@ class MultiKernelClustering(KernelClusterer):
         A kernel is a name ("rbf", "linear", "graph", ...), a function k(X, Y), a number (gamma of "rbf") or a pair
         (kernel, {parameter: value}). A list has one for each view (or a list of several for it); with a single view all
         are put on it. "auto": "rbf" for each view, or three of them, narrow to wide, on a single table. The width of
-        "rbf" is the median distance between samples unless gamma is given. "precomputed": X is a stack of kernels.
+        "rbf" is the median distance between samples unless gamma is given. "precomputed": X is a stack of kernels;
+        ("precomputed", {"indefinite": "clip"}) or "shift" takes such as are far from positive semidefinite.
     views : list or dict of columns, optional
         For X one table: the columns of every view, as names, numbers, a slice, or a function of X.
     lam : float or "auto", default="auto"
@@ -261,6 +264,7 @@ class MultiKernelClustering(KernelClusterer):
         known = self._known(weight, structure, y, must_link=must_link, cannot_link=cannot_link)
         everything = len(used) == len(weight)
         samples = views if everything else views.at(used)
+        known = self._known_of_equal(samples.arrays, weight, structure, known)
         constraints = known if known is None or everything else known.among(used)
         found = fit_many(samples, weight[used], self._request(structure), constraints)
         self._keep(found)
@@ -336,23 +340,28 @@ class MultiKernelClustering(KernelClusterer):
     # -- checks ---------------------------------------------------------------------------------------------------
 
     def _is_pairwise(self) -> bool:
-        return is_pairwise(self.kernels)
+        return pairwise_kernel(self.kernels) is not None
 
     def _check_views(self, X, observed, *, reset: bool) -> Views:
+        X = X if isinstance(X, (list, tuple)) and is_many(X) else as_array(X, missing=True)
         if self._is_pairwise():
             if self.views is not None:
                 raise ValueError("views choose columns of a table; with kernels='precomputed' X holds kernels.")
             return self._check_similarities(X, observed, reset=reset)
         if is_many(X):
+            _refuse_stack(X)
             if self.views is not None:
                 raise ValueError("X is a list of views already; give views=None, or one table.")
             parts = list(X)
             view_names = [str(v) for v in range(len(parts))]
+        elif self.views is None and is_frame(X):  # which keeps the names of its columns for messages
+            validate_data(self, X, reset=reset, skip_check_array=True)
+            parts, view_names = [X], ["X"]
         elif self.views is None:
-            options = {"dtype": FLOATS, "accept_sparse": "csr", "ensure_all_finite": "allow-nan"}
+            X = as_table(X, missing=True)
+            options = {"dtype": FLOATS, "accept_sparse": "csr", "ensure_all_finite": False}
             parts, view_names = [validate_data(self, X, reset=reset, **options)], ["X"]
         else:  # columns of no view may hold anything
-            X = X if hasattr(X, "shape") else np.asarray(X)
             validate_data(self, X, reset=reset, skip_check_array=True)
             parts, view_names = columns_of(X, self.views)
         views = check_views(parts, view_names, observed)
@@ -439,6 +448,16 @@ class MultiKernelClustering(KernelClusterer):
         tags.input_tags.pairwise = self._is_pairwise()
         tags.input_tags.sparse = not self._is_pairwise()
         return tags
+
+
+def _refuse_stack(X) -> None:
+    """Three dimensions may be images, or views, or kernels: which, has to be said."""
+    if not isinstance(X, (list, tuple)):
+        n, each = X.shape[:2]
+        raise ValueError(
+            f"X has shape {X.shape}: {how_to_flatten(X.shape)}; for {n} views of {each} samples give list(X); for {n} "
+            "kernels set kernels='precomputed'."
+        )
 
 
 def _rows_of(array: np.ndarray, used: np.ndarray, n: int) -> np.ndarray:

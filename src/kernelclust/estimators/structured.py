@@ -7,7 +7,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from kernelclust._names import check_name, check_number
-from kernelclust._units import unit_warning
+from kernelclust._units import UnitWarning, unit_warning
 from kernelclust._warnings import warn
 from kernelclust.engine import Fit, Prediction, Request, fit
 from kernelclust.estimators._base import (
@@ -63,7 +63,10 @@ class StructuredClustering(KernelClusterer):
         samples (1 / mean distance for "laplacian").
     kernel_params : dict, optional
         More parameters of the kernel: degree, coef0 ("polynomial"; 3 and 1), n_neighbors, regularization ("graph"),
-        n_neighbors, time ("diffusion"), or keywords of your function.
+        n_neighbors, time ("diffusion"), or keywords of your function. indefinite ("precomputed"): None refuses
+        similarities that are far from positive semidefinite, "clip" sets their negative eigenvalues to zero, "shift"
+        adds to the diagonal until none is left, which does not change what flat l2 clusters are best. New samples are
+        then compared in the eigenvectors that are left ("clip"), or as they are given ("shift").
     loss : {"zero-one", "structure"}, (c, c) array or None, default=None
         What it costs to mistake one cluster for another (CLUHSICAL). With normalize="l1", "zero-one" says that groups
         of similar size are expected.
@@ -122,6 +125,7 @@ class StructuredClustering(KernelClusterer):
     labels_ : (m,) int array
         Place of every sample in the structure. Of equivalent numberings (a ring turned, a flat clustering permuted)
         the one with large clusters first, unless labels were given: then clusters have the places that these say.
+        Where all samples are equal the last ones have a cluster each and all others are in cluster 0, with a warning.
     objective_ : float
         F at `labels_`, as optimised: K centred and otherwise as given, rho included.
     upper_bound_ : float
@@ -253,7 +257,7 @@ class StructuredClustering(KernelClusterer):
         self._check_parameters()
         structure = check_structure(self.n_clusters, self.structure)
         X = self._check_samples(X, reset=True)
-        given = FittedKernel(X, Nothing()) if is_operator(X) else None
+        given = FittedKernel(X, Nothing(), remedy=", or clip its negative eigenvalues") if is_operator(X) else None
         if given is not None and (sample_weight is not None or self.approximation not in (None, "auto")):
             raise ValueError("X is a kernel operator: weights are part of it, and it is not approximated here.")
         weight = check_weights(sample_weight, X) if given is None else np.asarray(given.operator.weight, dtype=float)
@@ -265,6 +269,8 @@ class StructuredClustering(KernelClusterer):
         self._warn_of_units(X, weight)
         everything = len(used) == len(weight)
         samples = None if given else X if everything else self._subset(X, used)
+        if samples is not None:
+            known = self._known_of_equal([samples], weight, structure, known)
         constraints = known if known is None or everything else known.among(used)
         found = fit(samples, weight[used], self._request(structure, options), constraints, given)
         self._keep(found)
@@ -335,8 +341,8 @@ class StructuredClustering(KernelClusterer):
 
     def _warn_of_units(self, X, weight: np.ndarray) -> None:
         named = isinstance(self.kernel, str) and not self._is_pairwise()
-        if named and not sparse.issparse(X) and (text := unit_warning(X, weight)):
-            warn(text)
+        if named and not sparse.issparse(X) and (text := unit_warning(X, weight, self._column_names())):
+            warn(text, UnitWarning)
 
     # -- parts ----------------------------------------------------------------------------------------------------
 

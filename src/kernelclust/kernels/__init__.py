@@ -1,6 +1,6 @@
 """How alike two samples are: kernel functions (one file each), operators, low-rank factors, spectra."""
 
-from kernelclust.kernels._spectrum import Spectrum, certified, check_definite, leading_spectrum  # isort: skip
+from kernelclust.kernels._spectrum import Spectrum, certified, leading_spectrum, spectrum_ends  # isort: skip
 from kernelclust.kernels._fit import (
     APPROXIMATIONS,
     check_kernel_params,
@@ -13,6 +13,7 @@ from kernelclust.kernels._fit import (
 from kernelclust.kernels._fitted_kernel import FittedKernel, Member, discriminative
 from kernelclust.kernels._low_rank import incomplete_cholesky
 from kernelclust.kernels._new_samples import NewSamples, Nothing, Source, UnitScaled
+from kernelclust.kernels._scale import safe_unit
 from kernelclust.kernels.operators import (
     BLOCK,
     DenseKernel,
@@ -47,7 +48,6 @@ __all__ = [
     "UnitScaled",
     "WeightedSumKernel",
     "certified",
-    "check_definite",
     "check_kernel_params",
     "check_operator",
     "check_precomputed",
@@ -62,4 +62,6 @@ __all__ = [
     "leading_spectrum",
     "one_hot",
     "row_blocks",
+    "safe_unit",
+    "spectrum_ends",
 ]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from itertools import combinations_with_replacement
 from typing import Any
 
 import numpy as np
@@ -16,7 +18,6 @@ from kernelclust._warnings import warn
 from kernelclust.kernels import _tiles
 from kernelclust.kernels._fitted_kernel import FittedKernel
 from kernelclust.kernels._function import SimilarityFunction
-from kernelclust.kernels._loops import size_and_skew
 from kernelclust.kernels._low_rank import cholesky_map, guided_cholesky, in_blocks, nystroem_map
 from kernelclust.kernels._new_samples import (
     ExactFeatures,
@@ -26,13 +27,16 @@ from kernelclust.kernels._new_samples import (
     RandomFeatures,
 )
 from kernelclust.kernels._scale import is_constant, resolve_gamma, safe_unit, set_units, single_is_enough
-from kernelclust.kernels._spectrum import check_definite, leading_spectrum
-from kernelclust.kernels.operators import DenseKernel, Kernel, LowRankKernel, TiledKernel, row_blocks
+from kernelclust.kernels._spectrum import check_definite
+from kernelclust.kernels.operators import DenseKernel, Kernel, LowRankKernel, TiledKernel
 
 APPROXIMATIONS = (None, "auto", "nystroem", "cholesky", "random_features")
 DEFAULT_COMPONENTS = 300
+OF_A_FUNCTION = ", or clip the negative eigenvalues of its matrix"
+TRIED = 1000  # rows and columns of a matrix whose entries say what is typical
 LARGEST = 1e100  # entries of a kernel beyond would overflow in its sums of squares
 DOUBLE_UP_TO = 4096  # samples whose similarities are kept in double precision; beyond, in single where that is enough
+TILE = 256  # rows and columns of a kernel that are looked at together
 EXACT_UP_TO = 25_000  # samples up to which approximation="auto" is exact, stored or not
 FITTED_KEYWORDS = ("n_clusters", "method", "n_components", "rng", "center")  # that a kernel file's `fit` is given
 
@@ -119,7 +123,7 @@ def fit_kernel(
         else:
             fitted = _fit_low_rank(function, X, weight, method, n_components, rng, resolved, n_clusters, center)
     _check_finite(fitted.operator, X, kernel)
-    return fitted
+    return replace(fitted, remedy=OF_A_FUNCTION) if callable(kernel) else fitted
 
 
 def _set_parameters(function: SimilarityFunction, X, weight, gamma, given: dict) -> float | None:
@@ -192,6 +196,8 @@ def _fit_exact(function: SimilarityFunction, X, weight, method: str, dtype, cent
 
 
 def _fit_low_rank(function, X, weight, method: str, n_components, rng, gamma, n_clusters, center) -> FittedKernel:
+    if not callable(function.kernel):
+        function.dtype = np.float64
     m, Z = X.shape[0], function.prepare(X)
     rank = min(m, n_components or DEFAULT_COMPONENTS)
     features: Callable
@@ -243,11 +249,29 @@ def _check_own(function: SimilarityFunction, K: np.ndarray) -> np.ndarray:
     if not callable(function.kernel):
         return K
     K = check_precomputed(K, "the matrix of the kernel function")
-    dense = DenseKernel(K)
-    check_definite(leading_spectrum(dense, 1, 1, np.random.RandomState(0)), dense)
+    check_definite(DenseKernel(K), OF_A_FUNCTION)
     if K.diagonal().min() < 0:
         raise ValueError("the kernel is far from positive semidefinite: k(x, x) is negative for some samples.")
     return K
+
+
+def size_and_skew(K: np.ndarray, own: np.ndarray, typical: float) -> tuple[float, float, int, int]:
+    """Largest |K_ij|; and where |K_ij - K_ji| is largest beside |K_ij|, |K_ji|, own_i own_j and `typical`, whichever is
+    larger: (size, ratio, i, j). Tile by tile, so that rows and columns are read once."""
+    largest, worst, at = 0.0, 0.0, (0, 0)
+    for a, b in combinations_with_replacement(range(0, len(K), TILE), 2):
+        rows, columns = slice(a, a + TILE), slice(b, b + TILE)
+        X, Y = K[rows, columns], K[columns, rows].T
+        size = np.maximum(np.abs(X), np.abs(Y))
+        largest = max(largest, float(size.max()))
+        skew = np.abs(X - Y)
+        if not skew.any():
+            continue
+        ratio = skew / np.maximum(np.maximum(size, typical), np.outer(own[rows], own[columns]))
+        i, j = np.unravel_index(int(ratio.argmax()), ratio.shape)
+        if ratio[i, j] > worst:
+            worst, at = float(ratio[i, j]), (a + int(i), b + int(j))
+    return largest, worst, *at
 
 
 def check_precomputed(K, name: str = "the kernel matrix") -> np.ndarray:
@@ -255,21 +279,17 @@ def check_precomputed(K, name: str = "the kernel matrix") -> np.ndarray:
     K = check_array(K, dtype=[np.float64, np.float32], input_name=name)
     if K.shape[0] != K.shape[1]:
         raise ValueError(f"a precomputed kernel must be square, one row and one column a sample; this is {K.shape}.")
-    scale, skew = size_and_skew(K)
-    if scale > LARGEST:
-        raise ValueError(f"{name} has entries of size {scale:.3g}, too large for sums of squares; rescale it.")
-    tolerance = scale * (1e-8 if K.dtype == np.float64 else 1e-4)
-    if skew <= tolerance:
-        return K
-    for rows in row_blocks(*K.shape):
-        difference = np.abs(K[rows] - K[:, rows].T)
-        if difference.max() > tolerance:
-            i, j = np.unravel_index(int(difference.argmax()), difference.shape)
-            i += rows.start
-            raise ValueError(
-                f"the kernel matrix is not symmetric: K[{i}, {j}] = {K[i, j]:.6g} but K[{j}, {i}] = "
-                f"{K[j, i]:.6g}. If that is meant, pass (K + K.T) / 2."
-            )
+    own = np.sqrt(np.abs(np.diagonal(K)).astype(np.float64))  # |k(x, y)| is at most own(x) own(y), and so is rounding
+    step = -(-len(K) // TRIED)
+    typical = float(np.median(np.abs(K[::step, ::step])))
+    size, skew, i, j = size_and_skew(K, own, typical)
+    if size > LARGEST:
+        raise ValueError(f"{name} has entries of size {size:.3g}, too large for sums of squares; rescale it.")
+    if skew > (1e-8 if K.dtype == np.float64 else 1e-4):
+        raise ValueError(
+            f"the kernel matrix is not symmetric: K[{i}, {j}] = {K[i, j]:.6g} but K[{j}, {i}] = {K[j, i]:.6g}. If that "
+            "is meant, pass (K + K.T) / 2."
+        )
     return K
 
 
@@ -279,7 +299,7 @@ def _check_finite(operator: Kernel, X, kernel) -> None:
     if raw < LARGEST:
         own = operator.diagonal() if operator.cheap else np.array([raw])
         if np.isfinite(own).all() and np.abs(own).max() < LARGEST:
-            lost = kernel == "polynomial" and operator.factor is None and own.max() < 1e-12 * raw
+            lost = kernel == "polynomial" and own.max() < 1e-12 * raw
             if lost and not is_constant(X, operator.weight):
                 raise ValueError(
                     "kernel='polynomial' loses the differences between samples in rounding: gamma <x, y> varies too "

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from kernelclust.kernels._new_samples import NewSamples, Regressed, Source
+from kernelclust.kernels._spectrum import check_definite
 from kernelclust.kernels.operators import Kernel, RidgeKernel
 
 
@@ -26,7 +27,8 @@ class FittedKernel:
     """A kernel operator over the fitted samples and the means to compare new ones.
 
     `members` and `pictures` (the samples as each view sees them) are what a mean kernel is made of, for those who ask
-    its parts one by one.
+    its parts one by one. `seen` is the operator without what fitted samples have in common with themselves alone: what
+    a new sample, which has no part in that, compares clusters by.
     """
 
     operator: Kernel
@@ -35,13 +37,20 @@ class FittedKernel:
     members: list[Member] = field(default_factory=list)
     pictures: list[Any] = field(default_factory=list)
     base: FittedKernel | None = None  # that a discriminative kernel was made of
+    seen: Kernel | None = None
+    remedy: str | None = None  # for a user whose kernel is not positive semidefinite; None where it is known to be
 
     def combination(self, C: np.ndarray, image: np.ndarray | None = None) -> NewSamples:
         """Function from new samples x to sum_i k(x, x_i) C_i (n, c), k centred; `image` is operator @ C, if known."""
         return self.source.combination(self.operator, C, image)
 
+    def check_definite(self) -> None:
+        """Refuse a kernel that is far from positive semidefinite."""
+        if self.remedy is not None:
+            check_definite(self.operator, self.remedy)
+
 
 def discriminative(fitted: FittedKernel, ridge: float) -> FittedKernel:
     """The same samples under K (K + ridge I)^-1, K centred."""
     operator = RidgeKernel(fitted.operator, ridge)
-    return replace(fitted, operator=operator, source=Regressed(fitted.operator, fitted.source), base=fitted)
+    return replace(fitted, operator=operator, source=Regressed(fitted.operator, fitted.source), base=fitted, seen=None)

@@ -1,34 +1,27 @@
-"""Compiled loops over plain arrays that kernels need."""
+"""The compiled loop that kernels need."""
 
 from __future__ import annotations
 
-from numba import njit
+import numpy as np
 
-TILE = 64
+from kernelclust._compiled import compiled, floats, integers
 
-
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
-def add_row(row, w, out):
-    for i in range(len(row)):
-        out[i] += w * row[i]
+CAST = 2**15  # entries in single precision, or scattered, that are made double at a time
 
 
-@njit(cache=True, nogil=True)
-def sum_rows(rows, weight, labels, sums):
-    """sums[j] += weighted sum of the rows in cluster j: Pi' D rows in one pass, with no product by zeros."""
+@compiled(fastmath={"contract"})
+def add_rows(rows, weight, labels, sums):
     for i in range(len(labels)):
-        add_row(rows[i], weight[i], sums[labels[i]])
+        w, j = weight[i], labels[i]
+        for k in range(rows.shape[1]):
+            sums[j, k] += w * rows[i, k]
 
 
-@njit(cache=True, nogil=True)
-def size_and_skew(K):
-    """Largest |K_ij| and largest |K_ij - K_ji|, tile by tile so that rows and columns are read once."""
-    m = len(K)
-    largest, skew = 0.0, 0.0
-    for a in range(0, m, TILE):
-        for b in range(0, a + 1, TILE):
-            for i in range(a, min(a + TILE, m)):
-                for j in range(b, min(b + TILE, m)):
-                    largest = max(largest, abs(K[i, j]), abs(K[j, i]))
-                    skew = max(skew, abs(K[i, j] - K[j, i]))
-    return largest, skew
+def sum_rows(rows: np.ndarray, weight: np.ndarray, labels: np.ndarray, sums: np.ndarray) -> None:
+    """sums[j] += weighted sum of the rows in cluster j: Pi' D rows in one pass, with no product by zeros."""
+    whole = rows.dtype == np.float64 and rows.flags.c_contiguous and rows.flags.aligned
+    step = max(1, len(rows) if whole else CAST // max(1, rows.shape[1]))
+    weight, labels = floats(weight), integers(labels)
+    for start in range(0, len(rows), step):
+        part = slice(start, start + step)
+        add_rows(floats(rows[part]), weight[part], labels[part], sums)

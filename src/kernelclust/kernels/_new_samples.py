@@ -89,6 +89,21 @@ class _Compared(NewSamples):
             return sums, own - 2 * near + self.mean
 
 
+@dataclass(frozen=True)
+class Projected(Source):
+    """Given similarities under the positive part K+ = B B' of their matrix K, B = D^-1/2 U diag(values)^1/2: a new
+    sample is seen from the eigenvectors U that are left, x -> sum_i k(x, x_i) (D B diag(values)^-1 B' C)_i."""
+
+    given: Kernel  # K
+    values: np.ndarray  # (r,)
+
+    def combination(self, operator, C, image=None) -> NewSamples:
+        B, weight = operator.factor, operator.weight
+        C = weight[:, None] * (B @ ((B.T @ C) / self.values[:, None]))
+        columns, typical = np.column_stack([C, np.zeros(len(C))]), operator.trace() / float(weight.sum())
+        return _Compared(None, None, columns, self.given.mean_sums(C), 0.0, typical)  # type: ignore[attr-defined]
+
+
 # -- by features -------------------------------------------------------------------------------------------------------
 
 

@@ -9,6 +9,7 @@ from scipy import sparse
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from kernelclust._names import check_name
+from kernelclust._warnings import warn
 from kernelclust.kernels._function import SimilarityFunction
 
 EXTREME, TYPICAL = 50, 150  # samples that single precision is tried on: farthest from the mean, and others
@@ -33,15 +34,23 @@ def set_units(function: SimilarityFunction, X, weight: np.ndarray) -> None:
 def resolve_gamma(gamma, X, weight: np.ndarray, unit: float, power: int) -> tuple[float, float]:
     """gamma in the kernel's own units, and in the user's.
 
-    "scale" is 1 / mean (squared) distance between samples: 1 / (2 x total variance) for squared distances.
+    "scale" is 1 / mean (squared) distance between samples: 1 / (2 x total variance) for squared distances. A function
+    is given X in the kernel's units, and says "scale" by None.
     """
     if isinstance(gamma, str):
         check_name("gamma", gamma, ["scale"], also=", or a positive number")
+    if isinstance(gamma, str) or callable(gamma):
         scaled = X if unit == 1.0 else X / unit
-        distance = mean_distance(scaled, weight, power)
-        inner = 1.0 if distance <= _rounding(scaled, power) else 1.0 / distance
+        inner = gamma(scaled) if callable(gamma) else None
+        inner = _natural_gamma(scaled, weight, power) if inner is None else inner
         with np.errstate(all="ignore"):
-            return inner, float(np.float64(inner) / np.float64(unit) ** power)
+            resolved = float(np.float64(inner) / np.float64(unit) ** power)
+        if not 0 < resolved < np.inf:
+            warn(
+                f"gamma_ is {resolved:g}: X has entries of size {unit:.3g}, so that its width leaves floating point. "
+                "The kernel was computed in other units, so labels are not concerned; rescale X to use the width."
+            )
+        return inner, resolved
     if not isinstance(gamma, Real) or not 0 < float(gamma) < np.inf:
         raise ValueError(f"gamma={gamma!r}: give a positive number or 'scale'.")
     with np.errstate(over="ignore"):
@@ -49,6 +58,11 @@ def resolve_gamma(gamma, X, weight: np.ndarray, unit: float, power: int) -> tupl
     if not np.isfinite(inner):
         raise ValueError(f"gamma={gamma!r} times the distances in X overflows; rescale X or use gamma='scale'.")
     return inner, float(gamma)
+
+
+def _natural_gamma(X, weight: np.ndarray, power: int) -> float:
+    distance = mean_distance(X, weight, power)
+    return 1.0 if distance <= _rounding(X, power) else 1.0 / distance
 
 
 def is_constant(X, weight: np.ndarray, power: int = 2) -> bool:
@@ -65,7 +79,7 @@ def mean_distance(X, weight: np.ndarray, power: int) -> float:
     total = weight.sum()
     if power == 2:
         if sparse.issparse(X):
-            return 2 * float(mean_variance_axis(X.tocsr(), axis=0, weights=weight)[1].sum())
+            return 2 * float(mean_variance_axis(X.tocsr().astype(np.float64), axis=0, weights=weight)[1].sum())
         share = weight / total
         centred = X - share @ X
         return 2 * float(share @ np.einsum("ij,ij->i", centred, centred))

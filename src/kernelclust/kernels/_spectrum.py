@@ -17,6 +17,7 @@ OVERSAMPLING = 4
 LANDMARKS = 500
 SKETCHED = 3  # times the eigenvectors wanted that are kept of the landmarks' own
 INDEFINITE = 0.1
+END_BLOCK, END_PASSES, FEW_PASSES = 4, 12, 4  # vectors and products that the ends of a spectrum are sought with
 NEARLY_ALL = 0.999
 
 
@@ -25,13 +26,12 @@ class Spectrum:
     """D^1/2 H K H D^1/2 = U diag(values) U' in its leading part, D the sample weights.
 
     `functions` = D^-1/2 U holds an eigenvector's value at every sample, the same for a sample and its copies;
-    `bounds` are not below the true leading eigenvalues, if `certain`; `lowest` is the most negative eigenvalue seen.
+    `bounds` are not below the true leading eigenvalues, if `certain`.
     """
 
     values: np.ndarray  # (k,), descending
     functions: np.ndarray  # (m, k)
     bounds: np.ndarray  # (r,), r <= k
-    lowest: float
     constant: float  # value of the constant function of the same length as the eigenvectors
     certain: bool = True  # False for a sketch from a few rows, before any pass
 
@@ -62,20 +62,20 @@ def leading_spectrum(kernel: Kernel, k: int, n_bounds: int, rng: np.random.Rando
         values, vectors = values[:k], vectors[:, :k]
         positive = np.where(values > max(values[0], 0) * 1e-13, values, np.inf)
         functions = kernel.factor @ (vectors / np.sqrt(positive))
-        return Spectrum(np.maximum(values, 0), functions, np.maximum(values[:n_bounds], 0), 0.0, constant)
+        return Spectrum(np.maximum(values, 0), functions, np.maximum(values[:n_bounds], 0), constant)
     if kernel.n_samples <= EXACT:
         K = root[:, None] * kernel.rows(np.arange(kernel.n_samples)) * root
         return _exact((K + K.T) / 2, root, k, n_bounds)
     if not kernel.cheap:
         return replace(leading_spectrum(_sketched(kernel, k, rng), k, n_bounds, rng), certain=False)
-    values, vectors, bounds, lowest = _block_lanczos(
+    values, vectors, bounds = _block_lanczos(
         lambda V: root[:, None] * (kernel @ (root[:, None] * V)),
         _landmark_vectors(kernel, k + OVERSAMPLING, rng),
         k,
         min(n_bounds, k),
         kernel.squared_norm,
     )
-    return Spectrum(values, vectors / root[:, None], bounds, lowest, constant)
+    return Spectrum(values, vectors / root[:, None], bounds, constant)
 
 
 def certified(kernel: Kernel, spectrum: Spectrum, V: np.ndarray) -> tuple[Spectrum, np.ndarray]:
@@ -89,7 +89,7 @@ def certified(kernel: Kernel, spectrum: Spectrum, V: np.ndarray) -> tuple[Spectr
     theta, Y = _descending((H + H.T) / 2)
     bounds = eigenvalue_bounds(theta, Y, images, kernel.squared_norm(), min(n_bounds, len(theta)))
     functions = Q @ Y[:, :k] / root
-    found = Spectrum(theta[:k], functions, bounds, min(float(theta[-1]), 0.0), spectrum.constant)
+    found = Spectrum(theta[:k], functions, bounds, spectrum.constant)
     return found, product[:, Q.shape[1] :]
 
 
@@ -99,7 +99,7 @@ def _exact(K: np.ndarray, root: np.ndarray, k: int, n_bounds: int) -> Spectrum:
     share = np.cumsum(np.maximum(values, 0)) / max(np.maximum(values, 0).sum(), np.finfo(float).tiny)
     k = max(k, int(np.searchsorted(share, NEARLY_ALL)) + 1)
     constant = 1 / float(np.sqrt((root**2).sum()))
-    return Spectrum(values[:k], vectors[:, :k] / root[:, None], values[:n_bounds], float(values[-1]), constant)
+    return Spectrum(values[:k], vectors[:, :k] / root[:, None], values[:n_bounds], constant)
 
 
 def _landmarks(kernel: Kernel, rng: np.random.RandomState) -> tuple[np.ndarray, np.ndarray]:
@@ -126,19 +126,46 @@ def _sketched(kernel: Kernel, k: int, rng: np.random.RandomState) -> LowRankKern
     return LowRankKernel(rows.T @ (vectors[:, keep] / size), kernel.weight, overwrite=True)
 
 
-def check_definite(spectrum: Spectrum, kernel: Kernel) -> None:
-    """Refuse a kernel with a negative eigenvalue of more than a tenth of the largest."""
-    top = max(float(spectrum.values[0]), 0.0)
-    if kernel.factor is not None or spectrum.lowest >= -INDEFINITE * top:
+def check_definite(kernel: Kernel, remedy: str = "") -> None:
+    """Refuse a kernel with a negative eigenvalue of more than a tenth of the largest; `remedy` is a further way out.
+
+    Both ends of the spectrum are sought by a few products with the kernel (all of it, if small): for kernels that are
+    not known to be positive semidefinite, such as matrices that users bring.
+    """
+    if kernel.factor is not None:
         return
-    if (
-        spectrum.lowest < -1e-10 * 2 * kernel.raw_size() * kernel.weight.sum()
-    ):  # beyond what rounding leaves of a constant kernel
-        raise ValueError(
-            f"the kernel is far from positive semidefinite: its eigenvalues, once centred, reach from "
-            f"{spectrum.lowest:.3g} to {top:.3g}. A kernel holds similarities; turn distances D into one, e.g. "
-            "exp(-D**2 / D.mean()**2), or clip the negative eigenvalues."
-        )
+    lowest, top = spectrum_ends(kernel)
+    if lowest >= -INDEFINITE * max(top, 0.0) or -lowest <= 2e-10 * kernel.raw_size() * kernel.weight.sum():
+        return  # the latter: what rounding leaves of a constant kernel
+    raise ValueError(
+        f"the kernel is far from positive semidefinite: its eigenvalues{', once centred,' if kernel.centred else ''} "
+        f"reach from {lowest:.3g} to {top:.3g}. A kernel holds similarities: turn distances D into one, e.g. "
+        f"exp(-D**2 / D.mean()**2){remedy}."
+    )
+
+
+def spectrum_ends(kernel: Kernel) -> tuple[float, float]:
+    """The lowest and the largest eigenvalue of D^1/2 K D^1/2: exact for small kernels, else by a block Krylov space.
+
+    The ends of that lie between the true ones. A negative eigenvalue that matters stands out from the others, so that
+    a dozen products find it.
+    """
+    root, m = np.sqrt(kernel.weight)[:, None], kernel.n_samples
+    with one_thread():
+        if m <= EXACT:
+            K = root * kernel.rows(np.arange(m)) * root.T
+            values = np.linalg.eigvalsh((K + K.T) / 2)
+            return float(values[0]), float(values[-1])
+        newest = _orthonormal(np.random.RandomState(0).standard_normal((m, END_BLOCK)))
+        Q, images = np.empty((m, 0)), np.empty((m, 0))
+        for _ in range(END_PASSES if kernel.cheap else FEW_PASSES):
+            Q, images = np.hstack([Q, newest]), np.hstack([images, root * (kernel @ (root * newest))])
+            newest = _orthonormal(images[:, -newest.shape[1] :], Q)
+            if not newest.shape[1]:
+                break
+        H = Q.T @ images
+        values = np.linalg.eigvalsh((H + H.T) / 2)
+    return float(values[0]), float(values[-1])
 
 
 def _descending(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -148,7 +175,7 @@ def _descending(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _block_lanczos(product, start: np.ndarray, k: int, n_bounds: int, squared_norm):
-    """Ritz values and vectors, bounds and the lowest Ritz value from the Krylov space of a block."""
+    """Ritz values and vectors, and bounds, from the Krylov space of a block."""
     m, block = start.shape
     newest = _orthonormal(start)
     Q, images = newest, np.empty((m, 0))
@@ -161,7 +188,7 @@ def _block_lanczos(product, start: np.ndarray, k: int, n_bounds: int, squared_no
             break
         newest = _orthonormal(images[:, -newest.shape[1] :], Q)
         Q = np.hstack([Q, newest])
-    return theta[:k], Q @ Y[:, :k], bounds, float(theta[-1])
+    return theta[:k], Q @ Y[:, :k], bounds
 
 
 def _orthonormal(Z: np.ndarray, Q: np.ndarray | None = None) -> np.ndarray:

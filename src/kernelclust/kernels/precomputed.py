@@ -1,21 +1,43 @@
-"""X is the kernel: an (m, m) symmetric matrix of similarities between the samples."""
+"""X is the kernel: an (m, m) symmetric matrix of similarities between the samples.
+
+Similarities that are far from positive semidefinite are refused, unless `indefinite` says what to do with the negative
+eigenvalues of D^1/2 K D^1/2, K centred and D the sample weights. "clip" sets them to zero: K+ is the kernel nearest to
+K, and a new sample is seen from the eigenvectors that are left. "shift" adds s D^-1 to K, with s such that none is
+negative: F of a flat l2 clustering rises by s (c - 1) whatever the labels are, so that the best clusters are those of K
+itself; other objectives count what a sample has in common with itself. New samples have no part in s, so `predict` goes
+by K as given. Both hold one more matrix of X's size; "clip" needs a full decomposition, for a few thousand samples.
+"""
 
 from __future__ import annotations
 
 import numpy as np
+from scipy.linalg import eigh
+from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 
+from kernelclust._names import check_name
+from kernelclust._threads import one_thread
 from kernelclust.kernels._fit import FittedKernel, check_precomputed, low_rank_matrix
-from kernelclust.kernels._new_samples import Function
-from kernelclust.kernels._spectrum import check_definite, leading_spectrum
-from kernelclust.kernels.operators import DenseKernel
+from kernelclust.kernels._new_samples import Function, Projected
+from kernelclust.kernels._spectrum import EXACT, check_definite
+from kernelclust.kernels.operators import DenseKernel, LowRankKernel
 
 PAIRWISE = True
 SPARSE = False
+REMEDY = (
+    ", or set the kernel's parameter indefinite: 'clip' sets negative eigenvalues to zero, 'shift' adds to the "
+    "diagonal until none is left (kernel_params={'indefinite': 'clip'}, or kernels=('precomputed', {'indefinite': "
+    "'clip'}) where kernels are many)"
+)
+ROUNDING = 1e-13  # eigenvalues of so much of the largest, a sample, are rounding
 
 
 def check(X) -> np.ndarray:
     """A square, finite, symmetric matrix."""
     return check_precomputed(X)
+
+
+def check_params(*, indefinite: str | None = None) -> None:
+    check_name("indefinite", indefinite, [None, *_DEFINITE])
 
 
 def fit(
@@ -27,10 +49,71 @@ def fit(
     n_components: int | None,
     rng,
     center: bool = True,
+    indefinite: str | None = None,
 ) -> FittedKernel:
-    """The matrix itself, or a factor of it."""
+    """The matrix itself, or a factor of it.
+
+    `indefinite`: None refuses a matrix far from positive semidefinite; "clip" sets its negative eigenvalues to zero;
+    "shift" adds a number s to the diagonal (s / w_i with sample weights) that lifts the lowest one to zero.
+    """
     dense = DenseKernel(X, weight, center=center)
-    if method is None:
-        return FittedKernel(dense, Function(None))
-    check_definite(leading_spectrum(dense, 1, 1, np.random.RandomState(0)), dense)
-    return low_rank_matrix(X, weight, method, n_components, rng, n_clusters, center)
+    if indefinite is None:
+        if method is None:
+            return FittedKernel(dense, Function(None), remedy=REMEDY)
+        check_definite(dense, REMEDY)
+        return low_rank_matrix(X, weight, method, n_components, rng, n_clusters, center)
+    if method is not None:
+        raise ValueError(
+            f"indefinite={indefinite!r} of kernel='precomputed' needs the whole matrix; leave approximation={method!r} "
+            "out."
+        )
+    with one_thread():
+        return _DEFINITE[indefinite](X, dense)
+
+
+def _clipped(X: np.ndarray, dense: DenseKernel) -> FittedKernel:
+    """B with D^1/2 B B' D^1/2 the positive part of D^1/2 K D^1/2; new samples are projected onto its eigenvectors."""
+    root = np.sqrt(dense.weight)[:, None]
+    K = dense.rows(np.arange(len(X)))
+    K *= root
+    K *= root.T
+    own, size = float(np.trace(K)), float(np.abs(K).sum(axis=1).max(initial=0.0))
+    least = ROUNDING * len(X) * size
+    values, vectors = eigh(K, overwrite_a=True, check_finite=False, subset_by_value=(least, np.inf))
+    if not len(values):
+        if own < -least:
+            raise ValueError("the kernel has no positive eigenvalue: 'clip' leaves nothing. Did you pass distances?")
+        values, vectors = np.ones(1), np.zeros((len(X), 1))
+    vectors *= np.sqrt(values) / root
+    operator = LowRankKernel(vectors, dense.weight, center=dense.centred, overwrite=True)
+    return FittedKernel(operator, Projected(dense, values))
+
+
+def _shifted(X: np.ndarray, dense: DenseKernel) -> FittedKernel:
+    """K + s D^-1, with s such that the lowest eigenvalue of D^1/2 K D^1/2 + s I is zero."""
+    lift = max(-_lowest(dense), 0.0)
+    K = X.astype(np.float64)  # a copy
+    K[np.diag_indices(len(K))] += lift / dense.weight
+    shifted = DenseKernel(K, dense.weight, center=dense.centred)
+    return FittedKernel(shifted, Function(None), seen=dense)
+
+
+def _lowest(dense: DenseKernel) -> float:
+    """The lowest eigenvalue of D^1/2 K D^1/2."""
+    m, root = dense.n_samples, np.sqrt(dense.weight)[:, None]
+
+    def product(V: np.ndarray) -> np.ndarray:
+        return root * (dense @ (root * V.reshape(m, -1)))
+
+    if m > EXACT:
+        operator = LinearOperator((m, m), matvec=product, matmat=product, dtype=float)
+        start = np.random.RandomState(0).standard_normal(m)
+        try:
+            return float(eigsh(operator, 1, which="SA", tol=1e-9, v0=start, return_eigenvectors=False)[0])
+        except ArpackError:
+            pass  # so slow to converge that a full decomposition is the better way
+    K = root * dense.rows(np.arange(m)) * root.T
+    return float(eigh(K, overwrite_a=True, check_finite=False, eigvals_only=True, subset_by_index=(0, 0))[0])
+
+
+_DEFINITE = {"clip": _clipped, "shift": _shifted}

@@ -8,17 +8,22 @@ from scipy.spatial.distance import cdist
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
 TRANSLATION_INVARIANT = True
+ROUNDING = 1e-14
+FAR = 800.0  # exp(-800) is zero
 CANCELS = 1e8  # gamma |x|^2 beyond which |x|^2 - 2 x.y + |y|^2 loses near neighbours: distances are taken directly
 
 
 def block(X, Y, *, gamma: float) -> np.ndarray:
     x, y = -gamma * row_norms(X, squared=True), -gamma * row_norms(Y, squared=True)
+    cancels = -min(x.min(initial=0.0), y.min(initial=0.0)) > CANCELS
     if sparse.issparse(X) or sparse.issparse(Y):
         K = safe_sparse_dot(X, Y.T, dense_output=True)
         K *= 2 * gamma
         K += x[:, None]
         K += y
-    elif -min(x.min(initial=0.0), y.min(initial=0.0)) > CANCELS:
+        if cancels:
+            _mend(K, sparse.csr_matrix(X), sparse.csr_matrix(Y), x, y, gamma)
+    elif cancels:
         K = cdist(X, Y, "sqeuclidean")
         K *= -gamma
     else:  # the norms ride along in the product: one pass less over the block
@@ -31,6 +36,15 @@ def block(X, Y, *, gamma: float) -> np.ndarray:
     np.minimum(K, 0, out=K)
     np.exp(K, out=K)
     return K
+
+
+def _mend(K: np.ndarray, X, Y, x: np.ndarray, y: np.ndarray, gamma: float) -> None:
+    """Take distances directly, row by row, where |x|^2 - 2 x.y + |y|^2 left nothing certain of them."""
+    for i in range(len(K)):
+        near = np.flatnonzero(K[i] > ROUNDING * (x[i] + y) - FAR)
+        if len(near):
+            apart = Y[near] - sparse.vstack([X[i]] * len(near), format="csr")
+            K[i, near] = -gamma * row_norms(apart, squared=True)
 
 
 def frequencies(n_features: int, n_components: int, rng: np.random.RandomState, *, gamma: float) -> np.ndarray:

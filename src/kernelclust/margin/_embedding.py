@@ -11,7 +11,7 @@ from scipy import sparse
 from scipy.sparse.linalg import LinearOperator, svds
 from sklearn.decomposition import PCA
 
-from kernelclust.kernels import FittedKernel, check_definite, fit_kernel, kernel_part, leading_spectrum
+from kernelclust.kernels import FittedKernel, fit_kernel, kernel_part, leading_spectrum
 
 RANK = 100  # directions of a kernel, or of samples with many features, unless asked for more
 MANY_FEATURES = 300
@@ -53,6 +53,11 @@ class Embedding:
     coefficients: np.ndarray | None = None  # (n, r): Z = K coefficients
     gamma: float | None = None
 
+    @classmethod
+    def of(cls, X) -> Embedding:
+        """Samples as they are."""
+        return cls(X, kernel_part("linear").features)
+
     def decision(self, V: np.ndarray, b: np.ndarray) -> LinearDecision | KernelDecision:
         """The function z . V + b of new samples, V (r, c)."""
         if self.fitted is not None:
@@ -88,9 +93,9 @@ def embed(
         components = _components(Z, weight, n_components, rng)
         return Embedding(Z @ components.T, part.features, components)
     fitted = fit_kernel(X, weight, kernel=kernel, rng=rng, n_components=None, **options)
+    fitted.check_definite()
     rank = min(n_components or RANK, X.shape[0])
     spectrum = leading_spectrum(fitted.operator, rank, 1, rng)
-    check_definite(spectrum, fitted.operator)
     values, functions = spectrum.values[:rank], spectrum.functions[:, :rank]
     kept = values > NEGLIGIBLE * max(float(values[0]), 0.0)
     if not values[0] > ROUNDING * fitted.operator.raw_size() * weight.sum():

@@ -10,6 +10,8 @@ from scipy import sparse
 
 from kernelclust.margin._mass import Mass
 
+RESCALE = "rescale X, e.g. with sklearn.preprocessing.StandardScaler."
+
 
 @dataclass(frozen=True)
 class Features:
@@ -53,8 +55,12 @@ class Features:
 
     def raw(self, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """V, b with phi(x) . w = x . v + b for x as given."""
-        V = W[: len(self.mean)] / self.scale
-        return V, (W[-1] if self.bias else 0.0) - self.mean @ V
+        with np.errstate(all="ignore"):
+            V = W[: len(self.mean)] / self.scale
+            b = (W[-1] if self.bias else 0.0) - self.mean @ V
+        if not (np.isfinite(V).all() and np.isfinite(b).all()):
+            raise ValueError(f"the hyperplane's weights leave floating point: {RESCALE}")
+        return V, b
 
     def principal(self, w: np.ndarray, steps: int = 30) -> np.ndarray:
         """The direction of the largest scatter, by power steps from w."""
@@ -70,7 +76,10 @@ def make_features(X, *, center: bool = True, bias: bool = False, mass: Mass | No
     mass = Mass(n) if mass is None else mass
     X = X.astype(float)
     unit = float(abs(X).max()) or 1.0
-    mean = _mean(X, mass) if center else np.zeros(X.shape[1])
+    with np.errstate(over="ignore"):
+        mean = _mean(X, mass) if center else np.zeros(X.shape[1])
+    if not np.isfinite(mean).all():
+        raise ValueError(f"sums of samples leave floating point: {RESCALE}")
     if sparse.issparse(X):
         lengths = np.asarray((X / unit).power(2).sum(axis=1)).ravel()
         square = float(mass.times(lengths).sum()) / mass.total - float(np.square(mean / unit).sum())

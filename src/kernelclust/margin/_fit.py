@@ -14,7 +14,7 @@ from kernelclust.margin._losses import make_loss
 from kernelclust.margin._machines import Machine, ManyClusters, TwoClusters
 from kernelclust.margin._mass import Mass, make_mass
 from kernelclust.margin._separation import separation
-from kernelclust.margin._solve import Search, idle_slack, natural_C, solve_many, solve_two
+from kernelclust.margin._solve import Search, idle_slack, natural_C, solve_many, solve_two, trivial_slack
 from kernelclust.margin.cutting_plane import MarginFit
 
 
@@ -91,6 +91,15 @@ def solve(
     labels = labels if known is None else np.where(known >= 0, known, labels)
     idle = options.C * idle_slack(machine, loss, k) if k > 1 else 0.0
     return Hyperplanes(V, b, labels, float(np.linalg.norm(W)), options.C, idle, fit)
+
+
+def stay(n_coordinates: int, weight: np.ndarray, problem: Problem, labels: np.ndarray) -> Hyperplanes:
+    """w = 0, for samples that no hyperplane can separate, and the labels that they are given."""
+    mass, k = make_mass(weight), problem.n_clusters
+    C, slack = problem.price(mass.total), trivial_slack(make_loss(problem.loss, mass, problem.beta), k)
+    fit = MarginFit(np.zeros(n_coordinates), labels, C * slack, slack, 0, "converged", [C * slack])
+    columns = 1 if k <= 2 else k
+    return Hyperplanes(np.zeros((n_coordinates, columns)), np.zeros(columns), labels, 0.0, C, C * slack, fit)
 
 
 def _side(scores: np.ndarray) -> np.ndarray:

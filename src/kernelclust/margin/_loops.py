@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from kernelclust._compiled import compiled
 
 
-@njit(cache=True)
+@compiled
 def _rise(a, p, up, down, on, off, rate):  # pragma: no cover
     """Rise of the value from a to a + 1 of the p samples with y' = +1 that have y = +1."""
     b, c, d = p - a, len(up) - a, len(down) - p + a
@@ -14,7 +15,7 @@ def _rise(a, p, up, down, on, off, rate):  # pragma: no cover
     return 2 * (up[a] - down[b - 1]) - rate * cells
 
 
-@njit(cache=True)
+@compiled
 def best_table(up, down, on, off, base, rate):  # pragma: no cover
     """(a, b) with the largest value; up, down: scores of the samples with y = +1, -1, descending.
 
@@ -22,8 +23,12 @@ def best_table(up, down, on, off, base, rate):  # pragma: no cover
     from the last one, then bisection on the sign of the rise.
     """
     n_pos, n_neg = len(up), len(down)
-    sum_up, sum_down = np.zeros(n_pos + 1), np.zeros(n_neg + 1)
-    sum_up[1:], sum_down[1:] = np.cumsum(up), np.cumsum(down)
+    sum_up, sum_down = np.empty(n_pos + 1), np.empty(n_neg + 1)
+    sum_up[0] = sum_down[0] = 0.0
+    for i in range(n_pos):
+        sum_up[i + 1] = sum_up[i] + up[i]
+    for i in range(n_neg):
+        sum_down[i + 1] = sum_down[i] + down[i]
     best, best_a, best_b = -np.inf, 0, 0
     a = 0
     for p in range(n_pos + n_neg + 1):

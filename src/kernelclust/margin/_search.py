@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from kernelclust._compiled import floats
 from kernelclust.margin._loops import best_table
 from kernelclust.margin._losses import TableLoss, check_loss, make_loss
 from kernelclust.margin._mass import Mass, make_mass
@@ -84,7 +85,7 @@ def search(f: np.ndarray, positive: np.ndarray, loss: TableLoss, mass: Mass | No
 
 def _best(up: np.ndarray, down: np.ndarray, loss: TableLoss) -> tuple[int, int]:
     base, rate = loss.affine(_sizes(loss), float(loss.phi[len(up)] + loss.phi[len(down)]))
-    return best_table(up, down, loss.phi, loss.off, np.array(base), np.array(rate))
+    return best_table(*map(floats, (up, down, loss.phi, loss.off, base, rate)))
 
 
 def _share(mass: Mass, upper: np.ndarray, lower: np.ndarray) -> tuple[int, int]:

@@ -11,6 +11,9 @@ from joblib import Parallel, delayed
 from scipy.optimize import linear_sum_assignment
 from sklearn.cluster import KMeans
 
+from kernelclust._progress import at
+from kernelclust._threads import useful_jobs
+from kernelclust.kernels import safe_unit
 from kernelclust.margin._cuts import Cuts, Options
 from kernelclust.margin._features import Features, make_features
 from kernelclust.margin._losses import TableLoss
@@ -37,9 +40,10 @@ class Search:
     def each(self, run: Callable[[Any], MarginFit], starts: list) -> list[MarginFit]:
         """A run from every start."""
         runs: list[MarginFit] = []
-        workers = Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator")
+        workers = Parallel(n_jobs=useful_jobs(self.n_jobs), prefer="threads", return_as="generator")
         for number, found in enumerate(workers(delayed(run)(start) for start in starts)):
             runs.append(found)
+            at("start {} of {}", number + 1, len(starts))
             how = f"{runs[-1].n_iter} constraints, {runs[-1].stopped_because}"
             self.report(f"start {number}: objective = {runs[-1].objective:.6g} after {how}")
         return runs
@@ -70,7 +74,7 @@ def solve_two(
     runs = sorted(runs, key=_worth(2))[:POLISHED]
     finer = replace(options, tol=POLISH * options.tol)
     polish = delayed(lambda run: _polish(machine, run, finer))
-    return min(Parallel(n_jobs=search.n_jobs, prefer="threads")(map(polish, runs)), key=_worth(2))
+    return min(Parallel(n_jobs=useful_jobs(search.n_jobs), prefer="threads")(map(polish, runs)), key=_worth(2))
 
 
 def _polish(machine: TwoClusters, run: MarginFit, options: Options) -> MarginFit:
@@ -120,6 +124,7 @@ def solve_many(
     """
     mass = features.mass
     machine = ManyClusters(features, make_loss(mass), n_clusters, 0.01 * options.tol, known)
+    Z = Z / safe_unit(Z)  # k-means squares distances
     starts = [
         bisect(Z, mass, n_clusters, make_loss, options, search),
         _kmeans(Z, mass, n_clusters, n_init=search.n_init, random_state=search.rng),
@@ -172,10 +177,10 @@ def bisect(Z, mass: Mass, n_clusters: int, make_loss: Losses, options: Options, 
 
 
 def _scatter(Z, mass: Mass, members: np.ndarray) -> float:
-    """Sum of squared distances to the mean; -1 where all samples are equal."""
+    """Root of the sum of squared distances to the mean; -1 where all samples are equal."""
     part = mass.at(members)
     try:
-        return part.total * make_features(Z[members], mass=part).scale ** 2
+        return float(np.sqrt(part.total)) * make_features(Z[members], mass=part).scale
     except ValueError:  # nothing to separate
         return -1.0
 

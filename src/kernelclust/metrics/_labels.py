@@ -10,6 +10,7 @@ from sklearn.utils import check_array, check_consistent_length
 
 from kernelclust.structures import Structure
 
+LARGEST = 1e100
 Codes = npt.NDArray[np.intp]
 Floats = npt.NDArray[np.float64]
 
@@ -53,8 +54,11 @@ def table(rows: Codes, columns: Codes, shape: tuple[int, int], sample_weight: An
     if sample_weight is not None:
         weight = check_values(sample_weight, "sample_weight", dtype=np.float64, ensure_non_negative=True)
         check_consistent_length(rows, weight)
-        if not weight.sum() > 0:
+        if not weight.any():
             raise ValueError("sample_weight is zero for every sample; at least one weight must be positive.")
+        largest = float(weight.max())
+        if not 1 / LARGEST < largest < LARGEST:  # scores are shares, and sums must neither overflow nor vanish
+            weight = weight / largest
     counts = np.bincount(rows * shape[1] + columns, weights=weight, minlength=shape[0] * shape[1])
     return counts.reshape(shape).astype(np.float64)
 

@@ -17,6 +17,7 @@ import numpy as np
 from kernelclust._names import check_keywords, check_name, keywords, load, names
 from kernelclust.kernels import Kernel
 from kernelclust.multikernel._checks import check_similarities
+from kernelclust.multikernel._choice import pairwise_kernel
 from kernelclust.multikernel._correlation import CORRELATIONS, correlation_matrix
 from kernelclust.multikernel._prepare import prepare
 from kernelclust.multikernel._refine import Refined, place, refine
@@ -47,6 +48,7 @@ __all__ = [
     "method_names",
     "minimize_on_simplex",
     "optimality_gap",
+    "pairwise_kernel",
     "place",
     "prepare",
     "refine",

@@ -36,13 +36,24 @@ def kernels_of(kernels, n_views: int) -> list[list[Kernel]]:
     return [[_one(k) for k in kernel] if isinstance(kernel, list) else [_one(kernel)] for kernel in kernels]
 
 
+def pairwise_kernel(kernels) -> Kernel | None:
+    """The kernel and its parameters where X holds similarities, as in "precomputed" or ("precomputed", {...})."""
+    kernel, params = _split(kernels)
+    return (kernel, check_kernel_params(kernel, params)) if is_pairwise(kernel) else None
+
+
+def _split(kernel) -> Kernel:
+    """A kernel and its parameters."""
+    if isinstance(kernel, tuple) and len(kernel) == 2 and isinstance(kernel[1], Mapping):
+        return kernel[0], dict(kernel[1])
+    return kernel, {}
+
+
 def _one(kernel) -> Kernel:
     if isinstance(kernel, Real) and not isinstance(kernel, bool):
         check_number("gamma in kernels", kernel, above=True)
         return "rbf", {"gamma": float(kernel)}
-    params: dict[str, Any] = {}
-    if isinstance(kernel, tuple) and len(kernel) == 2 and isinstance(kernel[1], Mapping):
-        kernel, params = kernel[0], dict(kernel[1])
+    kernel, params = _split(kernel)
     if not callable(kernel):
         known = [name for name in kernel_names() if not is_pairwise(name)]
         also = ", a function k(X, Y), a number (gamma of 'rbf'), or (kernel, {parameter: value})"
@@ -54,8 +65,9 @@ def _one(kernel) -> Kernel:
     return kernel, params
 
 
-def median_gamma(X, weight: np.ndarray, width: float = 1.0) -> float | str:
-    """1 / (2 s^2) with s the median distance between samples and their copies (of at most 2000) times width."""
+def median_gamma(X, weight: np.ndarray, width: float = 1.0) -> float | None:
+    """1 / (2 s^2) with s the median distance between samples and their copies (of at most 2000) times width; None where
+    that is zero."""
     n = X.shape[0]
     if n > MEDIAN_SAMPLES:
         chosen = np.sort(np.random.RandomState(0).choice(n, MEDIAN_SAMPLES, replace=False))
@@ -63,7 +75,7 @@ def median_gamma(X, weight: np.ndarray, width: float = 1.0) -> float | str:
     with np.errstate(all="ignore"):
         middle = _median_squared_distance(X, weight)
         gamma = 1 / (2 * np.float64(middle) * width**2)
-    return float(gamma) if 0 < gamma < np.inf else "scale"
+    return float(gamma) if 0 < gamma < np.inf else None
 
 
 def _median_squared_distance(X, weight: np.ndarray) -> float:

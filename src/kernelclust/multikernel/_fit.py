@@ -10,13 +10,14 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
+from kernelclust._progress import at
 from kernelclust._solution import Solution
 from kernelclust._threads import one_thread
 from kernelclust._warnings import each_once, warn
 from kernelclust.engine import Fit, judge, useful_spectrum, warn_of_order
-from kernelclust.kernels import FittedKernel, Kernel, WeightedSumKernel, fit_kernel, is_pairwise
-from kernelclust.multikernel._checks import check_definite, check_informative
-from kernelclust.multikernel._choice import kernels_of, median_gamma
+from kernelclust.kernels import FittedKernel, Kernel, WeightedSumKernel, fit_kernel
+from kernelclust.multikernel._checks import check_informative
+from kernelclust.multikernel._choice import kernels_of, median_gamma, pairwise_kernel
 from kernelclust.multikernel._correlation import correlation_matrix
 from kernelclust.multikernel._new_samples import Summed
 from kernelclust.multikernel._prepare import prepare
@@ -81,13 +82,13 @@ def fit_many(views: Views, weight: np.ndarray, request: ManyRequest, known: Cons
 def _fit(views: Views, weight: np.ndarray, request: ManyRequest, known: Constraints | None) -> ManyFit:
     structure, c = request.structure, request.structure.n_clusters
     rng = check_random_state(request.random_state)
+    at("the kernels of {} samples", len(weight))
     fitted, view_of = _fit_kernels(views, weight, request, rng)
     held = [views.samples(v) for v in view_of]
     solve = request.load([one.operator for one in fitted])
     if request.center:
         check_informative([one.operator for one in fitted], view_of)
-    prepared = zip(fitted, held, strict=True)
-    kernels = [prepare(one.operator, weight, samples, unit=request.unit_diagonal) for one, samples in prepared]
+    kernels = _prepared(fitted, held, weight, request)
     objective = make_dependence(structure, loss=request.loss, normalize=request.normalize, rho=request.rho)
     task = _task(kernels, request, rng)
     search = Search(
@@ -103,6 +104,7 @@ def _fit(views: Views, weight: np.ndarray, request: ManyRequest, known: Constrai
     T = None
     if _compares(request, kernels) and isinstance(request.lam, str):
         T = task.M if request.correlation == "trace" else correlation_matrix(kernels)
+    at("weights of {} kernels by {}", len(kernels), request.method)
     found = search(task, T)
     _warn_of_stop(found, request)
     _warn_of_degenerate(found.relaxed, found.refined.weights, task, request)
@@ -111,7 +113,10 @@ def _fit(views: Views, weight: np.ndarray, request: ManyRequest, known: Constrai
     source = Summed(fitted, view_of, held, found.coefficients, weight, request.unit_diagonal)
     spectrum = useful_spectrum(operator, c, rng)
     problem = Problem(operator, spectrum, objective, flat_objective(objective), known)
-    kernel, solution = FittedKernel(operator, source), _solution(found, problem)
+    seen = None
+    if any(one.seen is not None for one in fitted):
+        seen = WeightedSumKernel(_prepared(fitted, held, weight, request, seen=True), found.coefficients)
+    kernel, solution = FittedKernel(operator, source, seen=seen), _solution(found, problem)
     fit = judge(kernel, problem, solution, structure, request.placement, found.placed)
     warn_of_order(fit)
     return ManyFit(fit, found.relaxed, found.refined)
@@ -124,12 +129,21 @@ def _solution(found: Found, problem: Problem) -> Solution:
     return Solution(labels, value, found.S, len(found.refined.history), stopped, found.refined.history)
 
 
+def _prepared(fitted: Sequence[FittedKernel], held, weight: np.ndarray, request: ManyRequest, *, seen=False) -> list:
+    """Kernels over all samples, or what new samples see of them."""
+    return [
+        prepare(one.operator, weight, samples, unit=request.unit_diagonal, seen=one.seen if seen else None)
+        for one, samples in zip(fitted, held, strict=True)
+    ]
+
+
 def _fit_kernels(
     views: Views, weight: np.ndarray, request: ManyRequest, rng: np.random.RandomState
 ) -> tuple[list[FittedKernel], list[int]]:
     """The kernels, and the view that each looks at."""
-    if views.pairwise:
-        wanted: list[list] = [[(request.kernels, {})] for _ in views.arrays]
+    given = pairwise_kernel(request.kernels)
+    if given is not None:
+        wanted: list[list] = [[given] for _ in views.arrays]
     else:
         wanted = kernels_of(request.kernels, len(views.arrays))
     total = sum(len(some) for some in wanted)
@@ -146,7 +160,7 @@ def _fit_kernel(X, weight, kernel, params: dict, total: int, request: ManyReques
     if kernel == "rbf":
         width = params.pop("width", 1.0)
         if isinstance(params["gamma"], str) and params["gamma"] == "median":
-            params["gamma"] = median_gamma(X, weight, width)
+            params["gamma"] = lambda Z: median_gamma(Z, weight, width)
     fitted = fit_kernel(
         X,
         weight,
@@ -159,8 +173,7 @@ def _fit_kernel(X, weight, kernel, params: dict, total: int, request: ManyReques
         center=request.center,
         rng=rng,
     )
-    if callable(kernel) or is_pairwise(kernel):
-        check_definite(fitted.operator)
+    fitted.check_definite()
     return fitted
 
 

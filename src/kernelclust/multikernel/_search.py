@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed
 
+from kernelclust._threads import useful_jobs
 from kernelclust.multikernel._refine import Refined, alignment, cluster_sums, consensus, place, pulled, refine
 from kernelclust.multikernel._rounding import candidates
 from kernelclust.multikernel._spectral import lam_path
@@ -52,7 +53,7 @@ class Search:
             return self.once(task)
         seeds = task.rng.randint(np.iinfo(np.int32).max, size=2)  # every lambda draws the same starts
         tasks = [replace(one, rng=np.random.RandomState(seeds)) for one in lam_path(task)]
-        found = Parallel(n_jobs=self.n_jobs, prefer="threads")(delayed(self.once)(one, T) for one in tasks)
+        found = Parallel(n_jobs=useful_jobs(self.n_jobs), prefer="threads")(delayed(self.once)(one, T) for one in tasks)
         return found[int(np.argmax([one.aligned for one in found]))]
 
     def once(self, task: Task, T: np.ndarray | None = None) -> Found:

@@ -10,7 +10,10 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import _safe_indexing, check_array
 
+from kernelclust._input import as_table, check_finite, is_frame
 from kernelclust.kernels import check_precomputed
+
+PARTLY = "A sample may be missing from a view as a whole (a row of NaN, or masked), not in part."
 
 
 @dataclass(frozen=True)
@@ -94,11 +97,13 @@ def columns_of(X, views) -> tuple[list[Any], list[str]]:
 
 def check_views(arrays, names: list[str], observed) -> Views:
     """Numbers, the same samples in every view, and who is missing where."""
-    checked = []
-    for name, array in zip(names, arrays, strict=True):
-        every = True if sparse.issparse(array) else "allow-nan"
-        options = {"dtype": [np.float64, np.float32], "accept_sparse": "csr", "ensure_all_finite": every}
-        checked.append(check_array(array, input_name=f"view {name}", **options))
+    labels = ["X" if name == "X" else f"view {name}" for name in names]
+    checked, columns = [], []
+    for label, array in zip(labels, arrays, strict=True):
+        array = as_table(array, label, missing=True)
+        columns.append(array.columns if is_frame(array) else None)
+        options = {"dtype": [np.float64, np.float32], "accept_sparse": "csr", "ensure_all_finite": False}
+        checked.append(check_array(array, input_name=label, **options))
     sizes = [array.shape[0] for array in checked]
     if len(set(sizes)) > 1:
         raise ValueError(
@@ -107,16 +112,10 @@ def check_views(arrays, names: list[str], observed) -> Views:
         )
     mask = _check_mask(observed, sizes[0], len(checked))
     for v, array in enumerate(checked):
-        if sparse.issparse(array):
-            continue
-        blank = np.isnan(array)
-        mask[:, v] &= ~blank.all(axis=1)
-        spoilt = np.flatnonzero(blank.any(axis=1) & mask[:, v])
-        if len(spoilt):
-            raise ValueError(
-                f"Input contains NaN: row {spoilt[0]} of view {names[v]} is NaN in part. A sample may be missing "
-                "from a view as a whole (all NaN), not in part; fill such values in first."
-            )
+        if not sparse.issparse(array):
+            mask[:, v] &= ~np.isnan(array).all(axis=1)
+            array = array if mask[:, v].all() else np.where(mask[:, v, None], array, 0)
+        check_finite(array, columns[v], labels[v], PARTLY)
     return Views(checked, _check_seen(mask))
 
 
@@ -125,6 +124,7 @@ def check_kernels(X, observed) -> Views:
     matrices = list(X) if is_many(X) else [X]
     checked = []
     for p, K in enumerate(matrices):
+        K = as_table(K, f"kernel {p}", missing=True)
         K = check_array(K, dtype=[np.float64, np.float32], ensure_all_finite="allow-nan", input_name=f"kernel {p}")
         if K.shape[0] != K.shape[1]:
             raise ValueError(f"kernel {p} has shape {K.shape}: a precomputed kernel must be square.")

@@ -5,11 +5,13 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from importlib.metadata import version
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
+from kernelclust._kept import Kept, fingerprint
 from kernelclust.engine import fit
 from kernelclust.estimators import StructuredClustering, adopt, check_enough_samples, request_of
 from kernelclust.kernels import FittedKernel, kernel_part
@@ -21,13 +23,19 @@ LEVELS = (0.5, 1.0, 0.25)  # of the noise, in turn
 
 
 @dataclass
-class Refit:
-    """A candidate fitted to some data, with its kernel and the part of its spectrum that clusters are read from."""
+class Labelled:
+    """Clusters on a structure."""
 
-    model: StructuredClustering  # fitted
     structure: Structure
     labels: np.ndarray  # (m,)
     sizes: np.ndarray  # (c,)
+
+
+@dataclass
+class Refit(Labelled):
+    """A candidate fitted to some data, with its kernel and the part of its spectrum that clusters are read from."""
+
+    model: StructuredClustering  # fitted
     operator: Any  # the kernel, until it is not needed any more
     values: np.ndarray  # (c,) leading eigenvalues of the centred kernel
     vectors: np.ndarray  # (m, c - 1)
@@ -46,7 +54,16 @@ class Measured:
     moved: list[float] = field(default_factory=list)  # 1 - alignment of the labels with those after noise
     roots: list[float] = field(default_factory=list)  # sqrt of the bound over its largest sensible value
     gamma: list[float] = field(default_factory=list)  # over c - 1
-    noisy: list[Refit] = field(default_factory=list)
+    noisy: list[Labelled] = field(default_factory=list)
+
+    def add(self, labels: list[int], moved: float, gamma: float, root: float) -> None:
+        """What was found after noise."""
+        at = np.array(labels, dtype=np.intp)
+        sizes = np.bincount(at, minlength=len(self.fit.sizes)).astype(float)
+        self.noisy.append(Labelled(self.fit.structure, at, sizes))
+        self.moved.append(moved)
+        self.gamma.append(gamma)
+        self.roots.append(root)
 
     @property
     def smallest(self) -> float:
@@ -79,14 +96,18 @@ def study(
     n_null: int,
     seed: int,
     report: Callable[[str], None],
+    checkpoint: Any = None,
 ) -> list[Measured]:
     """Measure every candidate on X, on X with noise and on reference data, which all candidates share.
 
     `null` names the reference data, or makes them from X and the fit of the first candidate with the same kernel.
 
     Candidates with the same kernel are fitted together, so that each data set has its kernel once; at most two
-    kernels are held at a time.
+    kernels are held at a time. What was found on noise and references is kept in the file `checkpoint`.
     """
+    settings = [noise, n_perturbations, null, n_null, seed]
+    kept = Kept(checkpoint, f"selection by kernelclust {version('kernelclust')}")
+    about = fingerprint(X, settings, [_identity(model, len(X)) for _, model in candidates])[:16]
     groups: dict[Any, list[int]] = {}
     for i, (_, model) in enumerate(candidates):
         check_enough_samples(len(X), request_of(model, len(X)).structure)
@@ -100,34 +121,42 @@ def study(
         draw = references(X, null) if isinstance(null, str) else null(X, found[members[0]].fit)
         for t in range(n_perturbations):
             report(f"{names}: noise {t + 1} of {n_perturbations}")
-            Z = disturbed(X, noise * LEVELS[t % len(LEVELS)], Rng(seed + 1 + t))
-            for i, one in zip(members, _fit_all(Z, models), strict=True):
-                _compare(found[i], one)
+
+            def after_noise(members=members, models=models, t=t) -> list:
+                Z = disturbed(X, noise * LEVELS[t % len(LEVELS)], Rng(seed + 1 + t))
+                return [_compared(found[i].fit, one) for i, one in zip(members, _fit_all(Z, models), strict=True)]
+
+            for i, one in zip(members, kept.part(f"{about} {members} noise {t}", after_noise), strict=True):
+                found[i].add(*one)
         for t in range(n_null):
             report(f"{names}: reference {t + 1} of {n_null}")
-            for i, one in zip(members, _fit_all(draw(Rng(seed + 1 + n_perturbations + t)), models), strict=True):
-                found[i].null.append(statistic(one))
+
+            def of_reference(models=models, draw=draw, t=t) -> list:
+                return [statistic(one) for one in _fit_all(draw(Rng(seed + 1 + n_perturbations + t)), models)]
+
+            for i, one in zip(members, kept.part(f"{about} {members} reference {t}", of_reference), strict=True):
+                found[i].null.append(one)
         for i in members:
             found[i].fit.operator = None
     return [found[i] for i in range(len(candidates))]
 
 
-def _compare(base: Measured, after: Refit) -> None:
-    """Terms of the stability bound between a fit and the fit after noise."""
-    before, c = base.fit, len(base.fit.sizes)
-    base.noisy.append(after)
+def _identity(model: StructuredClustering, n_samples: int) -> list:
+    """What a candidate is, for telling it from others."""
+    return [model.get_params(), request_of(model, n_samples).structure.kernel]
+
+
+def _compared(before: Refit, after: Refit) -> list:
+    """Labels after noise, how far they moved, and terms of the stability bound: gamma and the root of the bound."""
+    c, labels = len(before.sizes), after.labels.tolist()
     moved = 1 - label_alignment(before, after)
-    base.moved.append(moved if moved > 1e-12 else 0.0)
+    moved = moved if moved > 1e-12 else 0.0
     if c < 2:
-        base.roots.append(0.0)
-        base.gamma.append(0.0)
-        return
+        return [labels, moved, 0.0, 0.0]
     V = after.vectors
     gamma = shortfall(before.values, float(np.vdot(V, before.operator @ V))) if V.shape[1] == c - 1 else np.inf
     root = np.sqrt(before.delta) + np.sqrt(after.delta) + np.sqrt(gamma)
-    after.operator = None
-    base.gamma.append(gamma / (c - 1))
-    base.roots.append(float(root / np.sqrt(c - 1)))
+    return [labels, moved, gamma / (c - 1), float(root / np.sqrt(c - 1))]
 
 
 def _fit_all(X: Any, models: list[StructuredClustering]) -> Iterator[Refit]:
@@ -150,7 +179,7 @@ def _fit(model: StructuredClustering, X: Any, kernel: FittedKernel | None) -> tu
     values[: len(given)] = given
     delta = shortfall(values, captured(operator, found.labels, c)) if c > 1 else 0.0
     vectors = found.spectrum.functions[:, : c - 1]
-    one = Refit(model, found.structure, found.labels, found.n, operator, values, vectors, delta, said)
+    one = Refit(found.structure, found.labels, found.n, model, operator, values, vectors, delta, said)
     return one, found.kernel.base or found.kernel
 
 
@@ -232,7 +261,7 @@ def explained(fit: Refit) -> float:
 
 
 def label_alignment(
-    a: Refit, b: Refit, labels_a: np.ndarray | None = None, labels_b: np.ndarray | None = None
+    a: Labelled, b: Labelled, labels_a: np.ndarray | None = None, labels_b: np.ndarray | None = None
 ) -> float:
     """<L_a, L_b> / (|L_a| |L_b|), centred: 1 for equal arrangements, 0 for unrelated ones.
 
@@ -241,7 +270,7 @@ def label_alignment(
     counts = np.zeros((len(a.sizes), len(b.sizes)))
     np.add.at(counts, (a.labels if labels_a is None else labels_a, b.labels if labels_b is None else labels_b), 1.0)
 
-    def product(counts: np.ndarray, first: Refit, second: Refit) -> float:
+    def product(counts: np.ndarray, first: Labelled, second: Labelled) -> float:
         X = _overlap(counts, first.sizes, second.sizes)
         return float(np.sum((first.structure.kernel @ X) * (X @ second.structure.kernel)))
 

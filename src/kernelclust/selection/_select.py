@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,10 @@ from sklearn.base import clone
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import validate_data
 
+from kernelclust._input import as_table, check_finite, is_frame
 from kernelclust._names import check_name, check_number
+from kernelclust._progress import now, working
+from kernelclust._units import UnitWarning, unit_warning
 from kernelclust._warnings import warn
 from kernelclust.estimators import StructuredClustering, request_of
 from kernelclust.kernels import DenseKernel, check_precomputed
@@ -43,6 +47,9 @@ _REST = """n_null : int, default=20
         Number of reference data sets, each clustered anew; the smallest possible p-value is 1 / (1 + n_null).
     random_state : int, RandomState or None
         Seed of noise, references and fits. The result does not depend on the order of the samples.
+    checkpoint : str or path, optional
+        File that keeps what is finished: the same call goes on there after it was stopped. Needs a whole number for
+        random_state; one file may serve several calls.
     verbose : int, default=0
         Print a line a refit.
     **params
@@ -74,6 +81,7 @@ def select_kernel(
     null: str = "gaussian",
     n_null: int = 20,
     random_state: Any = None,
+    checkpoint: Any = None,
     verbose: int = 0,
     **params: Any,
 ) -> Selection:
@@ -117,7 +125,7 @@ def select_kernel(
     >>> select_kernel(X, 2, ["rbf", "graph"], n_perturbations=3, n_null=0, random_state=0).best
     'graph'
     """
-    check = _Check(noise, n_perturbations, null, n_null, random_state, verbose)
+    check = _Check(noise, n_perturbations, null, n_null, random_state, checkpoint, verbose)
     check.reserved(params, "kernel")
     check_number("n_perturbations", n_perturbations, whole=True, least=1)
     if isinstance(kernels, (str, Mapping)) or not isinstance(kernels, Iterable):
@@ -159,6 +167,7 @@ def select_n_clusters(
     null: str = "gaussian",
     n_null: int = 20,
     random_state: Any = None,
+    checkpoint: Any = None,
     verbose: int = 0,
     **params: Any,
 ) -> Selection:
@@ -189,7 +198,7 @@ def select_n_clusters(
     >>> select_n_clusters(X, range(2, 7), n_perturbations=0, n_null=8, random_state=0).best
     4
     """
-    check = _Check(noise, n_perturbations, null, n_null, random_state, verbose)
+    check = _Check(noise, n_perturbations, null, n_null, random_state, checkpoint, verbose)
     check.reserved(params, "n_clusters")
     check_number("n_null", n_null, whole=True, least=2)
     try:
@@ -224,6 +233,7 @@ def select_structure(
     n_perturbations: int = 9,
     n_null: int = 20,
     random_state: Any = None,
+    checkpoint: Any = None,
     verbose: int = 0,
     **params: Any,
 ) -> Selection:
@@ -257,7 +267,7 @@ def select_structure(
     >>> select_structure(X, ["flat:6", "chain:6", "ring:6"], n_perturbations=0, n_null=9, random_state=0).best
     'ring:6'
     """
-    check = _Check(noise, n_perturbations, random_places, n_null, random_state, verbose)
+    check = _Check(noise, n_perturbations, random_places, n_null, random_state, checkpoint, verbose)
     check.reserved(params, "structure", "n_clusters")
     if isinstance(structures, str) or not isinstance(structures, Iterable):
         raise TypeError(f"structures={structures!r}: give a list, e.g. ['flat:5', 'chain:5', 'ring:5'].")
@@ -303,14 +313,19 @@ def _surplus(one: Measured, flat: Measured) -> Measured:
 class _Check:
     """Checked settings of a study."""
 
-    def __init__(self, noise, n_perturbations, null, n_null, random_state, verbose):
+    def __init__(self, noise, n_perturbations, null, n_null, random_state, checkpoint, verbose):
         check_number("noise", noise, above=True)
         check_number("n_perturbations", n_perturbations, whole=True)
         if not callable(null):
             check_name("null", null, NULLS)
         check_number("n_null", n_null, whole=True)
+        if checkpoint is not None and not isinstance(random_state, Integral):
+            raise ValueError(
+                f"checkpoint={str(checkpoint)!r} with random_state={random_state!r}: another call would draw other "
+                "noise and could not go on; give a whole number."
+            )
         self.seed = int(check_random_state(random_state).randint(2**30))
-        self.verbose = verbose
+        self.checkpoint, self.verbose = checkpoint, verbose
         self.settings = {"noise": noise, "n_perturbations": n_perturbations, "null": null, "n_null": n_null}
 
     def model(self, *args: Any, **params: Any) -> StructuredClustering:
@@ -322,9 +337,12 @@ class _Check:
     def study(self, data: _Samples, candidates: list, statistic: Callable[[Refit], float]) -> list[Measured]:
         if data.linear:
             candidates = [(name, clone(model).set_params(kernel="linear")) for name, model in candidates]
-        return study(data.X, candidates, statistic, seed=self.seed, report=self._report, **self.settings)
+        settings = {"seed": self.seed, "report": self._report, "checkpoint": self.checkpoint, **self.settings}
+        with working("selection"):
+            return study(data.X, candidates, statistic, **settings)
 
     def _report(self, line: str) -> None:
+        now(f"selection, {line}")
         if self.verbose:
             print(f"[selection] {line}", flush=True)
 
@@ -348,13 +366,18 @@ class _Samples:
     def __init__(self, X: Any, *, precomputed: bool):
         self.given, self.linear = X, precomputed
         if precomputed:
-            K = check_precomputed(X)
+            K = check_precomputed(as_table(X))
             self.order = np.lexsort((np.diagonal(K), np.sort(K, axis=1).sum(axis=1)))
             self.X = _feature_space(K[np.ix_(self.order, self.order)])
             return
         if X is None:
             raise TypeError("X is None, which is for kernels that are matrices only; give the samples.")
-        values = check_array(X, dtype=[np.float64, np.float32], ensure_min_samples=2, input_name="X")
+        X = as_table(X)
+        names = X.columns if is_frame(X) else None
+        values = check_array(
+            X, dtype=[np.float64, np.float32], ensure_min_samples=2, ensure_all_finite=False, input_name="X"
+        )
+        check_finite(values, names)
         self.order = np.lexsort(values.T[::-1])
         self.X = values[self.order]
 
@@ -420,11 +443,13 @@ def _finish(parameter, candidates, found, scores, best, reason, model, data) -> 
     if data.linear:
         fitted = clone(model).fit(data.given)
     else:
-        for warning in winner.fit.warnings:
-            warn(str(warning.message), warning.category)
         fitted = winner.fit.model
         fitted.labels_ = data.back(fitted.labels_)
         validate_data(fitted, data.given, skip_check_array=True)
+        for warning in winner.fit.warnings:
+            names = getattr(fitted, "feature_names_in_", None)
+            units = issubclass(warning.category, UnitWarning)  # of columns whose names the fit did not know
+            warn(unit_warning(data.X, names=names) if units else str(warning.message), warning.category)
     rows = tuple(_row(one, score) for one, score in zip(found, scores, strict=True))
     null = {one.name: np.array(one.null) for one in found}
     return Selection(parameter, candidates[best], fitted, rows, tuple(candidates), reason, null)

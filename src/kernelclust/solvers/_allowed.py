@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
+from kernelclust._compiled import floats, integers
 from kernelclust.solvers._allowed_loops import colour, pack_largest, settle_sizes, shift_sizes
 from kernelclust.solvers._constraints import Constraints
 
@@ -60,7 +61,8 @@ def separate(constraints: Constraints, wish: np.ndarray, score: np.ndarray) -> n
     free = np.flatnonzero((constraints.place < 0) & (degree > 0))
     if not len(free):
         return wish.copy()
-    order = free[np.argsort(-degree[free], kind="stable")].astype(np.intp)
+    order = integers(free[np.argsort(-degree[free], kind="stable")])
+    wish, score = integers(wish), floats(score)
     for dynamic in (False, True):
         label = wish.copy()
         label[free] = -1
@@ -76,7 +78,7 @@ def fit_sizes(constraints: Constraints, label: np.ndarray, score: np.ndarray) ->
     """Move blocks, cheapest first, until sizes keep their bounds; False where that gets stuck."""
     first, link = constraints.linked
     weight, c = constraints.weight, constraints.n_clusters
-    lower, upper, slack = constraints.lower, constraints.upper, constraints.slack
+    lower, upper, slack = floats(constraints.lower), floats(constraints.upper), constraints.slack
     n = np.bincount(label, weight, minlength=c)
     free = constraints.place < 0
     for filling in (False, True):
@@ -89,19 +91,7 @@ def fit_sizes(constraints: Constraints, label: np.ndarray, score: np.ndarray) ->
             cost = score[rows, label[rows]][:, None] - score[rows][:, columns]
             order = np.argsort(cost, axis=None, kind="stable")
             block, target = rows[order // len(columns)], columns[order % len(columns)]
-            if not shift_sizes(
-                block,
-                target,
-                filling,
-                label,
-                weight,
-                n,
-                first,
-                link,
-                lower,
-                upper,
-                slack,
-            ):
+            if not shift_sizes(block, target, filling, label, weight, n, first, link, lower, upper, slack):
                 return False
     return constraints.keeps_sizes(label)
 
@@ -121,9 +111,8 @@ def settle(
         free = np.sort(rng.choice(free, SEVERAL, replace=False))
     pairs = free[rng.randint(len(free), size=(kicks, SHAKEN, 2))]
     rounds = int(looked / len(free) ** 2)
-    first, link = constraints.linked
-    lower, upper = constraints.lower, constraints.upper
-    settle_sizes(free, label, constraints.weight, first, link, lower, upper, constraints.slack, score, pairs, rounds)
+    bounds = floats(constraints.lower), floats(constraints.upper), constraints.slack
+    settle_sizes(free, label, constraints.weight, *constraints.linked, *bounds, floats(score), pairs, rounds)
     return constraints.keeps_sizes(label)
 
 

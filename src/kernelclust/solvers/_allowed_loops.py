@@ -1,87 +1,124 @@
-"""Compiled loops that find allowed labelings: cannot-links kept, sizes brought within their bounds."""
+"""Loops that find allowed labelings: cannot-links kept, sizes brought within their bounds."""
 
 from __future__ import annotations
 
-from heapq import heapify, heappop, heappush
+from heapq import heapify, heapreplace
 
 import numpy as np
-from numba import njit
+
+from kernelclust._compiled import compiled
 
 STEP = 30  # moves looked at that the other work of a step counts as
 
 
-@njit(cache=True, nogil=True)
-def count_blocked(label, link_first, link, n_clusters):
-    """How many blocks of each cluster may not be with each block."""
-    blocked = np.zeros((len(label), n_clusters), dtype=np.int32)
-    for u in range(len(label)):
-        for p in range(link_first[u], link_first[u + 1]):
-            if label[link[p]] >= 0:
-                blocked[u, label[link[p]]] += 1
-    return blocked
+def count_blocked(label: np.ndarray, link_first: np.ndarray, link: np.ndarray, n_clusters: int) -> np.ndarray:
+    """How many blocks of each cluster may not be with each block (M x c)."""
+    M, there = len(label), label[link]
+    block = np.repeat(np.arange(M), np.diff(link_first))
+    cell = (block * n_clusters + there)[there >= 0]
+    return np.bincount(cell, minlength=M * n_clusters).reshape(M, n_clusters).astype(np.int32)
 
 
-@njit(cache=True, nogil=True)
-def colour(free, wish, label, link_first, link, score, dynamic):
+def colour(free, wish, label, link_first, link, score, dynamic: bool) -> bool:
     """Give every block of `free` (label -1) its wish, or the best-scored cluster that its cannot-links leave.
 
     In the given order, or the block with the fewest clusters left first, of these the one with most links. False where
     a block had none left; it then has the cluster with the fewest blocks that it may not be with.
     """
-    c, M = score.shape[1], len(label)
+    c, M, F = score.shape[1], len(label), len(free)
     blocked = count_blocked(label, link_first, link, c)
-    kept = True
-    taken = np.zeros(M, dtype=np.intp)
     position = np.full(M, -1)
-    for s in range(len(free)):
-        position[free[s]] = s
-        for j in range(c):
-            taken[free[s]] += blocked[free[s], j] > 0
-    queue = [(-taken[u] * M - link_first[u + 1] + link_first[u], position[u]) for u in free]
-    if dynamic:
-        heapify(queue)
-    for step in range(len(free)):
+    position[free] = np.arange(F)
+    rank = (c - (blocked > 0).sum(axis=1)) * (M + 1) + M - np.diff(link_first)
+    queue = None
+    if dynamic:  # the least is next: rank * F + position, after their number, with room for all that can follow
+        queue = np.concatenate([[F], np.sort(rank[free] * F + position[free]), np.zeros(len(link), dtype=np.intp)])
+    return give(free, wish, label, link_first, link, score, blocked, position, rank, queue)
+
+
+@compiled
+def push(queue, entry):
+    """Add an entry to the heap queue[1:queue[0] + 1]."""
+    queue[0] += 1
+    at = queue[0]
+    while at > 1 and queue[at // 2] > entry:
+        queue[at] = queue[at // 2]
+        at //= 2
+    queue[at] = entry
+
+
+@compiled
+def pop(queue):
+    """Take the least entry from the heap."""
+    least, last = queue[1], queue[queue[0]]
+    queue[0] -= 1
+    at, size = 1, queue[0]
+    while 2 * at <= size:
+        child = 2 * at
+        if child < size and queue[child + 1] < queue[child]:
+            child += 1
+        if last <= queue[child]:
+            break
+        queue[at] = queue[child]
+        at = child
+    queue[at] = last
+    return least
+
+
+@compiled
+def give(free, wish, label, link_first, link, score, blocked, position, rank, queue):
+    """The loop of `colour`; a queue, where there is one, says who is next."""
+    c, M, F = score.shape[1], len(label), len(free)
+    kept = True
+    for step in range(F):
         u = free[step]
-        if dynamic:  # entries whose block has a label, or a newer entry before them, are passed over
-            u = free[heappop(queue)[1]]
+        if queue is not None:  # entries whose block has a label, or a newer entry before them, are passed over
+            u = free[pop(queue) % F]
             while label[u] >= 0:
-                u = free[heappop(queue)[1]]
-        best = wish[u] if wish[u] >= 0 and blocked[u, wish[u]] == 0 else -1
-        if best < 0:
+                u = free[pop(queue) % F]
+        best = wish[u]
+        if best < 0 or blocked[u, best] > 0:
+            best = -1
             for j in range(c):
                 if blocked[u, j] == 0 and (best < 0 or score[u, j] > score[u, best]):
                     best = j
         if best < 0:
-            kept, best = False, np.argmin(blocked[u])
+            kept, best = False, 0
+            for j in range(c):
+                if blocked[u, j] < blocked[u, best]:
+                    best = j
         label[u] = best
         for p in range(link_first[u], link_first[u + 1]):
             v = link[p]
             blocked[v, best] += 1
-            if blocked[v, best] == 1 and dynamic and position[v] >= 0 and label[v] < 0:
-                taken[v] += 1
-                heappush(queue, (-taken[v] * M - link_first[v + 1] + link_first[v], position[v]))
+            if queue is not None:
+                if blocked[v, best] == 1 and position[v] >= 0 and label[v] < 0:
+                    rank[v] -= M + 1
+                    push(queue, rank[v] * F + position[v])
     return kept
 
 
-@njit(cache=True, nogil=True)
-def mend_links(free, label, link_first, link, n_clusters, noise, looked):
+def mend_links(free, label, link_first, link, n_clusters: int, noise, looked: int) -> bool:
     """Move `free` blocks until no cannot-link is broken; whether that worked. Looks at about `looked` moves.
 
     Tabu search: every step moves the block in conflict that helps most, and forbids its return for 0.6 times as many
     steps as blocks are in conflict, and up to 9 more. The numbers `noise` say how many, and which of equal moves.
     """
-    c, M = n_clusters, len(label)
-    blocked = count_blocked(label, link_first, link, c)
-    may = np.zeros(M, dtype=np.bool_)
+    M = len(label)
+    blocked = count_blocked(label, link_first, link, n_clusters)
+    may = np.zeros(M, dtype=bool)
     may[free] = True
-    until = np.zeros((M, c), dtype=np.intp)
-    broken = np.empty(M, dtype=np.intp)  # blocks in conflict, and where each stands among them
-    where = np.full(M, -1)
-    size = 0
-    for u in free:
-        if blocked[u, label[u]] > 0:
-            broken[size], where[u] = u, size
-            size += 1
+    until = np.zeros(blocked.shape, dtype=np.intp)
+    first = free[blocked[free, label[free]] > 0]
+    broken, where = np.empty(M, dtype=np.intp), np.full(M, -1)
+    broken[: len(first)], where[first] = first, np.arange(len(first))
+    return mend(len(first), broken, where, until, may, blocked, label, link_first, link, noise, looked)
+
+
+@compiled
+def mend(size, broken, where, until, may, blocked, label, link_first, link, noise, looked):
+    """The loop of `mend_links`: broken[:size] are blocks in conflict, `where` says where each stands among them."""
+    c = blocked.shape[1]
     step = 0
     while size > 0 and looked > 0:
         step += 1
@@ -122,7 +159,7 @@ def mend_links(free, label, link_first, link, n_clusters, noise, looked):
     return size == 0
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def shift_sizes(block, target, filling, label, weight, n, link_first, link, lower, upper, slack):
     """Take moves of the list (block -> target), in its order, that bring sizes towards their bounds; returns how many.
 
@@ -148,16 +185,19 @@ def shift_sizes(block, target, filling, label, weight, n, link_first, link, lowe
     return moves
 
 
-@njit(cache=True, nogil=True)
-def pack_largest(order, label, weight, room):
+def pack_largest(order, label, weight, room) -> None:
     """Give every block of `order` the cluster with most room."""
-    for u in order:
-        j = np.argmax(room)
+    queue = [(-left, j) for j, left in enumerate(room.tolist())]
+    heapify(queue)
+    for u in order.tolist():
+        left, j = queue[0]
         label[u] = j
-        room[j] -= weight[u]
+        heapreplace(queue, (left + weight[u], j))
+    for left, j in queue:
+        room[j] = -left
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def missed(size, lower, upper, slack):
     """How far a size is from its bounds."""
     if size > upper + slack:
@@ -167,7 +207,7 @@ def missed(size, lower, upper, slack):
     return 0.0
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def clashes(u, j, gone, label, link_first, link):
     """Whether a cannot-link forbids block u in cluster j once block `gone` has left it."""
     for p in range(link_first[u], link_first[u + 1]):
@@ -176,7 +216,7 @@ def clashes(u, j, gone, label, link_first, link):
     return False
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def best_exchange(free, label, weight, n, link_first, link, lower, upper, slack, score, total):
     """The move, or swap, of `free` blocks that lowers what all sizes miss (`total`) the most, at least cost in score.
 
@@ -184,7 +224,8 @@ def best_exchange(free, label, weight, n, link_first, link, lower, upper, slack,
     """
     c = len(n)
     least, cheapest, block, partner, target = total * (1 - 1e-9), np.inf, -1, -1, -1
-    for u in free:
+    for q in range(len(free)):
+        u = free[q]
         a = label[u]
         here = missed(n[a], lower[a], upper[a], slack)
         for t in range(-c, len(free)):  # clusters to move to, then blocks to swap with
@@ -210,19 +251,20 @@ def best_exchange(free, label, weight, n, link_first, link, lower, upper, slack,
     return least, block, partner, target
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def settle_sizes(free, label, weight, link_first, link, lower, upper, slack, score, kicks, rounds):
     """Bring sizes within their bounds by exchanges of `free` blocks, at most `rounds` of them; whether that worked.
 
     Where no exchange helps, the pairs of the next row of `kicks` are swapped, from the best labeling so far.
     """
-    c = len(lower)
-    best, least = label.copy(), np.inf
+    c, M = len(lower), len(label)
+    best, least = np.empty(M, dtype=np.intp), np.inf
     n = np.empty(c)
     kick = 0
     while True:
-        n[:] = 0.0
-        for u in range(len(label)):
+        for j in range(c):
+            n[j] = 0.0
+        for u in range(M):
             n[label[u]] += weight[u]
         total = 0.0
         for j in range(c):
@@ -239,17 +281,18 @@ def settle_sizes(free, label, weight, link_first, link, lower, upper, slack, sco
             n[a] -= shift
             n[b] += shift
             total = after
-        if total < least:
-            least = total
-            best[:] = label
+        better = total < least
+        least = total if better else least
+        for u in range(M):
+            if better:
+                best[u] = label[u]
+            else:
+                label[u] = best[u]
         if total == 0.0 or rounds == 0 or kick == len(kicks):
-            break
-        label[:] = best
+            return least == 0.0
         for p in range(kicks.shape[1]):
-            u, v = kicks[kick, p]
+            u, v = kicks[kick, p, 0], kicks[kick, p, 1]
             a, b = label[u], label[v]
             if a != b and not (clashes(u, b, v, label, link_first, link) or clashes(v, a, u, label, link_first, link)):
                 label[u], label[v] = b, a
         kick += 1
-    label[:] = best
-    return least == 0.0

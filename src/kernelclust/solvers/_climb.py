@@ -6,14 +6,15 @@ from collections.abc import Callable
 
 import numpy as np
 
+from kernelclust._progress import at
 from kernelclust._solution import Solution
 from kernelclust.kernels import Kernel
 from kernelclust.objectives import Dependence
 from kernelclust.solvers._allowed_loops import count_blocked
-from kernelclust.solvers._arguments import blocks_of, form_of
+from kernelclust.solvers._arguments import blocks_of, form_of, known_of
 from kernelclust.solvers._constraints import Constraints
 from kernelclust.solvers._exchange import Exchanges
-from kernelclust.solvers._loops import State
+from kernelclust.solvers._loops import SCRATCH, State
 from kernelclust.solvers._members import Members
 from kernelclust.solvers._running import running_sums
 
@@ -69,6 +70,7 @@ def climb(
             labels, S, n, sums.sums = previous
             stopped_because = "converged"
             break
+        at("searching: F = {:.6g} after {} sweeps of a start", value, n_iter)
         if moves:
             history.append(value)
             continue
@@ -103,10 +105,12 @@ class _Task:
         allow_empty: bool,
     ):
         self.kernel, self.objective, self.constraints = kernel, objective, constraints
-        self.form = form_of(objective, float(kernel.weight.sum()))
+        self.form, self.loss = form_of(objective, float(kernel.weight.sum()))
         members = Members(kernel.n_samples, None if constraints is None else constraints.mean)
         self.sums = running_sums(kernel, members, labels, objective.n_clusters, running)
-        self.blocks = blocks_of(kernel.weight, members, self.sums.own(), constraints, objective.n_clusters, allow_empty)
+        weight = kernel.weight if constraints is None else constraints.weight
+        self.blocks = blocks_of(weight, self.sums.own(), allow_empty)
+        self.known = None if constraints is None else known_of(constraints)
 
     def sizes(self, labels: np.ndarray) -> np.ndarray:
         return np.bincount(labels, self.kernel.weight, minlength=self.objective.n_clusters)
@@ -122,11 +126,13 @@ class _Task:
         counts = np.bincount(label, minlength=len(n))
         blocked = NO_LINKS if known is None else count_blocked(label, *known.linked, len(n))
         inner = np.array(T.T @ S @ T if objective.has_loss else S, order="C")
-        state = State(label, counts, n.copy(), objective.inverse_norms(n), inner, blocked)
-        moves = self.sums.sweep(self.blocks, state, self.form, threshold)
-        if known is None:
+        scratch = np.zeros((SCRATCH, len(n)))
+        state = State(label, counts, n.copy(), objective.inverse_norms(n), inner, blocked, scratch)
+        moves = self.sums.sweep(self.blocks, self.known, state, self.form, self.loss, threshold)
+        if known is None or self.known is None:
             return label, moves
         if not moves:
             state = state._replace(n=n.copy(), S=S.copy())
-            moves = Exchanges(self.sums, known, self.blocks, self.form).make(state, objective, threshold)
+            exchanges = Exchanges(self.sums, known, self.blocks, self.known, self.form, self.loss)
+            moves = exchanges.make(state, objective, threshold)
         return label[known.block], moves

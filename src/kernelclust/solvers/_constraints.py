@@ -14,6 +14,8 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 
+from kernelclust._compiled import floats, integers
+
 SLACK = 1e-9  # of the total weight: rounding that a size bound forgives
 SHOWN = 8  # samples named in an error
 
@@ -42,7 +44,7 @@ class Constraints:
 
     @cached_property
     def weight(self) -> np.ndarray:
-        return np.bincount(self.block, self.sample_weight, minlength=self.n_blocks)
+        return floats(np.bincount(self.block, self.sample_weight, minlength=self.n_blocks))
 
     @cached_property
     def members(self) -> tuple[np.ndarray, np.ndarray]:
@@ -59,7 +61,7 @@ class Constraints:
 
     @cached_property
     def linked(self) -> tuple[np.ndarray, np.ndarray]:
-        return self.links.indptr.astype(np.intp), self.links.indices.astype(np.intp)
+        return integers(self.links.indptr), integers(self.links.indices)
 
     @cached_property
     def slack(self) -> float:

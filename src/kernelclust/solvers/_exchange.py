@@ -15,7 +15,7 @@ import numpy as np
 from kernelclust.objectives import Dependence
 from kernelclust.solvers._block_loops import exchange, list_chains
 from kernelclust.solvers._constraints import Constraints
-from kernelclust.solvers._loops import Blocks, Form, State
+from kernelclust.solvers._loops import Blocks, Form, Known, Loss, State
 
 ROUNDS = 10  # times that swaps are listed anew
 ALL_PAIRS = 30  # up to so many blocks every swap is tried
@@ -39,8 +39,11 @@ class Listed(NamedTuple):
 class Exchanges:
     """Exchanges of blocks, beside the running sums of a climb."""
 
-    def __init__(self, running: Any, constraints: Constraints, blocks: Blocks, form: Form):
-        self.running, self.constraints, self.blocks, self.form = running, constraints, blocks, form
+    def __init__(
+        self, running: Any, constraints: Constraints, blocks: Blocks, known: Known, form: Form, loss: Loss | None
+    ):
+        self.running, self.constraints = running, constraints
+        self.blocks, self.known, self.form, self.loss = blocks, known, form, loss
 
     def make(self, state: State, objective: Dependence, threshold: float) -> int:
         """Chains of cannot-linked blocks, and swaps where sizes are bounded; `state` follows. Returns how many."""
@@ -69,7 +72,7 @@ class Exchanges:
         ids, new, was = np.empty((3, (CHAINS + c) * LONGEST), dtype=np.intp)
         seen = np.full(M, -1)
         while at < M:
-            at, number = list_chains(at, LONGEST, self.blocks, state, seen, first, ids, new, was)
+            at, number = list_chains(at, LONGEST, self.known, state, seen, first, ids, new, was)
             yield Listed(first[: number + 1], ids, new, was)
 
     def _swap(self, state: State, objective: Dependence, threshold: float, small: bool) -> int:
@@ -93,7 +96,7 @@ class Exchanges:
             slot[which] = np.arange(len(which))
             was = state.label[which]
             C, gains = self.running.among(which)
-            taken = exchange(*part, slot, C, gains, self.blocks, state, self.form, threshold)
+            taken = exchange(*part, slot, C, gains, self.blocks, self.known, state, self.form, self.loss, threshold)
             if taken:
                 made += taken
                 moved = state.label[which] != was

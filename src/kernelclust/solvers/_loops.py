@@ -2,7 +2,7 @@
 
 A block is a sample, or samples that stay together. `visit_*` decides for one block, given its similarity sums g with
 the clusters, and keeps S, n and x = 1 / N current. A block is moved only when F rises by more than `threshold`; on ties
-it stays.
+it stays. What a fit may lack, a loss or constraints, is None then, so that its loops are not compiled.
 """
 
 from __future__ import annotations
@@ -10,34 +10,45 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
+
+from kernelclust._compiled import compiled
 
 FAST = {"reassoc", "contract"}
+SCRATCH = 6
 
 
 class Form(NamedTuple):
-    """The objective as plain arrays and numbers; neighbour[first[j]:first[j + 1]] are the k != j with A_jk != 0."""
+    """The objective as plain arrays and numbers; neighbour[near[j]:near[j + 1]] are the k != j with A_jk != 0."""
 
     A: np.ndarray
-    T: np.ndarray
-    first: np.ndarray
+    near: np.ndarray
     neighbour: np.ndarray
     power: float
     added: float
     coef: float
+
+
+class Loss(NamedTuple):
+    """And what a loss adds to it."""
+
+    T: np.ndarray
     penalty: float
-    has_loss: bool
 
 
 class Blocks(NamedTuple):
-    """What moves, and where it may go; M blocks over m samples. Arrays that say nothing are empty."""
+    """What moves: M blocks over m samples."""
 
-    first: np.ndarray  # (M + 1,) samples of block u: member[first[u]:first[u + 1]]; empty where blocks are samples
-    member: np.ndarray
-    share: np.ndarray  # of the block's weight, for each member
     weight: np.ndarray  # (M,)
     own: np.ndarray  # (M,) similarity of the block's mean with itself
-    known: bool  # whether anything below says something
+    allow_empty: bool
+
+
+class Known(NamedTuple):
+    """And what is known about blocks of several samples, and where they may go."""
+
+    first: np.ndarray  # (M + 1,) samples of block u: member[first[u]:first[u + 1]]
+    member: np.ndarray
+    share: np.ndarray  # of the block's weight, for each member
     place: np.ndarray  # (M,) known place, or -1
     link_first: np.ndarray  # cannot-links of block u: link[link_first[u]:link_first[u + 1]]
     link: np.ndarray
@@ -45,7 +56,6 @@ class Blocks(NamedTuple):
     lower: np.ndarray  # (c,) sizes
     upper: np.ndarray
     slack: float
-    allow_empty: bool
 
 
 class State(NamedTuple):
@@ -57,6 +67,7 @@ class State(NamedTuple):
     x: np.ndarray  # (c,) 1 / N
     S: np.ndarray  # (c, c) cluster sums
     blocked: np.ndarray  # (M, c) how many blocks of a cluster may not be with this one
+    scratch: np.ndarray  # (SCRATCH, c) of the loops' own, zeros at first
 
 
 class Held(NamedTuple):
@@ -70,7 +81,7 @@ class Held(NamedTuple):
     shift: np.ndarray  # (M,) and what it takes from all entries of a row
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def inverse_norm(size, power):
     if power == 0.0:
         return 1.0
@@ -81,18 +92,20 @@ def inverse_norm(size, power):
     return 1.0 / size
 
 
-@njit(cache=True, nogil=True)
-def visit_plain(a, w, k, g, n, x, S, A, first, neighbour, power, added, empties, threshold, row, extra, commit):
+@compiled
+def visit_plain(a, w, k, empties, commit, threshold, n, x, S, scratch, form):
     """Best cluster for a block of cluster a when there is no loss; S, n and x follow if `commit`.
 
     F = sum A_jk S_jk x_j x_k; a candidate costs as many steps as its node has neighbours. `added` is what the size
     prior adds to every size; `extra` what a candidate is worth beside F, minus infinity where it is not allowed.
     """
+    A, near, neighbour, power, added, _ = form
+    g, extra, row = scratch[0], scratch[1], scratch[2]
     c = len(n)
     n_a, x_a = n[a], x[a]
     for j in range(c):
         row[j] = S[a, j]
-    n[a] = max(n_a - w, 0.0) if not empties else 0.0
+    n[a] = 0.0 if empties or n_a < w else n_a - w
     x[a] = inverse_norm(n[a] + added, power)
     g[a] -= w * k
     for j in range(c):
@@ -104,7 +117,7 @@ def visit_plain(a, w, k, g, n, x, S, A, first, neighbour, power, added, empties,
         x_b = x[b]
         x_new = inverse_norm(n[b] + w + added, power)
         rise = A[b, b] * ((S[b, b] + 2 * w * g[b] + w * w * k) * x_new * x_new - S[b, b] * x_b * x_b)
-        for p in range(first[b], first[b + 1]):
+        for p in range(near[b], near[b + 1]):
             j = neighbour[p]
             rise += 2 * A[b, j] * x[j] * ((S[b, j] + w * g[j]) * x_new - S[b, j] * x_b)
         rise += extra[b]
@@ -130,7 +143,7 @@ def visit_plain(a, w, k, g, n, x, S, A, first, neighbour, power, added, empties,
     return best
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def loss_norms(n, T, power, x, absolute):
     """x_j = 1 / N_j and the absolute column sums sum_a n_a |T_aj| for sizes n."""
     c = len(n)
@@ -143,14 +156,15 @@ def loss_norms(n, T, power, x, absolute):
         x[j] = inverse_norm(square if power == 0.5 else total, power)
 
 
-@njit(cache=True, nogil=True)
-def visit_loss(a, w, k, g, n, x, S, A, T, power, coef, penalty, empties, threshold, scratch, extra, commit):
+@compiled
+def visit_loss(a, w, k, empties, commit, threshold, n, x, S, scratch, form, loss):
     """Best cluster for a block of cluster a under a loss; S is T' Pi' K Pi T here and follows, as n and x, if `commit`.
 
     With u = T_b - T_a, S grows by w (g u' + u g') + w^2 k u u' and every norm changes: c^2 steps a candidate.
     """
+    A, power, coef, T, penalty = form.A, form.power, form.coef, loss.T, loss.penalty
+    g, extra, h, u, x_new, absolute = scratch[0], scratch[1], scratch[2], scratch[3], scratch[4], scratch[5]
     c = len(n)
-    h, u, x_new, absolute = scratch[0], scratch[1], scratch[2], scratch[3]
     for j in range(c):
         h[j] = 0.0
         for y in range(c):
@@ -159,7 +173,7 @@ def visit_loss(a, w, k, g, n, x, S, A, T, power, coef, penalty, empties, thresho
     for b in range(c):
         n_a, n_b = n[a], n[b]
         if b != a:
-            n[a] = max(n_a - w, 0.0) if empties else n_a - w
+            n[a] = 0.0 if empties and n_a < w else n_a - w
             n[b] += w
         loss_norms(n, T, power, x_new, absolute)
         value = 0.0
@@ -194,108 +208,102 @@ def visit_loss(a, w, k, g, n, x, S, A, T, power, coef, penalty, empties, thresho
     return best
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
-def gains(u, sums, blocks, held, g):
+@compiled(fastmath=FAST)
+def gains(u, r, sums, features, rows, known, g):
     """Similarity sums of a block's mean with the clusters, from the clusters' feature sums or from G = (K D Pi)'."""
-    first, member, share = blocks.first, blocks.member, blocks.share
-    if held.features:
-        row = held.rows[u - held.start]
-        for j in range(len(g)):
-            total = 0.0
-            for f in range(len(row)):
-                total += sums[j, f] * row[f]
-            g[j] = total
-    elif len(first) == 0:
-        for j in range(len(g)):
-            g[j] = sums[j, u]
-    else:
-        for j in range(len(g)):
-            total = 0.0
-            for p in range(first[u], first[u + 1]):
-                total += share[p] * sums[j, member[p]]
-            g[j] = total
+    for j in range(len(g)):
+        total = 0.0
+        if features:
+            for f in range(rows.shape[1]):
+                total += sums[j, f] * rows[r, f]
+        elif known is None:
+            total = sums[j, u]
+        else:
+            for p in range(known.first[u], known.first[u + 1]):
+                total += known.share[p] * sums[j, known.member[p]]
+        g[j] = total
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
-def move_row(u, w, held, sums_from, sums_to):
-    """Take w times the row of block u from one cluster's sums and give it to another's."""
-    row = held.rows[u - held.start if held.features else held.slot[u]]
-    row_mean = held.row_mean
+@compiled(fastmath=FAST)
+def move_row(r, w, shift, row_mean, rows, sums, a, b):
+    """Take w times a row, centred where it is not, from the sums of cluster a and give it to those of b."""
     if len(row_mean):
-        shift = held.shift[u]
-        for i in range(len(row)):
-            v = w * (row[i] - row_mean[i] - shift)
-            sums_from[i] -= v
-            sums_to[i] += v
+        for i in range(rows.shape[1]):
+            v = w * (rows[r, i] - row_mean[i] - shift)
+            sums[a, i] -= v
+            sums[b, i] += v
         return
-    for i in range(len(row)):
-        v = w * row[i]
-        sums_from[i] -= v
-        sums_to[i] += v
+    for i in range(rows.shape[1]):
+        v = w * rows[r, i]
+        sums[a, i] -= v
+        sums[b, i] += v
 
 
-@njit(cache=True, nogil=True)
-def may_move(u, blocks, state, extra):
+@compiled
+def may_move(u, w, known, state):
     """Whether block u, by what is known, may go anywhere; extra[b] becomes what b is worth beside F, or -infinity."""
-    a, w, n = state.label[u], blocks.weight[u], state.n
-    if blocks.place[u] >= 0 or n[a] - w < blocks.lower[a] - blocks.slack:
+    a, n, extra = state.label[u], state.n, state.scratch[1]
+    if known.place[u] >= 0 or n[a] - w < known.lower[a] - known.slack:
         return False
     free = False
     for b in range(len(n)):
-        allowed = b == a or (state.blocked[u, b] == 0 and n[b] + w <= blocks.upper[b] + blocks.slack)
-        extra[b] = blocks.pull[u, b] if allowed else -np.inf
+        allowed = b == a or (state.blocked[u, b] == 0 and n[b] + w <= known.upper[b] + known.slack)
+        extra[b] = known.pull[u, b] if allowed else -np.inf
         free = free or (allowed and b != a)
     return free
 
 
-@njit(cache=True, nogil=True)
-def relabel(u, b, blocks, state):
-    """Keep labels and cannot-links current; n and counts are the caller's."""
+@compiled
+def relabel(u, b, known, state):
+    """Keep labels, counts and cannot-links current."""
     a = state.label[u]
     state.label[u] = b
-    if blocks.known:
-        for p in range(blocks.link_first[u], blocks.link_first[u + 1]):
-            state.blocked[blocks.link[p], a] -= 1
-            state.blocked[blocks.link[p], b] += 1
+    state.counts[a] -= 1
+    state.counts[b] += 1
+    for p in range(known.link_first[u], known.link_first[u + 1]):
+        state.blocked[known.link[p], a] -= 1
+        state.blocked[known.link[p], b] += 1
 
 
-@njit(cache=True, nogil=True)
-def sweep(at, stop, sums, held, wanted, reach, blocks, state, form, threshold):
+@compiled
+def sweep(at, stop, sums, held, wanted, reach, blocks, known, state, form, loss, threshold):
     """Visit blocks from `at` on; S is T'ST under a loss. Returns the block to go on with, the moves, and how many rows
     are wanted.
 
     Running sums (c x d features, or c x m) follow each move by the block's row. Where that is not held, nothing moves
     any more: up to `reach` blocks further on, those that would move now are put into `wanted`, this one first.
     """
-    A, T, near, neighbour, power, added, coef, penalty, has_loss = form
-    label, counts, n, x, S, _ = state
-    weight, own, slot, features = blocks.weight, blocks.own, held.slot, held.features
-    plain, lonely = not blocks.known, blocks.allow_empty
-    c = len(n)
-    g, row, scratch, extra = np.empty(c), np.empty(c), np.empty((4, c)), np.zeros(c)
+    features, start, slot, rows, row_mean, shift = held
+    weight, own, allow_empty = blocks
+    label, counts, n, x, S, _, scratch = state
     moves, found = 0, 0
     for u in range(at, stop):
         if found == len(wanted) or (found > 0 and u >= wanted[0] + reach):
             break
         a, w = label[u], weight[u]
         empties = counts[a] == 1
-        if (empties and not lonely) or not (plain or may_move(u, blocks, state, extra)):
+        if empties and not allow_empty:
             continue
-        gains(u, sums, blocks, held, g)
-        commit = found == 0 and (features or slot[u] >= 0)
-        if has_loss:
-            b = visit_loss(a, w, own[u], g, n, x, S, A, T, power, coef, penalty, empties, threshold, scratch, extra,
-                           commit)  # fmt: skip
+        if known is not None:
+            if not may_move(u, w, known, state):
+                continue
+        r = u - start if features else slot[u]
+        gains(u, r, sums, features, rows, known, scratch[0])
+        commit = found == 0 and r >= 0
+        if loss is None:
+            b = visit_plain(a, w, own[u], empties, commit, threshold, n, x, S, scratch, form)
         else:
-            b = visit_plain(a, w, own[u], g, n, x, S, A, near, neighbour, power, added, empties, threshold, row, extra,
-                            commit)  # fmt: skip
+            b = visit_loss(a, w, own[u], empties, commit, threshold, n, x, S, scratch, form, loss)
         if b == a:
             continue
         if commit:
-            counts[a] -= 1
-            counts[b] += 1
-            relabel(u, b, blocks, state)
-            move_row(u, w, held, sums[a], sums[b])
+            if known is None:
+                label[u] = b
+                counts[a] -= 1
+                counts[b] += 1
+            else:
+                relabel(u, b, known, state)
+            move_row(r, w, shift[u] if len(row_mean) else 0.0, row_mean, rows, sums, a, b)
             moves += 1
         else:
             wanted[found] = u

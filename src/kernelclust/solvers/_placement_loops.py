@@ -3,17 +3,29 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from kernelclust._compiled import compiled, floats
 
 CYCLES = 30  # 3-cycles are tried up to so many clusters
 
 
-@njit(cache=True, nogil=True)
-def accept(p, q, moved, number, A, M, linear, noise):
-    """Go from placement p to q, which differ in the first `number` clusters `moved`, if that pays; else q becomes p."""
-    rise = 0.0
-    for s in range(number):
-        j = moved[s]
+def search(
+    starts: np.ndarray, movable: np.ndarray, A: np.ndarray, M: np.ndarray, linear: np.ndarray, noise: float
+) -> np.ndarray:
+    """Local optimum (restarts x c) from every start: first improvement over swaps, 3-cycles and reversals."""
+    optima = np.array(starts, dtype=np.intp, order="C")
+    moved, q = np.empty(optima.shape[1] + 1, dtype=np.intp), np.empty(optima.shape[1], dtype=np.intp)
+    improve(optima, moved, q, np.array(movable, dtype=bool), floats(A), floats(M), floats(linear), float(noise))
+    return optima
+
+
+@compiled
+def accept(p, q, moved, A, M, linear, noise):
+    """Go from placement p to q, which differ in the clusters `moved`, up to -1, if that pays; else q becomes p."""
+    rise, number = 0.0, 0
+    while moved[number] >= 0:
+        j = moved[number]
+        number += 1
         new, old = q[j], p[j]
         rise += linear[j, new] - linear[j, old] + (A[new, new] - A[old, old]) * M[j, j]
         for k in range(len(p)):
@@ -29,16 +41,14 @@ def accept(p, q, moved, number, A, M, linear, noise):
     return rise > noise
 
 
-@njit(cache=True, nogil=True)
-def search(starts, movable, A, M, linear, noise):
-    """Local optimum (restarts x c) from every start: first improvement over swaps, 3-cycles and reversals."""
-    optima = starts.copy()
-    c = starts.shape[1]
-    moved, q = np.empty(c, dtype=np.intp), np.empty(c, dtype=np.intp)
+@compiled
+def improve(optima, moved, q, movable, A, M, linear, noise):
+    """The loop of `search`: every row of `optima` becomes one; `moved` (c + 1,) and q (c,) are for it alone."""
+    c = optima.shape[1]
     stuck = 0
     for k in range(c):
         stuck += not movable[k]
-    for r in range(len(starts)):
+    for r in range(len(optima)):
         p = optima[r]
         for k in range(c):
             q[k] = p[k]
@@ -49,10 +59,10 @@ def search(starts, movable, A, M, linear, noise):
                 for j in range(i + 1, c):
                     if not (movable[i] and movable[j]):
                         continue
-                    moved[0], moved[1] = i, j
+                    moved[0], moved[1], moved[2] = i, j, -1
                     q[i], q[j] = p[j], p[i]
-                    improved |= accept(p, q, moved, 2, A, M, linear, noise)
-                    low, high = min(p[i], p[j]), max(p[i], p[j])
+                    improved |= accept(p, q, moved, A, M, linear, noise)
+                    low, high = (p[i], p[j]) if p[i] < p[j] else (p[j], p[i])
                     if high < low + 2 or stuck:
                         continue
                     number = 0  # reverse the stretch of nodes between those of i and j
@@ -61,7 +71,8 @@ def search(starts, movable, A, M, linear, noise):
                             moved[number] = k
                             number += 1
                             q[k] = low + high - p[k]
-                    improved |= accept(p, q, moved, number, A, M, linear, noise)
+                    moved[number] = -1
+                    improved |= accept(p, q, moved, A, M, linear, noise)
             if improved or c > CYCLES:
                 continue
             for i in range(c):
@@ -70,8 +81,7 @@ def search(starts, movable, A, M, linear, noise):
                         if not (movable[i] and movable[j] and movable[k]):
                             continue
                         for turn in range(2):
-                            moved[0], moved[1 + turn], moved[2 - turn] = i, j, k
+                            moved[0], moved[1 + turn], moved[2 - turn], moved[3] = i, j, k, -1
                             for s in range(3):
                                 q[moved[s]] = p[moved[(s + 1) % 3]]
-                            improved |= accept(p, q, moved, 3, A, M, linear, noise)
-    return optima
+                            improved |= accept(p, q, moved, A, M, linear, noise)

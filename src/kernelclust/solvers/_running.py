@@ -11,8 +11,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from kernelclust._compiled import changeable, floats
 from kernelclust.kernels import BLOCK, Kernel, feature_sums, one_hot, row_blocks
-from kernelclust.solvers._loops import Blocks, Form, Held, State, sweep
+from kernelclust.solvers._loops import Blocks, Form, Held, Known, Loss, State, sweep
 from kernelclust.solvers._members import Members
 
 FIRST_ROWS = 16  # rows that are fetched at first, and twice as many each time,
@@ -22,7 +23,7 @@ HOLD_ALL = 2**20  # entries up to which all rows are held,
 MANY = 0.125  # once so many of them were fetched
 
 NONE = np.empty(0, dtype=np.intp)
-CENTRED = np.empty(0)
+CENTRED = floats(np.empty(0))
 
 
 def running_sums(kernel: Kernel, members: Members, labels: np.ndarray, n_clusters: int, running: np.ndarray | None):
@@ -37,12 +38,12 @@ class Features:
     def __init__(self, kernel: Kernel, members: Members, labels, n_clusters: int, running: np.ndarray | None):
         assert kernel.factor is not None
         self.kernel, self.members, self._B = kernel, members, kernel.factor
-        self.sums = self.rebuilt(labels, n_clusters) if running is None else running
+        self.sums = self.rebuilt(labels, n_clusters) if running is None else changeable(running)
         m, d = self._B.shape
         self._kept = members.mean(self._B) if not members.single and m * d <= BLOCK else None
 
     def rebuilt(self, labels: np.ndarray, n_clusters: int) -> np.ndarray:
-        return feature_sums(self._B, self.kernel.weight, labels, n_clusters)
+        return changeable(feature_sums(self._B, self.kernel.weight, labels, n_clusters))
 
     def cluster_sums(self, labels: np.ndarray) -> np.ndarray:
         return self.sums @ self.sums.T
@@ -68,11 +69,14 @@ class Features:
             return self.kernel.diagonal()
         return np.concatenate([np.einsum("ij,ij->i", F, F) for _, F in self._chunks()])
 
-    def sweep(self, blocks: Blocks, state: State, form: Form, threshold: float) -> int:
+    def sweep(
+        self, blocks: Blocks, known: Known | None, state: State, form: Form, loss: Loss | None, threshold: float
+    ) -> int:
         moves, wanted = 0, np.empty(1, dtype=np.intp)
+        task = blocks, known, state, form, loss, threshold
         for chunk, F in self._chunks():
-            held = Held(True, chunk.start, NONE, F, CENTRED, CENTRED)
-            moves += sweep(chunk.start, chunk.stop, self.sums, held, wanted, 0, blocks, state, form, threshold)[1]
+            held = Held(True, chunk.start, NONE, floats(F), CENTRED, CENTRED)
+            moves += sweep(chunk.start, chunk.stop, self.sums, held, wanted, 0, *task)[1]
         return moves
 
     def gains(self) -> np.ndarray:
@@ -82,7 +86,7 @@ class Features:
     def among(self, which: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Similarities of some blocks (U x U), and their similarity sums with the clusters (U x c)."""
         F = self.features(which)
-        return F @ F.T, F @ self.sums.T
+        return floats(F @ F.T), changeable(F @ self.sums.T)
 
     def follow(self, which: np.ndarray, weight: np.ndarray, was: np.ndarray, now: np.ndarray) -> None:
         """Keep the sums current after blocks of these weights went from clusters `was` to clusters `now`."""
@@ -96,19 +100,19 @@ class Similarities:
 
     def __init__(self, kernel: Kernel, members: Members, labels, n_clusters: int, running: np.ndarray | None):
         self.kernel, self.members = kernel, members
-        self.sums = self.rebuilt(labels, n_clusters) if running is None else running
+        self.sums = self.rebuilt(labels, n_clusters) if running is None else changeable(running)
         self._limit, self._fetched = FIRST_ROWS, 0
         if members.single and kernel.entries is not None:
             K, row_mean, mean = kernel.entries
             self._which = np.arange(len(K))
-            self._held = Held(False, 0, self._which, K, row_mean, row_mean - mean)
+            self._held = Held(False, 0, self._which, floats(K), floats(row_mean), floats(row_mean - mean))
         else:
             self._which = NONE
             slot = np.full(members.n_blocks, -1, dtype=np.intp)
-            self._held = Held(False, 0, slot, np.empty((0, 0)), CENTRED, CENTRED)
+            self._held = Held(False, 0, slot, floats(np.empty((0, 0))), CENTRED, CENTRED)
 
     def rebuilt(self, labels: np.ndarray, n_clusters: int) -> np.ndarray:
-        return self.kernel.label_sums(labels, n_clusters)
+        return changeable(self.kernel.label_sums(labels, n_clusters))
 
     def cluster_sums(self, labels: np.ndarray) -> np.ndarray:
         S = self.sums @ one_hot(labels, len(self.sums), self.kernel.weight)
@@ -118,13 +122,16 @@ class Similarities:
         """Similarity of every block's mean with itself (M,)."""
         return self.members.own(self.kernel)
 
-    def sweep(self, blocks: Blocks, state: State, form: Form, threshold: float) -> int:
+    def sweep(
+        self, blocks: Blocks, known: Known | None, state: State, form: Form, loss: Loss | None, threshold: float
+    ) -> int:
         moves, at, before, M = 0, 0, 0, self.members.n_blocks
+        task = blocks, known, state, form, loss, threshold
         while True:
             wanted = np.empty(self._limit, dtype=np.intp)
             reach = AHEAD + 2 * (at - before)
             before = at
-            at, made, found = sweep(at, M, self.sums, self._held, wanted, reach, blocks, state, form, threshold)
+            at, made, found = sweep(at, M, self.sums, self._held, wanted, reach, *task)
             moves += made
             if at == M:
                 return moves
@@ -145,7 +152,7 @@ class Similarities:
         slot[self._which] = -1
         self._which = np.concatenate([kept, new])
         slot[self._which] = np.arange(len(rows))
-        self._held = self._held._replace(rows=rows)
+        self._held = self._held._replace(rows=floats(rows))
         self._fetched += len(new)
         self._limit = max(1, min(2 * self._limit, max(STORED // m, FIRST_ROWS) if self.kernel.cheap else BLOCK // m))
 
@@ -155,8 +162,8 @@ class Similarities:
 
     def among(self, which: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Similarities of some blocks (U x U), and their similarity sums with the clusters (U x c)."""
-        gains = np.ascontiguousarray(self.members.mean(self.sums.T, which))
-        return self.members.similarities(self.kernel, which), gains
+        gains = changeable(self.members.mean(self.sums.T, which))
+        return floats(self.members.similarities(self.kernel, which)), gains
 
     def follow(self, which: np.ndarray, weight: np.ndarray, was: np.ndarray, now: np.ndarray) -> None:
         """Keep the sums current after blocks of these weights went from clusters `was` to clusters `now`."""

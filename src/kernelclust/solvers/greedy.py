@@ -11,7 +11,7 @@ from joblib import Parallel, delayed
 
 from kernelclust._names import check_name
 from kernelclust._solution import Solution
-from kernelclust._threads import one_thread
+from kernelclust._threads import one_thread, useful_jobs
 from kernelclust.kernels import LowRankKernel, feature_sums
 from kernelclust.objectives import Dependence
 from kernelclust.solvers import _starts as starts
@@ -191,7 +191,7 @@ def _climb_all(part: _Part, climber: _Climber, candidates: Sequence[np.ndarray],
     def run(labels: np.ndarray) -> Solution:
         return climber(part, starts.fill_empty(labels, part.E, climber.objective.n_clusters))
 
-    return Parallel(n_jobs=n_jobs, prefer="threads")(delayed(run)(labels) for labels in candidates)
+    return Parallel(n_jobs=useful_jobs(n_jobs), prefer="threads")(delayed(run)(labels) for labels in candidates)
 
 
 def _best(solutions: list[Solution], options: Options) -> Solution:

@@ -13,6 +13,7 @@ from scipy.optimize import linear_sum_assignment
 
 from ._base import Floats, Ints, Structure, check_size, divide, parse_sizes, spread
 
+DEEPEST = 100  # levels of a tree
 Nested = Any  # a leaf's name, or a tuple of Nested
 
 
@@ -203,7 +204,18 @@ def _nested(given: tuple[Any, ...]) -> Nested:
         return _balanced([check_size(number, "every branching of a Tree") for number in numbers])
     if len(given) != 1 or not isinstance(only, (list, tuple)):
         raise TypeError(f"Tree takes branchings, Tree(3, 3), or nested names, Tree(['A', ['B', 'C']]); got {given!r}.")
+    _check_depth(only)
     return _as_tuples(only)
+
+
+def _check_depth(nested: Sequence[Any]) -> None:
+    """Refuse a tree that is too deep to walk; level by level, as walking is what would fail."""
+    depth, level = 0, [nested]
+    while level:
+        depth += 1
+        if depth > DEEPEST:
+            raise ValueError(f"the tree is nested more than {DEEPEST} levels deep; leave out some inner nodes.")
+        level = [child for node in level for child in node if isinstance(child, (list, tuple))]
 
 
 def _as_tuples(node: Any) -> Nested:

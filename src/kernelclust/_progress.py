@@ -1,0 +1,102 @@
+"""Signs of life: long work says now and then what it is doing, on the logger "kernelclust".
+
+Where nobody has configured logging the lines go to standard error; to silence them:
+
+    logging.getLogger("kernelclust").setLevel("WARNING")
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+FIRST = 2.0  # seconds until the first line
+GROWTH = 2.0  # each line takes so many times as long to come as the one before
+LONGEST = 60.0  # seconds between two lines at most
+
+logger = logging.getLogger("kernelclust")
+
+
+def say(line: str) -> None:
+    """One line to whoever listens."""
+    if logger.level == logging.NOTSET and not logger.hasHandlers():
+        print(f"kernelclust: {line}", file=sys.stderr, flush=True)
+    else:
+        logger.info(line)
+
+
+class _Watch:
+    """What is going on in this process: the outermost piece of work, and the step it is at."""
+
+    def __init__(self) -> None:
+        self.lock, self.depth = threading.Lock(), 0
+        self.what, self.since = "", 0.0
+        self.step: tuple = ("",)
+        self.timer: threading.Timer | None = None
+
+    def enter(self, what: str) -> None:
+        with self.lock:
+            self.depth += 1
+            if self.depth == 1:
+                self.what, self.step, self.since = what, ("",), time.monotonic()
+                self._later(FIRST)
+
+    def leave(self) -> None:
+        with self.lock:
+            self.depth -= 1
+            if self.depth == 0 and self.timer is not None:
+                self.timer.cancel()
+                self.timer = None
+
+    def _later(self, delay: float) -> None:
+        self.timer = threading.Timer(delay, self._tell, (delay,))
+        self.timer.daemon = True
+        self.timer.start()
+
+    def _tell(self, delay: float) -> None:
+        with self.lock:
+            if self.depth == 0:
+                return
+            text, *numbers = self.step
+            step = text.format(*numbers)
+            line = f"{self.what}, {time.monotonic() - self.since:.0f} s" + (f": {step}" if step else "")
+            self._later(min(GROWTH * delay, LONGEST))
+        say(line)
+
+
+_watch = _Watch()
+
+
+def _renew() -> None:
+    global _watch
+    _watch = _Watch()
+
+
+if hasattr(os, "register_at_fork"):  # a forked process has none of the threads that were there
+    os.register_at_fork(after_in_child=_renew)
+
+
+@contextmanager
+def working(what: str) -> Iterator[None]:
+    """Inside, lines come while it takes long; work within other work is part of that."""
+    watch = _watch
+    watch.enter(what)
+    try:
+        yield
+    finally:
+        watch.leave()
+
+
+def now(what: str) -> None:
+    """Work that consists of other work, such as many fits, has come to another part of it."""
+    _watch.what = what
+
+
+def at(text: str, *numbers: object) -> None:
+    """The step that the work has come to, as `str.format` takes it; formatted only when it is told."""
+    _watch.step = (text, *numbers)

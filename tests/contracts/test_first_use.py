@@ -1,0 +1,216 @@
+"""What compiling needs and says: one set of argument types, files that may be missing or broken, one line."""
+
+import importlib.util
+import logging
+import os
+import pickle
+import subprocess
+import sys
+
+import numba
+import numpy as np
+import pytest
+from numba.core import caching
+
+import kernelclust
+from kernelclust import KernelKMeans, MaxMarginClustering, StructuredClustering, _compiled
+from kernelclust.kernels._loops import add_rows
+from kernelclust.margin._loops import best_table
+from kernelclust.solvers import _allowed_loops, _block_loops, _loops
+
+SOURCE = """
+from kernelclust._compiled import compiled
+
+@compiled
+def twice(x):
+    return 2 * x
+
+@compiled
+def four_times(x):
+    return twice(twice(x))
+"""
+
+
+@pytest.fixture
+def fresh(tmp_path, monkeypatch):
+    """A module with compiled functions, as a new process sees it; its files are in tmp_path."""
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+    path = tmp_path / "own_loops.py"
+    path.write_text(SOURCE)
+
+    def load():
+        monkeypatch.setattr(_compiled, "_WORD", _compiled._Word())
+        spec = importlib.util.spec_from_file_location("own_loops", path)
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module
+
+    return load
+
+
+def loaded(function):
+    return sum(function.dispatcher._cache_hits.values())
+
+
+# -- one set of types -------------------------------------------------------------------------------------------------
+
+
+def forms(X):
+    """The same numbers in other types and orders, or not to be written to."""
+    yield X.astype(np.float32)
+    yield np.asfortranarray(X)
+    yield np.repeat(X, 2, axis=0)[::2]
+    fixed = X.copy()
+    fixed.flags.writeable = False
+    yield fixed
+
+
+@pytest.mark.parametrize("settings", [{}, {"kernel": "linear"}, {"kernel": "precomputed"}])
+@pytest.mark.parametrize("known", [False, True])
+def test_other_forms_of_the_same_numbers_compile_nothing(settings, known):
+    X = np.random.default_rng(0).standard_normal((60, 3))
+    X = X @ X.T if "precomputed" in settings.values() else X
+    links = {"must_link": [(0, 1)], "cannot_link": [(2, 3), (4, 5)]} if known else {}
+    sizes = {"min_cluster_size": 8, "max_cluster_size": 20} if known else {}
+
+    def fit(X):
+        KernelKMeans(4, random_state=0, **settings, **sizes).fit(X, **links)
+        StructuredClustering(structure="ring:5", random_state=0, **settings, **sizes).fit(X, **links)
+
+    def signatures():
+        functions = add_rows, _loops.sweep, _block_loops.exchange, _block_loops.list_chains
+        functions = *functions, _allowed_loops.give, _allowed_loops.shift_sizes
+        return [one.dispatcher.signatures for one in functions]
+
+    fit(X)
+    before = [list(one) for one in signatures()]
+    assert all(before[:2])
+    for other in forms(X):
+        fit(other)
+        assert signatures() == before
+
+
+def test_margins_compile_once():
+    X = np.random.default_rng(0).standard_normal((40, 3))
+    MaxMarginClustering(2, random_state=0).fit(X)
+    before = list(best_table.dispatcher.signatures)
+    for other in forms(X):
+        MaxMarginClustering(2, random_state=0).fit(other)
+    MaxMarginClustering(2, loss="error", random_state=0).fit(X, sample_weight=np.arange(1, 41))
+    assert best_table.dispatcher.signatures == before != []
+
+
+def test_a_fit_without_loss_or_links_compiles_neither():
+    """In a new process, compiled from nothing: the functions that numba was asked for."""
+    asked = run_python(
+        "import numpy as np; from numba.core import event; from kernelclust import KernelKMeans\n"
+        "with event.install_recorder('numba:compile') as found:\n"
+        "    KernelKMeans(2, random_state=0).fit(np.arange(12.0)[:, None])\n"
+        "print(*{one.data['dispatcher'].py_func.__name__ for _, one in found.buffer})",
+        NUMBA_CACHE_DIR=None,
+        before="from numba.core import caching; caching.CacheImpl._locator_classes = []",
+    ).split()
+    assert {"sweep", "visit_plain"} <= set(asked)
+    assert not {"visit_loss", "loss_norms", "may_move", "relabel", "exchange", "search"} & set(asked)
+
+
+# -- files ------------------------------------------------------------------------------------------------------------
+
+
+def test_what_was_compiled_is_kept(fresh, tmp_path):
+    assert fresh().four_times(3.0) == 12.0
+    assert len(list(tmp_path.rglob("*.nbi"))) == 1  # the inner function is part of the outer one
+    again = fresh()
+    assert again.four_times(3.0) == 12.0 and loaded(again.four_times) == 1
+    assert again.four_times.py_func(3.0) == 12.0
+
+
+@pytest.mark.parametrize("suffix", ["nbi", "nbc"])
+@pytest.mark.parametrize("broken", [b"", b"nothing of the kind", None])
+def test_broken_files_are_replaced(fresh, tmp_path, suffix, broken):
+    fresh().four_times(3.0)
+    (file,) = tmp_path.rglob(f"*.{suffix}")
+    file.write_bytes(file.read_bytes()[:-20] if broken is None else broken)
+    second = fresh()
+    assert second.four_times(3.0) == 12.0 and loaded(second.four_times) == 0
+    third = fresh()
+    assert third.four_times(3.0) == 12.0 and loaded(third.four_times) == 1
+
+
+def test_files_of_other_sources_are_not_used(fresh, monkeypatch):
+    """numba looks at the file of a function alone, and not at those of functions that are part of it."""
+    fresh().four_times(3.0)
+    monkeypatch.setattr(_compiled, "_stamp", lambda: "other")
+    second = fresh()
+    assert second.four_times(3.0) == 12.0 and loaded(second.four_times) == 0
+
+
+def test_without_a_place_one_line_says_what_to_do(fresh, monkeypatch, caplog):
+    monkeypatch.setattr(caching.CacheImpl, "_locator_classes", [])
+    module = fresh()
+    assert module.four_times(3.0) == 12.0 and module.twice(3) == 6
+    (record,) = caplog.records
+    assert record.name == "kernelclust" and record.levelno == logging.WARNING
+    assert "NUMBA_CACHE_DIR" in record.message
+
+
+def test_a_full_disk_is_not_fatal(fresh, monkeypatch, caplog):
+    def full(*_):
+        raise OSError("No space left on device")
+
+    monkeypatch.setattr(caching.IndexDataCacheFile, "_save_data", full)
+    module = fresh()
+    assert module.four_times(3.0) == 12.0 and module.four_times(3) == 12
+    assert [record.message for record in caplog.records] == [_compiled.AGAIN]
+
+
+# -- the line ---------------------------------------------------------------------------------------------------------
+
+
+def test_one_line_while_compiling_takes_long(fresh, monkeypatch, caplog):
+    monkeypatch.setattr(_compiled, "PATIENCE", 1e9)
+    fresh().four_times(3.0)
+    assert not caplog.records
+    monkeypatch.setattr(_compiled, "PATIENCE", 0.0)
+    module = fresh()
+    module.four_times(3.0)  # found in its files
+    assert not caplog.records
+    module.four_times(np.arange(3.0))
+    module.twice(np.arange(3.0))
+    (record,) = caplog.records
+    assert record.name == "kernelclust" and record.levelno == logging.WARNING
+    assert record.message == _compiled.ONCE
+
+
+# -- without numba, a home or a place for files -----------------------------------------------------------------------
+
+
+def run_python(code: str, before: str = "", **variables):
+    """What a new process prints; variables that are None are not set there."""
+    environment = {name: value for name, value in (os.environ | variables).items() if value is not None}
+    environment["PYTHONPATH"] = os.path.dirname(os.path.dirname(kernelclust.__file__))
+    done = subprocess.run(
+        [sys.executable, "-c", f"{before}\n{code}"], capture_output=True, text=True, env=environment, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_what_compiles_nothing_needs_no_place(tmp_path):
+    """`import`, the command line and a model that is loaded do not even import numba."""
+    X = np.random.default_rng(0).standard_normal((30, 2))
+    model = KernelKMeans(3, random_state=0).fit(X)
+    path = tmp_path / "model.pkl"
+    path.write_bytes(pickle.dumps((model, X)))
+    out = run_python(
+        "import pickle, sys; import kernelclust; from kernelclust.cli import main\n"
+        "main(['list'])\n"
+        f"model, X = pickle.loads(open({str(path)!r}, 'rb').read())\n"
+        "print(*model.predict(X), 'numba' in sys.modules)",
+        HOME=None,
+        NUMBA_CACHE_DIR=None,
+    )
+    assert "ring" in out
+    *labels, imported = out.splitlines()[-1].split()
+    assert imported == "False"
+    assert list(map(int, labels)) == model.predict(X).tolist()

@@ -1,0 +1,60 @@
+"""A file is old or new and whole, whatever happens while it is written."""
+
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from kernelclust._files import write_files
+
+SLOW = """
+import os, sys, time, tempfile
+from kernelclust import _files
+
+step = {step!r}
+wait = lambda *_, **__: (print("writing", flush=True), time.sleep(60))
+if step == "half":
+    def aside(target, content, waiting, whole=_files._write_aside):
+        whole(target, content[: len(content) // 2], waiting)
+        wait()
+    _files._write_aside = aside
+else:
+    os.replace = wait
+_files.write_files({{{path!r}: b"new" * 100_000}})
+"""
+
+
+@pytest.mark.parametrize("step", ["half", "before the rename"])
+@pytest.mark.parametrize("old", [None, "old"])
+def test_killed_while_writing(step, old, tmp_path):
+    target = tmp_path / "labels.csv"
+    if old:
+        target.write_text(old)
+    child = subprocess.Popen([sys.executable, "-c", SLOW.format(step=step, path=str(target))], stdout=subprocess.PIPE)
+    assert child.stdout.readline() == b"writing\n"
+    assert any(name.startswith(".kernelclust-") for name in os.listdir(tmp_path))  # it was at work
+    child.send_signal(signal.SIGKILL)
+    child.wait()
+    assert (target.read_text() if target.exists() else None) == old
+    write_files({str(target): "newer"})
+    assert target.read_text() == "newer"
+
+
+def test_a_full_disk_is_named_and_nothing_is_left(tmp_path, monkeypatch):
+    def full(_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match=r"No space left on device: '.*labels.csv'"):
+        write_files({str(tmp_path / "labels.csv"): "new"})
+    assert os.listdir(tmp_path) == []
+
+
+def test_the_rights_of_a_file_stay(tmp_path):
+    target = tmp_path / "private.csv"
+    target.write_text("old")
+    target.chmod(0o600)
+    write_files({str(target): "new"})
+    assert target.stat().st_mode & 0o777 == 0o600
