@@ -2,7 +2,7 @@
 
 import pytest
 from cases import ESTIMATORS, draw
-from hypothesis import given, settings
+from hypothesis import given, note, settings
 from hypothesis import strategies as st
 from invariants import check
 
@@ -14,4 +14,5 @@ settings.register_profile("properties", derandomize=True, deadline=None, databas
 @given(data=st.data())
 def test_invariants(estimator, data):
     case = draw(lambda options: data.draw(st.sampled_from(options)), estimator)
+    note(repr(case))
     check(case)
