@@ -674,3 +674,12 @@ def test_stopping_early_is_told():
     noise = np.random.default_rng(0).standard_normal((60, 10))
     with pytest.warns(ConvergenceWarning, match="max_iter=2"):
         fit(noise, max_iter=2)
+
+
+def test_what_cannot_be_solved_is_a_value_error(monkeypatch):
+    X = np.random.default_rng(0).standard_normal((21, 2))
+    with pytest.raises(ValueError, match=r"largest eigenvalue is .*e-3\d\d, too small for hyperplanes"):
+        MaxMarginClustering(kernel="precomputed").fit(1e-320 * (X @ X.T))
+    monkeypatch.setattr("daqp.solve", lambda *_, **__: (None, None, -4, None))
+    with pytest.raises(ValueError, match=r"was not solved \(DAQP exit -4\): C="):
+        MaxMarginClustering(random_state=0).fit(X)

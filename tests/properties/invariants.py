@@ -239,7 +239,7 @@ def no_trace(fit: Fitted, before: dict[str, Any]) -> None:
 
 # -- of every fit ----------------------------------------------------------------------------------------------------
 
-MAY_BE_INFINITE = ("upper_bound_", "size_bound_", "placement_margin_")
+MAY_BE_INFINITE = ("upper_bound_", "size_bound_", "placement_margin_", "gamma_")  # each with a warning or a word
 EMPTY_FOR_NO_WEIGHT = ("embedding_", "sample_weights_")
 
 

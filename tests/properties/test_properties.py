@@ -2,11 +2,11 @@
 
 import pytest
 from cases import ESTIMATORS, draw
-from hypothesis import given, settings
+from hypothesis import given, note, settings
 from hypothesis import strategies as st
 from invariants import check
 
-settings.register_profile("properties", derandomize=True, deadline=None, database=None, max_examples=20)
+settings.register_profile("properties", derandomize=True, deadline=None, database=None, max_examples=25)
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)
@@ -14,4 +14,5 @@ settings.register_profile("properties", derandomize=True, deadline=None, databas
 @given(data=st.data())
 def test_invariants(estimator, data):
     case = draw(lambda options: data.draw(st.sampled_from(options)), estimator)
+    note(repr(case))
     check(case)

@@ -16,6 +16,7 @@ from kernelclust.kernels import FittedKernel, fit_kernel, kernel_part, leading_s
 RANK = 100  # directions of a kernel, or of samples with many features, unless asked for more
 MANY_FEATURES = 300
 ROUNDING = 1e-14  # share of an uncentred kernel's entries that is rounding
+SMALLEST = 1e-290  # of leading eigenvalues: coefficients are in units of its inverse
 NEGLIGIBLE = 1e-10  # share of the largest eigenvalue below which there is nothing but rounding
 
 
@@ -100,6 +101,11 @@ def embed(
     kept = values > NEGLIGIBLE * max(float(values[0]), 0.0)
     if not values[0] > ROUNDING * fitted.operator.raw_size() * weight.sum():
         raise ValueError("all samples are equal to this kernel: there is nothing to separate.")
+    if float(values[0]) < SMALLEST:
+        raise ValueError(
+            f"the kernel's largest eigenvalue is {values[0]:.3g}, too small for hyperplanes in floating point: "
+            "multiply the kernel by a large number."
+        )
     functions = functions[:, kept] * np.sign(weight @ functions[:, kept] ** 3 + np.finfo(float).tiny)
     coefficients = weight[:, None] * functions / np.sqrt(values[kept])
     return Embedding(fitted.operator @ coefficients, fitted=fitted, coefficients=coefficients, gamma=fitted.gamma)

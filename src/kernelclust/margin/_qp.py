@@ -51,7 +51,7 @@ def solve_cuts(
         if flag > 0:
             break
     else:
-        raise ArithmeticError(
+        raise ValueError(
             f"a quadratic program of {K} cuts was not solved (DAQP exit {flag}): C={C:g} is far from what n samples "
             "need, about 0.1 / n^2 to 1000 / n^2."
         )
