@@ -174,7 +174,7 @@ def placement_margin(problem: PlacementProblem) -> float:
     if len(free) <= EXHAUSTIVE_MARGIN:
         others = _every(identity, free)
         scores = problem.scores(others)
-        spread = scores.std()
+        all_scores = scores
     else:
         others = np.vstack([_optima(problem), *_neighbours(identity)])
         others = others[np.all(others[:, ~problem.movable] == identity[~problem.movable], axis=1)]
@@ -182,7 +182,7 @@ def placement_margin(problem: PlacementProblem) -> float:
         rng = np.random.RandomState(0)
         placements = np.tile(identity, (SAMPLES, 1))
         placements[:, free] = [rng.permutation(free) for _ in range(SAMPLES)]
-        spread = problem.scores(placements).std()
+        all_scores = problem.scores(placements)
     best = -np.inf  # the best that is no symmetry of the structure
     for i in np.argsort(-scores, kind="stable"):
         if not np.array_equal(problem.A[np.ix_(others[i], others[i])], problem.A):
@@ -191,7 +191,9 @@ def placement_margin(problem: PlacementProblem) -> float:
     if not np.isfinite(best):
         return np.inf
     own = problem.scores(identity[None])[0]
-    return float((own - best) / spread) if spread > problem.noise else 0.0
+    unit = max(float(np.abs(all_scores).max()), np.finfo(float).tiny)  # squares of scores may leave floating point
+    spread = float((all_scores / unit).std())
+    return float((own - best) / unit / spread) if spread > problem.noise / unit else 0.0
 
 
 @lru_cache(maxsize=EXHAUSTIVE_MARGIN + 1)
