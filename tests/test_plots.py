@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.cluster import KMeans
 
-from kernelclust import MaxMarginClustering, StructuredClustering, plots
+from kernelclust import KernelKMeans, MaxMarginClustering, StructuredClustering, plots
 from kernelclust.plots import neighbours, plot_embedding, plot_similarity, plot_structure, structure_colors
 from kernelclust.structures import Custom, as_structure
 
@@ -136,7 +136,8 @@ def test_text_is_a_structure():
         (lambda: plot_structure("rign:6"), ValueError, "Did you mean 'ring'"),
         (lambda: plot_structure(StructuredClustering(structure="ring:6")), ValueError, "is not fitted yet: call fit"),
         (lambda: plot_structure(KMeans(2).fit(np.eye(4))), TypeError, "KMeans has no structure"),
-        (lambda: plot_structure(MaxMarginClustering(2)), TypeError, "MaxMarginClustering has no structure"),
+        (lambda: plot_structure(KernelKMeans(3)), ValueError, "this KernelKMeans is not fitted yet"),
+        (lambda: plot_structure(MaxMarginClustering(2).fit(np.eye(4))), TypeError, "MaxMarginClustering has no struc"),
         (lambda: plot_structure(3.5), TypeError, "a structure is text such as"),
         (lambda: plot_structure("ring:6", names=["a", "b"]), ValueError, "names has 2 entries, but 'ring:6' has 6"),
         (lambda: plot_structure("ring:6", sizes=[1.0] * 7), ValueError, "sizes has 7 entries"),

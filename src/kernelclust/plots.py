@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse.csgraph import connected_components
 from sklearn.decomposition import PCA
+from sklearn.utils.validation import check_is_fitted
 
 from kernelclust.structures import Structure, as_structure
 
@@ -258,11 +259,9 @@ def _structure_of(given: Any) -> Structure:
         return given.structure_
     if not hasattr(given, "get_params"):
         return as_structure(given)
-    name = type(given).__name__
-    if "structure" in given.get_params(deep=False):
-        raise ValueError(f"this {name} is not fitted yet: call fit first, or give its structure.")
+    check_is_fitted(given, msg="this %(name)s is not fitted yet: call fit first, or give its structure.")
     raise TypeError(
-        f"{name} has no structure to draw its clusters on; give one, and their sizes: "
+        f"{type(given).__name__} has no structure to draw its clusters on; give one, and their sizes: "
         "plot_structure('flat:8', sizes=np.bincount(labels))."
     )
 

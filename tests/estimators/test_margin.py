@@ -640,10 +640,9 @@ def test_bad_samples():
     with pytest.raises(ValueError, match="n_samples=1"):
         fit(X[:1])
     for same in (np.full((10, 3), 0.3), sparse.csr_matrix(np.full((10, 3), 0.3))):
-        with pytest.raises(ValueError, match="all samples are equal"):
-            fit(same)
-    with pytest.raises(ValueError, match="all samples are equal"):
-        fit(np.full((10, 3), 0.3), kernel="rbf")
+        for kernel in ("linear", "rbf"):
+            with pytest.warns(UserWarning, match="all 10 samples are equal"):
+                assert fit(same, kernel=kernel).trivial_
     with pytest.raises(ValueError, match="n_clusters=4, but only 3 samples are different"):
         fit(np.repeat(np.eye(3), 4, axis=0), n_clusters=4)
     with pytest.raises(ValueError, match="not symmetric"):
