@@ -145,8 +145,7 @@ def test_degenerate_data_in_low_rank(name, approximation):
         options = {"approximation": approximation, "n_components": components, "init": init, "n_init": 1}
         model = KernelKMeans(4, kernel=kernel, random_state=0, **options)
         Z = samples_for(kernel, X)
-        found = outcome(model, Z)
-        assert found is not None or (kernel == "polynomial" and name == "a constant feature")  # lost beside 1e12
+        check_sound(model.fit(Z), Z)
 
 
 @pytest.mark.parametrize("init", ["auto", "spectral", "projected", "k-means++", "random"])
