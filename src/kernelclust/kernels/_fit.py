@@ -32,6 +32,11 @@ from kernelclust.kernels.operators import DenseKernel, Kernel, LowRankKernel, Ti
 
 APPROXIMATIONS = (None, "auto", "nystroem", "cholesky", "random_features")
 DEFAULT_COMPONENTS = 300
+LOST = 1e-12  # share of a kernel's entries up to which differences between samples are rounding
+IN_ROUNDING = (
+    "kernel='polynomial' loses the differences between samples in rounding: gamma <x, y> varies too little beside "
+    "coef0 or its own size; subtract the column means from X first, or rescale gamma."
+)
 OF_A_FUNCTION = ", or clip the negative eigenvalues of its matrix"
 TRIED = 1000  # rows and columns of a matrix whose entries say what is typical
 LARGEST = 1e100  # entries of a kernel beyond would overflow in its sums of squares
@@ -201,6 +206,7 @@ def _fit_low_rank(function, X, weight, method: str, n_components, rng, gamma, n_
     m, Z = X.shape[0], function.prepare(X)
     rank = min(m, n_components or DEFAULT_COMPONENTS)
     features: Callable
+    _check_differences(function, X, Z, weight)
     if method == "random_features":
         rank = n_components or DEFAULT_COMPONENTS
         W = function.part.frequencies(X.shape[1], max(rank // 2, 1), rng, gamma=function.params["gamma"])
@@ -218,6 +224,19 @@ def _fit_low_rank(function, X, weight, method: str, n_components, rng, gamma, n_
         _check_own(function, function(Z[pivots], Z[pivots]))
         features = LandmarkFeatures(function, Z[pivots], cholesky_map(B[pivots]))
     return FittedKernel(LowRankKernel(B, weight, center=center, overwrite=True), Features(features), gamma)
+
+
+def _check_differences(function: SimilarityFunction, X, Z, weight: np.ndarray) -> None:
+    """Refuse a factor of a polynomial kernel whose differences between samples are lost in rounding, tried on some."""
+    some = np.unique(np.linspace(0, Z.shape[0] - 1, DEFAULT_COMPONENTS).astype(int))
+    if function.kernel != "polynomial" or is_constant(X, weight):
+        return
+    K = function(Z[some], Z[some])
+    if not np.abs(K).max() < LARGEST:
+        return  # which is said elsewhere
+    own = DenseKernel(K)
+    if own.diagonal().max() < LOST * own.raw_size() and not is_constant(X[some], weight[some]):
+        raise ValueError(IN_ROUNDING)
 
 
 def low_rank_matrix(
@@ -299,12 +318,9 @@ def _check_finite(operator: Kernel, X, kernel) -> None:
     if raw < LARGEST:
         own = operator.diagonal() if operator.cheap else np.array([raw])
         if np.isfinite(own).all() and np.abs(own).max() < LARGEST:
-            lost = kernel == "polynomial" and own.max() < 1e-12 * raw
+            lost = kernel == "polynomial" and operator.factor is None and own.max() < LOST * raw
             if lost and not is_constant(X, operator.weight):
-                raise ValueError(
-                    "kernel='polynomial' loses the differences between samples in rounding: gamma <x, y> varies too "
-                    "little beside coef0 or its own size; subtract the column means from X first, or rescale gamma."
-                )
+                raise ValueError(IN_ROUNDING)
             return
     raise ValueError(
         f"kernel={kernel!r} gives values beyond floating point (the largest entry of X is {abs(X).max():.3g} in size); "
