@@ -78,11 +78,13 @@ class PlacedClustering(ClusterMixin, BaseEstimator):
         options = {"dtype": [np.float64, np.float32], "accept_sparse": "csr" if sparse else False}
         X = validate_data(self, as_table(X), ensure_all_finite=False, **options)
         check_finite(X, getattr(self, "feature_names_in_", None))
-        _check_squares(X)
         structure = as_structure(self.structure)
         check_enough_samples(X.shape[0], structure)
         clusterer = self._make_clusterer(structure)
-        labels, equal = clusterer.fit_predict(X), equal_labels([X], structure.n_clusters)
+        equal = equal_labels([X], structure.n_clusters)
+        if equal is None:
+            _check_squares(X)
+        labels = clusterer.fit_predict(X if equal is None else 0 * X)
         labels = _check_labels(labels if equal is None else equal, X.shape[0], structure, clusterer)
 
         S, n = _mean_products(X, labels, structure.n_clusters)
@@ -126,7 +128,7 @@ class PlacedClustering(ClusterMixin, BaseEstimator):
 
 def _check_squares(X) -> None:
     """Clusterers square what they are given, in its own precision."""
-    largest, limit = float(abs(X).max()), float(np.sqrt(np.finfo(X.dtype).max)) / 1e6
+    largest, limit = float(abs(X).max()), float(np.sqrt(np.finfo(X.dtype).max / (4 * X.shape[1])))
     if largest > limit:
         raise ValueError(f"X holds numbers of size {largest:.3g}, whose squares overflow in {X.dtype}: rescale X.")
 
