@@ -296,3 +296,12 @@ def test_one_cluster_of_equal_samples_is_no_surprise(recwarn):
     KernelKMeans(1).fit(EQUAL)
     KernelKMeans(2, random_state=0).fit(np.r_[EQUAL[1:], EQUAL[:1] + 1e-9])
     assert not [w for w in recwarn if "equal" in str(w.message)]
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "graph", "auto"])
+def test_the_order_in_memory_does_not_matter(kernel):
+    """Whole numbers leave many neighbours equally far: sums rounded in another order would choose others."""
+    X = np.random.default_rng(0).integers(-9, 9, (36, 2)).astype(float)
+    one, other = (KernelKMeans(3, kernel=kernel, random_state=0).fit(Z) for Z in (X, np.asfortranarray(X)))
+    assert one.objective_ == other.objective_
+    assert_array_equal(one.labels_, other.labels_)

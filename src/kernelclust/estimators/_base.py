@@ -72,7 +72,8 @@ class KernelClusterer(ClusterMixin, BaseEstimator):
             return X
         sparse = getattr(part, "SPARSE", True)
         options = {"dtype": FLOATS, "accept_sparse": "csr" if sparse else False, "ensure_all_finite": False}
-        X = validate_data(self, as_table(X), reset=reset, **options)
+        order = None if self._is_pairwise() else "C"  # sums along rows are rounded alike, however X lay in memory
+        X = validate_data(self, as_table(X), reset=reset, order=order, **options)
         if not getattr(part, "NAMES_BAD_ENTRIES", False):
             check_finite(X, self._column_names())
         return part.check(X) if reset and hasattr(part, "check") else X
