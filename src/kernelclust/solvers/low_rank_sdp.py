@@ -28,6 +28,7 @@ from kernelclust.solvers._starts import projected_labels
 
 RELAXES = True
 INNER_STEPS = 400
+IDLE = 8  # steps in a row that do not lower violations by a tenth: they stay
 ROUNDING = 1e-12
 SMALL = 100_000  # entries of Y below which threads cost more than they bring
 
@@ -72,7 +73,7 @@ def relax(
     Y = lagrangian.root[:, None, None] * (Y + rng.uniform(0.0, 1.0, Y.shape))
     Y.ravel()[lagrangian.closed] = 0.0
     Y /= np.sqrt(np.einsum("mrc,mrc->c", Y, Y))
-    largest, stopped, steps = np.inf, "max_steps", 0
+    largest, stopped, steps, idle = np.inf, "max_steps", 0, 0
     with threadpool_limits(limits=1 if Y.size < SMALL else None, user_api="blas"):
         for step in range(1, max_steps + 1):
             y, taken = minimise(lagrangian, Y.ravel(), max_steps=INNER_STEPS, tol=max(1e-7, 1e-2 * 0.3**step))
@@ -81,6 +82,9 @@ def relax(
             worst = max(np.abs(columns).max(), np.abs(rows).max())
             if worst <= violation:
                 stopped = "converged"
+                break
+            idle = 0 if worst < 0.9 * largest else idle + 1
+            if idle == IDLE:
                 break
             lagrangian.update(columns, rows, stiffer=worst > 0.25 * largest)
             largest = min(worst, largest)
