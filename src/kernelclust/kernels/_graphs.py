@@ -78,8 +78,9 @@ def _widths(beyond: np.ndarray, total: float) -> np.ndarray:
         excess = weight.sum(axis=1) - total
         low[rows], high[rows] = np.where(excess > 0, low[rows], at), np.where(excess > 0, at, high[rows])
         slope = np.einsum("ij,ij->i", narrow, weight)
-        step = at - excess / np.where(slope > 0, slope, np.inf)
-        inside = (low[rows] <= step) & (step <= high[rows]) & (slope > 0)
+        steep = slope > 1e-100
+        step = at - excess / np.where(steep, slope, np.inf)
+        inside = (low[rows] <= step) & (step <= high[rows]) & steep
         found[rows] = np.where(inside, step, (low[rows] + high[rows]) / 2)
         rows = rows[np.abs(found[rows] - at) > 1e-12]
         if not len(rows):

@@ -11,7 +11,7 @@ from scipy import sparse
 from scipy.sparse.linalg import LinearOperator, svds
 from sklearn.decomposition import PCA
 
-from kernelclust.kernels import FittedKernel, fit_kernel, kernel_part, leading_spectrum
+from kernelclust.kernels import FittedKernel, fit_kernel, kernel_part, leading_spectrum, safe_unit
 
 RANK = 100  # directions of a kernel, or of samples with many features, unless asked for more
 MANY_FEATURES = 300
@@ -112,7 +112,9 @@ def embed(
 
 
 def _components(Z, weight: np.ndarray, n_components: int, rng: np.random.RandomState) -> np.ndarray:
-    """Principal directions (n_components, d) of weighted samples."""
+    """Principal directions (n_components, d) of weighted samples, which have no unit."""
+    unit, weight = safe_unit(Z), weight / weight.max()
+    Z = Z if unit == 1.0 else Z / unit
     if np.all(weight == weight[0]):
         pca = PCA(n_components, svd_solver="arpack" if sparse.issparse(Z) else "auto", random_state=rng)
         return pca.fit(Z).components_

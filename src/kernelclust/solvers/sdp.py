@@ -61,7 +61,12 @@ def relax(problem: Problem, conic_solver: str | None = None) -> Relaxed:
     scale = max(float(problem.spectrum.values[0]), np.finfo(float).tiny)
     C = np.kron(A, K / scale)
     program = cvxpy.Problem(cvxpy.Maximize(cvxpy.trace(C @ Q)), constraints)
-    program.solve(solver=conic_solver)
+    try:
+        program.solve(solver=conic_solver)
+    except cvxpy.error.SolverError as error:
+        raise ValueError(
+            f"the conic solver failed ({error}); try another with conic_solver, or another solver."
+        ) from error
     if Q.value is None:
         raise ValueError(f"the conic solver ended with status {program.status!r}; try another with conic_solver.")
     values, vectors = np.linalg.eigh(Q.value)
