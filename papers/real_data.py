@@ -389,7 +389,7 @@ def flat_settings(settings: dict[str, Any]) -> dict[str, Any]:
 def table(load: Callable, seeds: Sequence[int], wanted: set[str] | None, poses: str, tf: str, kept: Kept) -> int:
     """Print the table; return the number of misses."""
     print(f"{'row':4} {'ours sacc/hung':27} {'KMeans + path':27} {'our defaults':27} {'demand':30} {'':5} what")
-    ways = {row.name: lambda row=row: line_of(row, load, seeds) for row in rows(poses, tf)}
+    ways = {f"{row.name} {row.what}": lambda row=row: line_of(row, load, seeds) for row in rows(poses, tf)}
     ways |= {f"S12 {tau:g}": lambda tau=tau: stages_placed(load, seeds, tau) for tau in (1.0, 2.0)}
     misses = 0
     for name, way in ways.items():

@@ -118,3 +118,12 @@ def test_real_data_methods_and_scores():
     for method in (real_data.ours, real_data.rival, real_data.place_classes, real_data.path_of_classes):
         scores = real_data.measure([task], method, [0, 1])
         assert scores.text() == "100.0/100.0"
+
+
+def test_every_row_of_real_data_is_a_line(capsys, monkeypatch):
+    """Rows share names: S11 is four sets."""
+    real_data = load("real_data")
+    monkeypatch.setattr(real_data, "line_of", lambda row, load, seeds: (row.what, True))
+    monkeypatch.setattr(real_data, "stages_placed", lambda load, seeds, tau: (f"stages {tau}", False))
+    assert real_data.table(None, [0], None, "middle", "log", real_data.Kept(None, "")) == 2
+    assert len(capsys.readouterr().out.splitlines()) == 1 + len(real_data.rows("middle", "log")) + 2
