@@ -13,7 +13,7 @@ from sklearn.neighbors import NearestNeighbors
 
 from kernelclust._names import check_number
 from kernelclust.kernels._neighbours import FEW_COLUMNS, nearest_neighbours
-from kernelclust.kernels._smooth import filtered_smoothest
+from kernelclust.kernels._smooth import filtered_smoothest, narrow
 
 LEAST_LINK = 1e-3  # weight of a link of the spanning tree at least
 STEPS = 60  # for the width of a sample's weights, at most
@@ -99,6 +99,7 @@ def _joining_links(X, distance: np.ndarray, index: np.ndarray) -> sparse.csr_arr
     graph = graph.maximum(graph.T)
     second = sparse.csr_array((m, m))
     while True:
+        graph = narrow(graph)
         count, part = connected_components(graph, directed=False)
         if count == 1:
             tree = minimum_spanning_tree(graph)

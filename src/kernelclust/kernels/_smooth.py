@@ -21,6 +21,13 @@ TOLERANCE = 0.4  # |N u - (1 - value) u| relative to the value, where filtering 
 ROUNDING = 1e-5  # of that residual in single precision
 
 
+def narrow(graph: sparse.csr_array) -> sparse.csr_array:
+    """With the 32-bit indices that scipy's graph functions need before 1.17."""
+    graph = sparse.csr_array(graph)
+    graph.indices, graph.indptr = graph.indices.astype(np.int32), graph.indptr.astype(np.int32)
+    return graph
+
+
 def filtered_smoothest(
     W: sparse.csr_array, number: int, start: np.ndarray | None = None, tolerance: float = TOLERANCE
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -29,7 +36,7 @@ def filtered_smoothest(
     `number` of them are good, and a few more come along, k >= number: as functions on the samples, u / sqrt(degree),
     they are the `start` for a similar graph.
     """
-    order = reverse_cuthill_mckee(W, symmetric_mode=True)  # neighbours side by side: products stay in the cache
+    order = reverse_cuthill_mckee(narrow(W), symmetric_mode=True)  # neighbours side by side: products stay in the cache
     W = sparse.csr_array(W[order][:, order])
     root = np.sqrt(W.sum(axis=1))
     N = _normalised(W, root)
@@ -79,9 +86,9 @@ def _merged(W: sparse.csr_array) -> tuple[np.ndarray, int]:
     other = np.where(W.indices == owner, -1.0, W.data)
     strongest = np.maximum.reduceat(other, W.indptr[:-1])
     at = np.flatnonzero(other == strongest[owner])
-    pick = np.empty(m, dtype=np.int64)
+    pick = np.empty(m, dtype=np.int32)
     pick[owner[at][::-1]] = W.indices[at][::-1]  # the first of equals
-    links = sparse.csr_array((np.ones(m), pick, np.arange(m + 1)), shape=(m, m))
+    links = sparse.csr_array((np.ones(m), pick, np.arange(m + 1, dtype=np.int32)), shape=(m, m))
     count, group = connected_components(links, directed=False)
     return group, count
 

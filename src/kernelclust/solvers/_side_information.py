@@ -42,7 +42,8 @@ def make_constraints(
     sized = bool(np.any(lower > 0) or np.any(np.isfinite(upper)))
     if not (np.any(y >= 0) or len(must) or len(cannot.pairs) or sized):
         return None
-    graph = sparse.coo_array((np.ones(len(must)), (must[:, 0], must[:, 1])), shape=(m, m)).tocsr()
+    pairs = must.astype(np.int32)  # scipy's graph functions need 32 bits, before 1.17
+    graph = sparse.coo_array((np.ones(len(must)), (pairs[:, 0], pairs[:, 1])), shape=(m, m)).tocsr()
     n_blocks, block = connected_components(graph, directed=False)
     block = block.astype(np.intp)
     place, pull = np.full(n_blocks, -1), np.zeros((n_blocks, c))
