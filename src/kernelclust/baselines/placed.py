@@ -20,7 +20,7 @@ class PlacedClustering(ClusterMixin, BaseEstimator):
     """Cluster without structure, then arrange the clusters: neighbours on the structure should have close means.
 
     "k-means and the shortest path through its centres", for any structure: the placement minimises
-    sum_jk A_jk |mu_j - mu_k|^2, all arrangements compared up to 8 clusters, by local search beyond. What every ordered
+    sum_jk A_jk |mu_j - mu_k|^2, all arrangements compared up to 7 clusters, by local search beyond. What every ordered
     clustering has to beat; `StructuredClustering` does the same in the feature space of a kernel and then lets the
     arrangement improve the clusters.
 
