@@ -74,8 +74,8 @@ def test_other_forms_of_the_same_numbers_compile_nothing(settings, known):
     sizes = {"min_cluster_size": 8, "max_cluster_size": 20} if known else {}
 
     def fit(X):
-        KernelKMeans(4, random_state=0, **settings, **sizes).fit(X, **links)
-        StructuredClustering(structure="ring:5", random_state=0, **settings, **sizes).fit(X, **links)
+        KernelKMeans(4, n_init=1, random_state=0, **settings, **sizes).fit(X, **links)
+        StructuredClustering(structure="ring:5", n_init=1, random_state=0, **settings, **sizes).fit(X, **links)
 
     def signatures():
         functions = add_rows, _loops.sweep, _block_loops.exchange, _block_loops.list_chains

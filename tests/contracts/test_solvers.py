@@ -32,9 +32,9 @@ def explicit(operator):
     return DenseKernel(operator.rows(np.arange(operator.n_samples)), operator.weight)
 
 
-def solved(name, kernel, constraints=None, **options):
+def solved(name, kernel, constraints=None, params=None, **options):
     solve = load_solver(name, kernel)
-    return solve(problem(kernel, constraints), Options(**options), np.random.RandomState(0))
+    return solve(problem(kernel, constraints), Options(**options), np.random.RandomState(0), **params or {})
 
 
 def test_the_folder_is_found():
@@ -47,7 +47,8 @@ def test_every_operator_gives_what_its_matrix_gives(name, weighted, operator):
     rng = np.random.RandomState(0)
     weight = rng.uniform(0.5, 2, M) if weighted else np.ones(M)
     kernel, _ = load(operators, operator).example(rng, weight)
-    one, other = solved(name, kernel), solved(name, explicit(kernel))
+    params = {"max_steps": 3} if name == "low_rank_sdp" else None  # far along, its way hangs on rounding
+    one, other = solved(name, kernel, params=params), solved(name, explicit(kernel), params=params)
     if one.relaxed_value is None:
         assert_allclose(one.value, other.value, rtol=1e-9)
     else:  # labels of a relaxation of noise hang on rounding; its value does not, but for one that is not convex

@@ -185,8 +185,8 @@ def test_contradictions_are_named():
 
 @pytest.mark.parametrize("block", range(4))
 def test_no_climb_breaks_a_constraint(block):
-    """Thousands of random problems, from random starts; F only rises and is what it says; sums do not drift."""
-    for seed in range(500 * block, 500 * (block + 1)):
+    """A thousand random problems, from random starts; F only rises and is what it says; sums do not drift."""
+    for seed in range(250 * block, 250 * (block + 1)):
         c, m = 2 + seed % 4, 10 + seed % 21
         rng, weight, known, constraints = feasible(seed, m, c)
         kernel, X = a_kernel(rng, weight)
@@ -206,8 +206,8 @@ def test_no_climb_breaks_a_constraint(block):
 @pytest.mark.parametrize("search", ["refine", "global"])
 @pytest.mark.parametrize("init", ["auto", "random"])
 def test_greedy_keeps_everything(search, init):
-    for seed in range(25):
-        c, m = 2 + seed % 3, 16 + seed
+    for seed in range(12):
+        c, m = 2 + seed % 3, 16 + 2 * seed
         rng, weight, known, constraints = feasible(seed, m, c)
         kernel, _ = a_kernel(rng, weight)
         problem = a_problem(kernel, an_objective(rng, c), constraints)
@@ -276,7 +276,7 @@ def test_a_large_set_is_searched_on_a_part_and_kept_whole(monkeypatch):
 def test_the_constrained_optimum_is_reached():
     """Against every labeling that keeps everything."""
     tried = 0
-    for seed in range(40):
+    for seed in range(24):
         rng, weight, known, constraints = feasible(seed, 7, 3, tiny=True)
         kernel, _ = a_kernel(rng, weight)
         objective = make_dependence(as_structure(["flat", "chain", "ring"][seed % 3], 3))
@@ -288,7 +288,7 @@ def test_the_constrained_optimum_is_reached():
         found = greedy.solve(problem, Options(search="global", allow_empty=True), np.random.RandomState(0))
         assert found.value >= best - 1e-9 * abs(best), (seed, found.value, best)
         tried += 1
-    assert tried > 25
+    assert tried > 15
 
 
 def test_sizes_that_fill_every_cluster_do_not_freeze_the_search():
