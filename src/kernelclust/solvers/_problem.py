@@ -19,7 +19,10 @@ def _silent(line: str) -> None:
 
 @dataclass(frozen=True)
 class Problem:
-    """The kernel and its spectrum, F, F without structure, what is known about samples, and which are copies."""
+    """The kernel and its spectrum, F, F without structure, what is known about samples, and which are copies.
+
+    `advice` are labels without structure that another kernel gives: they settle near ties.
+    """
 
     kernel: Kernel
     spectrum: Spectrum
@@ -27,6 +30,7 @@ class Problem:
     flat: Dependence
     constraints: Constraints | None = None
     copies: Constraints | None = None
+    advice: np.ndarray | None = None
 
     def constraints_for(self, objective: Dependence) -> Constraints | None:
         """The constraints, with soft labels in units of an objective: its bound for equal sizes, a sample."""
@@ -51,6 +55,7 @@ class Options:
 
     search: str = "refine"
     placement: str = "distance"
+    power: float = 1.0  # of the squared distances that "distance" places by
     init: Any = "auto"
     n_init: int | str = "auto"
     max_iter: int = 100

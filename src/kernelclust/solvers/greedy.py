@@ -32,6 +32,7 @@ POLISH_ALL = 2000  # up to so many samples every start of "auto" is finished on 
 POLISH = 3  # beyond, so many at most, and only those within CLOSE of the best
 CLOSE = 0.01
 QUICK = 1e-6  # tol while only the best start is sought
+NEAR_TIE = 0.001  # share of F by which flat labelings nearly tie
 QUICK_RESTARTS = 3  # and restarts of the search for places
 
 
@@ -44,23 +45,36 @@ def solve(problem: Problem, options: Options, rng: np.random.RandomState) -> Sol
     check_name("search", options.search, SEARCHES)
     if options.search == "global":
         return _best_start(problem, _structured(problem, options), options, rng)
-    flat = _best_start(problem, _Climber(problem.flat, options.climbing), options, rng)
+    flat = _flat(problem, options, rng)
     if _same_objective(problem.flat, problem.objective):
         return flat
     options.report(f"flat: F = {flat.value:.6g} after {flat.n_iter} sweeps; placing and refining")
     objective, sizes = problem.objective, problem.sizes(flat.labels)
     known = problem.placing(objective, flat.labels)
-    node = best_placement(placement_problem(options.placement, objective, flat.cluster_sums, sizes, **known))
+    placing = placement_problem(
+        options.placement, objective, flat.cluster_sums, sizes, power=options.power, **known
+    )
+    node = best_placement(placing)
     order, labels = np.argsort(node), node[flat.labels]
     constraints = problem.constraints_for(objective)
+    running = np.ascontiguousarray(flat.running[order])
     if options.search == "place":
         S = flat.cluster_sums[np.ix_(order, order)]
         value = objective.value(S, sizes[order]) + (0.0 if constraints is None else constraints.gain(labels))
-        return replace(flat, labels=labels, value=value, cluster_sums=S, history=[value])
-    running = np.ascontiguousarray(flat.running[order])
+        return replace(flat, labels=labels, value=value, cluster_sums=S, running=running, history=[value])
     refined = climb(problem.kernel, objective, labels, running=running, constraints=constraints, **options.climbing)
     stopped = "converged" if flat.converged and refined.converged else "max_iter"
     return replace(refined, n_iter=flat.n_iter + refined.n_iter, stopped_because=stopped)
+
+
+def _flat(problem: Problem, options: Options, rng: np.random.RandomState) -> Solution:
+    """The best labeling without structure; of two that nearly tie, the one that the advice leads to."""
+    climber = _Climber(problem.flat, options.climbing)
+    best = _best_start(problem, climber, options, rng)
+    if problem.advice is None or not isinstance(options.init, str):
+        return best
+    advised = _climb_all(_whole(problem, climber), climber, [problem.advice], None)[0]
+    return advised if advised.value > best.value - NEAR_TIE * abs(best.value) else best
 
 
 @dataclass(frozen=True)
@@ -139,9 +153,7 @@ def _numbers(one: Dependence) -> tuple:
 def _best_start(problem: Problem, climber: _Climber, options: Options, rng) -> Solution:
     """Climb from several starts and keep the best by value; equal values keep the earlier start."""
     c = climber.objective.n_clusters
-    whole = _Part(
-        problem.kernel, problem.spectrum.embedding, problem.constraints_for(climber.objective), problem.copies
-    )
+    whole = _whole(problem, climber)
     if not isinstance(options.init, str):
         labels = options.init
         labels = labels if options.allow_empty else starts.fill_empty(labels, whole.E, c)
@@ -152,6 +164,11 @@ def _best_start(problem: Problem, climber: _Climber, options: Options, rng) -> S
         return _auto(problem, whole, climber, number, options, rng)
     candidates = [_start(options.init, problem, whole.E, climber.objective, rng) for _ in range(number)]
     return _best(_climb_all(whole, climber, candidates, options.n_jobs), options)
+
+
+def _whole(problem: Problem, climber: _Climber) -> _Part:
+    known = problem.constraints_for(climber.objective)
+    return _Part(problem.kernel, problem.spectrum.embedding, known, problem.copies)
 
 
 def _count(init: str, n_init: int | str) -> int:

@@ -46,6 +46,9 @@ class Structure:
     is_sweep: ClassVar[bool] = False
     """Whether clusters follow one another in a single run, open or closed, so that their order is a question."""
 
+    is_closed: ClassVar[bool] = False
+    """Whether that run comes back to where it started."""
+
     n_clusters: int
 
     def __init__(self, n_clusters: int, *arguments: Any) -> None:
