@@ -17,7 +17,7 @@ from kernelclust._warnings import warn
 from kernelclust.engine._evidence import DISAGREE, LOW_SUPPORT, SIZE_PRIOR, Evidence, alignment
 from kernelclust.engine._numbering import canonical_places, renumbered
 from kernelclust.engine._prediction import Prediction
-from kernelclust.engine._rbf import rbf_clusters
+from kernelclust.engine._rbf import rbf_clusters, warn_of_rbf
 from kernelclust.kernels import (
     FittedKernel,
     Kernel,
@@ -87,7 +87,7 @@ class Fit:
     view_agreement: float | None = None
     support: float | None = None
     rbf_agreement: float | None = None
-    placed: bool = False  # whether clusters are those without structure, and were placed alone
+    made: FittedKernel | None = None  # the graphs of kernel="auto", where clusters were placed by another kernel
     image: np.ndarray | None = field(default=None, repr=False)  # K D Pi (m, c), where it is known
 
     @property
@@ -106,7 +106,7 @@ class Fit:
         similarities = self.kernel.combination(Pi, self.image)
         if self.kernel.seen is not None:
             S, judged = self.kernel.seen.cluster_sums(self.labels, len(self.n)), (similarities, np.diag(S))
-        objective = flat_objective(self.objective) if self.placed else self.objective
+        objective = flat_objective(self.objective) if self.solution.placed else self.objective
         return Prediction.of(similarities, objective, S, self.n, judged, self.reach)
 
 
@@ -148,20 +148,25 @@ def _fit(X, weight, request: Request, known, kernel) -> Fit:
         other = rbf_clusters(kernel.pictures[0], weight, flat, known, copies)
     advice = other if structure.is_sweep else None
     problem = Problem(kernel.operator, spectrum, objective, flat, known, copies, advice)
+    options, clusters, made = _options(request, kernel), None, kernel
     at("solver {}", request.solver)
-    options = _options(request, kernel)
+    kept = options.search != request.options.search  # clusters of this kernel are not refined under it
+    if kept and other is not None and structure.is_map and request.solver == "greedy":
+        clusters = solve(replace(problem, objective=flat), options, rng).labels
+        kernel, problem, options = _by_rbf(X, problem, request, clusters, rng)
     solution = solve(problem, options, rng, **request.solver_params)
     _warn_of_stop(solution, request)
     at("bounds and numbering")
     found = replace(judge(kernel, problem, solution, structure, request.options.placement), size_prior=size_prior)
-    found = replace(found, placed=options.search == "place" and request.solver == "greedy")
     if ridge is not None:
         found = replace(found, ridge=ridge, reach=1.0)
     if evidence is not None:
         support = evidence.support(structure.kernel, found.labels) if structure.is_sweep else None
         found = replace(found, view_agreement=evidence.agreement(), support=support)
     if other is not None:
-        found = replace(found, rbf_agreement=alignment(np.eye(c), other, found.labels, weight))
+        mine = found.labels if clusters is None else clusters
+        found = replace(found, rbf_agreement=alignment(np.eye(c), other, mine, weight), made=made)
+    warn_of_rbf(found.rbf_agreement)
     warn_of_order(found)
     return found
 
@@ -236,6 +241,20 @@ def _options(request: Request, kernel: FittedKernel) -> Options:
     keeps = not kernel.refines and not np.array_equal(A, A[0, 0] * np.eye(len(A)))
     search = "place" if options.search == "refine" and keeps else options.search
     return replace(options, search=search, power=_power(kernel, structure))
+
+
+def _by_rbf(
+    X, problem: Problem, request: Request, clusters: np.ndarray, rng: np.random.RandomState
+) -> tuple[FittedKernel, Problem, Options]:
+    """The same search under the rbf kernel of X, from clusters that graphs found.
+
+    Commute times hold no order on a map: in two dimensions they hardly grow with the distance.
+    """
+    c, weight = request.structure.n_clusters, problem.kernel.weight
+    kernel = fit_kernel(X, weight, n_clusters=c, rng=rng, **(request.kernel | {"kernel": "rbf"}))
+    spectrum = useful_spectrum(kernel.operator, c, rng)
+    problem = replace(problem, kernel=kernel.operator, spectrum=spectrum)
+    return kernel, problem, replace(request.options, init=clusters)
 
 
 def _power(kernel: FittedKernel, structure: Structure) -> float:

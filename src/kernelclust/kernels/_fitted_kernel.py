@@ -11,7 +11,6 @@ from kernelclust.kernels._new_samples import NewSamples, Regressed, Source
 from kernelclust.kernels._spectrum import check_definite
 from kernelclust.kernels.operators import Kernel, RidgeKernel
 
-
 COMMUTE: dict[str, Any] = {"refines": False, "ring_power": 0.9}  # what commute kernels declare
 
 
@@ -65,6 +64,4 @@ def discriminative(fitted: FittedKernel, ridge: float) -> FittedKernel:
     """The same samples under K (K + ridge I)^-1, K centred."""
     operator = RidgeKernel(fitted.operator, ridge)
     source = Regressed(fitted.operator, fitted.source)
-    return replace(
-        fitted, operator=operator, source=source, base=fitted, seen=None, refines=True, ring_power=1.0
-    )
+    return replace(fitted, operator=operator, source=source, base=fitted, seen=None, refines=True, ring_power=1.0)

@@ -139,7 +139,7 @@ def placement_problem(
     own = np.diag(mean_products)
     M = 2 * mean_products - own[:, None] - own
     if power != 1:
-        M = -np.maximum(-M, 0.0) ** power
+        M = -(np.maximum(-M, 0.0) ** power)
     return PlacementProblem(A, M, n, movable, linear * (c / n.sum()))
 
 

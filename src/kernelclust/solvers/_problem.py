@@ -40,7 +40,7 @@ class Problem:
         bound = objective.size_bound(self.spectrum.bounds, np.full(c, total / c))
         return self.constraints.pulled(bound / total if bound > 0 else 1.0)
 
-    def placing(self, objective: Dependence, labels: np.ndarray) -> dict[str, np.ndarray]:
+    def placing(self, objective: Dependence, labels: np.ndarray) -> dict[str, Any]:
         """What a placement of these clusters has to respect."""
         constraints = self.constraints_for(objective)
         return {} if constraints is None else constraints.placing(labels)

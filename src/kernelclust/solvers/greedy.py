@@ -12,6 +12,7 @@ from joblib import Parallel, delayed
 from kernelclust._names import check_name
 from kernelclust._solution import Solution
 from kernelclust._threads import one_thread, useful_jobs
+from kernelclust._warnings import warn
 from kernelclust.kernels import LowRankKernel, feature_sums
 from kernelclust.objectives import Dependence
 from kernelclust.solvers import _starts as starts
@@ -33,6 +34,8 @@ POLISH = 3  # beyond, so many at most, and only those within CLOSE of the best
 CLOSE = 0.01
 QUICK = 1e-6  # tol while only the best start is sought
 NEAR_TIE = 0.001  # share of F by which flat labelings nearly tie
+WIDER = 0.1  # clusters are not refined where that makes them wider by more than this share
+ROUNDING = 1e-9  # of a kernel's trace
 QUICK_RESTARTS = 3  # and restarts of the search for places
 
 
@@ -51,20 +54,48 @@ def solve(problem: Problem, options: Options, rng: np.random.RandomState) -> Sol
     options.report(f"flat: F = {flat.value:.6g} after {flat.n_iter} sweeps; placing and refining")
     objective, sizes = problem.objective, problem.sizes(flat.labels)
     known = problem.placing(objective, flat.labels)
-    placing = placement_problem(
-        options.placement, objective, flat.cluster_sums, sizes, power=options.power, **known
-    )
+    placing = placement_problem(options.placement, objective, flat.cluster_sums, sizes, power=options.power, **known)
     node = best_placement(placing)
     order, labels = np.argsort(node), node[flat.labels]
     constraints = problem.constraints_for(objective)
     running = np.ascontiguousarray(flat.running[order])
+    S = flat.cluster_sums[np.ix_(order, order)]
+    value = objective.value(S, sizes[order]) + (0.0 if constraints is None else constraints.gain(labels))
+    placed = replace(flat, labels=labels, value=value, cluster_sums=S, running=running, history=[value], placed=True)
     if options.search == "place":
-        S = flat.cluster_sums[np.ix_(order, order)]
-        value = objective.value(S, sizes[order]) + (0.0 if constraints is None else constraints.gain(labels))
-        return replace(flat, labels=labels, value=value, cluster_sums=S, running=running, history=[value])
+        return placed
+    running = running.copy()  # refining goes on in it
     refined = climb(problem.kernel, objective, labels, running=running, constraints=constraints, **options.climbing)
+    if _swelling(problem, placed, refined) > WIDER:
+        warn(
+            "refining on the structure would make clusters wider by more than a tenth, for the sake of even shares: "
+            "they are kept as they are without structure, and placed, as by search='place'. search='global' maximises "
+            "F in any case."
+        )
+        return placed
     stopped = "converged" if flat.converged and refined.converged else "max_iter"
     return replace(refined, n_iter=flat.n_iter + refined.n_iter, stopped_because=stopped)
+
+
+def _swelling(problem: Problem, placed: Solution, refined: Solution) -> float:
+    """By which share refining raised the spread within clusters, tr K - sum_j S_jj / n_j.
+
+    Where clusters lie on a structure a refinement moves borders and hardly changes it; siblings of far families that
+    are made to share evenly double it. Zero with a loss, which asks for even shares itself.
+    """
+    objective = problem.objective
+    if objective.has_loss or objective.normalize != "l2":
+        return 0.0
+
+    def between(one: Solution) -> float:
+        n = problem.sizes(one.labels)
+        return float(np.diag(one.cluster_sums) @ np.divide(1.0, n, out=np.zeros(len(n)), where=n > 0))
+
+    total, lost = problem.kernel.trace(), between(placed) - between(refined)
+    within = total - between(placed)
+    if lost <= ROUNDING * abs(total):
+        return 0.0
+    return lost / within if within > ROUNDING * abs(total) else np.inf
 
 
 def _flat(problem: Problem, options: Options, rng: np.random.RandomState) -> Solution:
@@ -126,7 +157,7 @@ def _structured(problem: Problem, options: Options, restarts: int = RESTARTS) ->
     objective = problem.objective
     again = 0 if objective.has_loss else restarts  # of clusters that have been placed before
 
-    def by_value(S: np.ndarray, n: np.ndarray, **known: np.ndarray) -> np.ndarray:
+    def by_value(S: np.ndarray, n: np.ndarray, **known: Any) -> np.ndarray:
         return best_placement(placement_problem("F", objective, S, n, **known), again)
 
     def prepare(kernel, labels: np.ndarray, constraints: Constraints | None) -> np.ndarray:

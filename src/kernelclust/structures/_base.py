@@ -49,6 +49,9 @@ class Structure:
     is_closed: ClassVar[bool] = False
     """Whether that run comes back to where it started."""
 
+    is_map: bool = False
+    """Whether places run in two directions or more."""
+
     n_clusters: int
 
     def __init__(self, n_clusters: int, *arguments: Any) -> None:
