@@ -152,16 +152,23 @@ def similarities(model: Any, X: Any, weight: np.ndarray) -> tuple[np.ndarray, fl
     is measured by."""
     K, size = library_similarities(model, X, weight)
     exact = model.approximation in (None, "auto") and model.n_components is None
-    if exact and isinstance(model.kernel, str) and model.kernel in PLAIN and _moderate(Z := _dense(X)):
-        K = PLAIN[model.kernel](Z, model.gamma_)
+    kernel = _kernel_of(model)
+    if exact and isinstance(kernel, str) and kernel in PLAIN and _moderate(Z := _dense(X)):
+        K = PLAIN[kernel](Z, model.gamma_)
     return K, max(size, np.abs(K).max())
 
 
 def library_similarities(model: Any, X: Any, weight: np.ndarray) -> tuple[np.ndarray, float]:
     X = clone(model)._check_samples(X, reset=True)
     rng, c = np.random.RandomState(model.random_state), model.structure_.n_clusters
-    operator = fit_kernel(X, weight, n_clusters=c, rng=rng, **model._kernel_settings()).operator
+    settings = model._kernel_settings() | {"kernel": _kernel_of(model)}
+    operator = fit_kernel(X, weight, n_clusters=c, rng=rng, **settings).operator
     return operator.rows(np.arange(operator.n_samples)), float(operator.raw_size())
+
+
+def _kernel_of(model: Any) -> Any:
+    """The kernel that F is of: "auto" places clusters on a map by rbf, whose width it then has."""
+    return "rbf" if model.kernel == "auto" and model.gamma_ is not None else model.kernel
 
 
 def _moderate(X: np.ndarray) -> bool:

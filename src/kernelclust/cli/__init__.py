@@ -29,7 +29,7 @@ def _name_or_none(text: str) -> str | None:
 MODEL_OPTIONS: dict[str, dict[str, Any]] = {
     "--structure -s": {"help": "such as ring:12, tree:3x3, or chain with --n-clusters (default: flat)"},
     "--n-clusters -c": {"type": int, "help": "for a structure that does not say (default: 8)"},
-    "--kernel -k": {"help": "see `kernelclust list` (default: rbf)"},
+    "--kernel -k": {"help": "see `kernelclust list` (default: auto)"},
     "--gamma": {"type": _number_or_name, "help": "width of the kernel: a number or scale (default: scale)"},
     "--loss": {"type": _name_or_none, "help": "none, zero-one or structure (default: none)"},
     "--normalize": {"type": _name_or_none, "help": "l2, l1 or none (default: l2)"},

@@ -14,9 +14,10 @@ from kernelclust._progress import at
 from kernelclust._solution import Solution
 from kernelclust._threads import one_thread
 from kernelclust._warnings import warn
-from kernelclust.engine._evidence import DISAGREE, LOW_SUPPORT, SIZE_PRIOR, Evidence
+from kernelclust.engine._evidence import DISAGREE, LOW_SUPPORT, SIZE_PRIOR, Evidence, alignment
 from kernelclust.engine._numbering import canonical_places, renumbered
 from kernelclust.engine._prediction import Prediction
+from kernelclust.engine._rbf import rbf_clusters, warn_of_rbf
 from kernelclust.kernels import (
     FittedKernel,
     Kernel,
@@ -85,6 +86,8 @@ class Fit:
     ridge: float | None = None
     view_agreement: float | None = None
     support: float | None = None
+    rbf_agreement: float | None = None
+    made: FittedKernel | None = None  # the graphs of kernel="auto", where clusters were placed by another kernel
     image: np.ndarray | None = field(default=None, repr=False)  # K D Pi (m, c), where it is known
 
     @property
@@ -103,7 +106,8 @@ class Fit:
         similarities = self.kernel.combination(Pi, self.image)
         if self.kernel.seen is not None:
             S, judged = self.kernel.seen.cluster_sums(self.labels, len(self.n)), (similarities, np.diag(S))
-        return Prediction.of(similarities, self.objective, S, self.n, judged, self.reach)
+        objective = flat_objective(self.objective) if self.solution.placed else self.objective
+        return Prediction.of(similarities, objective, S, self.n, judged, self.reach)
 
 
 def fit(
@@ -137,9 +141,20 @@ def _fit(X, weight, request: Request, known, kernel) -> Fit:
         spectrum = leading_spectrum(kernel.operator, spectrum.values.size, c - 1, rng)
     comparable = getattr(kernel_part(request.kernel.get("kernel", "rbf")), "COPIES", True)
     copies = equal_rows(X, c, weight) if known is None and comparable and X is not None else None
-    problem = Problem(kernel.operator, spectrum, objective, flat_objective(objective), known, copies)
+    flat = flat_objective(objective)
+    other = None
+    if evidence is not None and ridge is None:
+        at("clusters by rbf, to compare")
+        other = rbf_clusters(kernel.pictures[0], weight, flat, known, copies)
+    advice = other if structure.is_sweep else None
+    problem = Problem(kernel.operator, spectrum, objective, flat, known, copies, advice)
+    options, clusters, made = _options(request, kernel), None, kernel
     at("solver {}", request.solver)
-    solution = solve(problem, request.options, rng, **request.solver_params)
+    kept = options.search != request.options.search  # clusters of this kernel are not refined under it
+    if kept and other is not None and structure.is_map and request.solver == "greedy":
+        clusters = solve(replace(problem, objective=flat), options, rng).labels
+        kernel, problem, options = _by_rbf(X, problem, request, clusters, rng)
+    solution = solve(problem, options, rng, **request.solver_params)
     _warn_of_stop(solution, request)
     at("bounds and numbering")
     found = replace(judge(kernel, problem, solution, structure, request.options.placement), size_prior=size_prior)
@@ -148,6 +163,10 @@ def _fit(X, weight, request: Request, known, kernel) -> Fit:
     if evidence is not None:
         support = evidence.support(structure.kernel, found.labels) if structure.is_sweep else None
         found = replace(found, view_agreement=evidence.agreement(), support=support)
+    if other is not None:
+        mine = found.labels if clusters is None else clusters
+        found = replace(found, rbf_agreement=alignment(np.eye(c), other, mine, weight), made=made)
+    warn_of_rbf(found.rbf_agreement)
     warn_of_order(found)
     return found
 
@@ -195,7 +214,8 @@ def judge(
     value = objective.value(S, n) if fresh else solution.value
     bound = objective.upper_bound(spectrum.bounds, n.sum(), operator.weight.min())
     bound = max(min(bound, solution.bound), value)
-    placing = placement_problem(rule, objective, arranged, n, **problem.placing(objective, labels))
+    power = _power(kernel, structure)
+    placing = placement_problem(rule, objective, arranged, n, power=power, **problem.placing(objective, labels))
     return Fit(
         structure,
         kernel,
@@ -212,6 +232,33 @@ def judge(
         reach=_reach(operator, spectrum),
         image=image,
     )
+
+
+def _options(request: Request, kernel: FittedKernel) -> Options:
+    """How to search, as far as the kernel has a say: see `FittedKernel.refines` and `ring_power`."""
+    options, structure = request.options, request.structure
+    A = structure.kernel
+    keeps = not kernel.refines and not np.array_equal(A, A[0, 0] * np.eye(len(A)))
+    search = "place" if options.search == "refine" and keeps else options.search
+    return replace(options, search=search, power=_power(kernel, structure))
+
+
+def _by_rbf(
+    X, problem: Problem, request: Request, clusters: np.ndarray, rng: np.random.RandomState
+) -> tuple[FittedKernel, Problem, Options]:
+    """The same search under the rbf kernel of X, from clusters that graphs found.
+
+    Commute times hold no order on a map: in two dimensions they hardly grow with the distance.
+    """
+    c, weight = request.structure.n_clusters, problem.kernel.weight
+    kernel = fit_kernel(X, weight, n_clusters=c, rng=rng, **(request.kernel | {"kernel": "rbf"}))
+    spectrum = useful_spectrum(kernel.operator, c, rng)
+    problem = replace(problem, kernel=kernel.operator, spectrum=spectrum)
+    return kernel, problem, replace(request.options, init=clusters)
+
+
+def _power(kernel: FittedKernel, structure: Structure) -> float:
+    return kernel.ring_power if structure.is_closed else 1.0
 
 
 def _reach(operator: Kernel, spectrum: Spectrum) -> float:

@@ -48,7 +48,7 @@ class _Discriminative(StructuredClustering):
         self.ridge_ = found.ridge
 
 
-@preset(added={"lam": "auto"}, fixed={"loss": None, "size_prior": 0.0})
+@preset(kernel="rbf", added={"lam": "auto"}, fixed={"loss": None, "size_prior": 0.0})
 class DisKMeans(_Discriminative):
     """Discriminative k-means: find clusters and the subspace that tells them apart together (Ye, Zhao and Wu, 2007).
 
@@ -75,6 +75,7 @@ class DisKMeans(_Discriminative):
 
 @preset(
     added={"kappa": "auto"},
+    kernel="rbf",
     normalize=None,
     rho=0.0,
     search="global",

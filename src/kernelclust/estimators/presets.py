@@ -38,6 +38,7 @@ def preset(*, fixed: dict[str, Any] | None = None, added: dict[str, Any] | None 
 
 
 @preset(
+    kernel="rbf",
     fixed={
         "structure": "flat",
         "loss": None,
@@ -47,7 +48,7 @@ def preset(*, fixed: dict[str, Any] | None = None, added: dict[str, Any] | None 
         "placement": "distance",
         "solver": "greedy",
         "solver_params": None,
-    }
+    },
 )
 class KernelKMeans(StructuredClustering):
     """Kernel k-means: clusters without an order, in the feature space of any kernel.
@@ -67,7 +68,7 @@ class KernelKMeans(StructuredClustering):
     """
 
 
-@preset(rho=0.0, search="global", placement="F", fixed={"size_prior": 0.0})
+@preset(kernel="rbf", rho=0.0, search="global", placement="F", fixed={"size_prior": 0.0})
 class CLUHSIC(StructuredClustering):
     """Clustering by maximal dependence as its paper means it (Song, Smola, Gretton and Borgwardt, 2007).
 
@@ -85,7 +86,15 @@ class CLUHSIC(StructuredClustering):
     """
 
 
-@preset(loss="structure", normalize="l1", rho=0.0, search="global", placement="F", fixed={"size_prior": 0.0})
+@preset(
+    kernel="rbf",
+    loss="structure",
+    normalize="l1",
+    rho=0.0,
+    search="global",
+    placement="F",
+    fixed={"size_prior": 0.0},
+)
 class CLUHSICAL(StructuredClustering):
     """CLUHSIC with a loss between clusters (Zhong, Pan, Kwok and Tsang, 2010).
 

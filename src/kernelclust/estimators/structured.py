@@ -52,15 +52,17 @@ class StructuredClustering(KernelClusterer):
     structure : str, Structure or (c, c) array, default="flat"
         How clusters relate: "flat", "chain", "ring", "ring:12", "grid:3x4", "tree:3x3", "tree:(a,(b,c))",
         "flat:4*chain:3", an object of `kernelclust.structures`, a psd matrix or a networkx graph.
-    kernel : str or callable, default="rbf"
-        "linear", "polynomial", "rbf", "laplacian", "cosine" (text), "graph" (commute times in a nearest-neighbour
-        graph: curved clusters, images, cells), "auto" (the mean of such graphs over three views of X and three
-        sizes), "diffusion", "precomputed" (X is the kernel matrix), "precomputed_graph" (X is a sparse matrix of
-        affinities, such as scanpy's connectivities), or a function k(X, Y) -> (n, m) matrix. Beyond 3000 samples the
-        graph kernels keep the smoothest functions on the graph alone (2c + 10 of them, or `n_components`).
+    kernel : str or callable, default="auto"
+        "auto" (the mean of nearest-neighbour graphs over three views of X and three sizes; on a grid these find the
+        clusters, and "rbf" of X arranges and refines them), "rbf" (round groups in columns of one unit), "linear",
+        "polynomial", "laplacian", "cosine" (text), "graph" (commute times in one nearest-neighbour graph: curved
+        clusters, images, cells), "diffusion", "precomputed" (X is the kernel matrix), "precomputed_graph" (X is a
+        sparse matrix of affinities, such as scanpy's connectivities), or a function k(X, Y) -> (n, m) matrix. Beyond
+        3000 samples the graph kernels keep the smoothest functions on the graph alone (2c + 10 of them, or
+        `n_components`).
     gamma : float or "scale", default="scale"
-        Inverse width of "rbf" and "laplacian", factor of "polynomial". "scale" is 1 / mean squared distance between
-        samples (1 / mean distance for "laplacian").
+        Inverse width of "rbf" (and of "auto" on a grid) and "laplacian", factor of "polynomial". "scale" is 1 / mean
+        squared distance between samples (1 / mean distance for "laplacian").
     kernel_params : dict, optional
         More parameters of the kernel: degree, coef0 ("polynomial"; 3 and 1), n_neighbors, regularization ("graph"),
         n_neighbors, time ("diffusion"), or keywords of your function. indefinite ("precomputed"): None refuses
@@ -81,8 +83,10 @@ class StructuredClustering(KernelClusterer):
         (as given, standardised, scaled rows) disagree about the clusters: there it is 0.2, with a warning.
     search : {"refine", "place", "global"}, default="refine"
         "refine": fit without structure, place the clusters on the structure, improve with F. "place": stop before the
-        improvement; keeps the flat clusters, which was measured to be better for trees. "global": maximise F from
-        every start, point moves alternated with placement, as the papers mean it.
+        improvement; keeps the flat clusters. "global": maximise F from every start, point moves alternated with
+        placement, as the papers mean it. "refine" stops there too where improving F would spoil clusters: under
+        "auto", "graph" and "precomputed_graph", whose F hardly sees the borders of clusters (on a grid "auto" refines
+        under "rbf"), and where it would make clusters wider by more than a tenth, with a warning.
     placement : {"distance", "F"}, default="distance"
         How clusters find their places: neighbours should have close means, or F should be large.
     solver : {"greedy", "spectral", "polar", "nmf", "low_rank_sdp", "sdp"}, default="greedy"
@@ -127,7 +131,8 @@ class StructuredClustering(KernelClusterer):
         the one with large clusters first, unless labels were given: then clusters have the places that these say.
         Where all samples are equal the last ones have a cluster each and all others are in cluster 0, with a warning.
     objective_ : float
-        F at `labels_`, as optimised: K centred and otherwise as given, rho included.
+        F at `labels_`, as optimised: K centred and otherwise as given, rho included. On a grid kernel="auto" is judged
+        by the rbf kernel that arranged the clusters (`gamma_` is its width): F, its bounds and `predict` are of that.
     upper_bound_ : float
         No labeling has a larger F.
     gap_ : float
@@ -145,13 +150,17 @@ class StructuredClustering(KernelClusterer):
         arrangement; 1 when all do. Below 0.8 a warning says that the order is uncertain. Not a probability.
     view_agreement_ : float or None
         With kernel="auto": how alike the clusterings are that X as given, standardised, and with scaled rows give.
+    rbf_agreement_ : float or None
+        With kernel="auto": how alike its clusters and those of an rbf kernel of X as given are, both without structure
+        (alignment of the two labelings, 1 when they are the same). Where it is low a warning says that both should be
+        looked at.
     size_prior_ : float
         Size prior in use.
     relaxed_objective_ : float or None
         F at the labels of a relaxation before rounding.
     structure_ : Structure
     gamma_ : float or None
-        Width in use.
+        Width in use, None for a kernel without one.
     n_iter_ : int
     history_ : list of float
         F after every sweep of the run that won, with what soft labels add; never falls.
@@ -174,7 +183,7 @@ class StructuredClustering(KernelClusterer):
         n_clusters=None,
         *,
         structure="flat",
-        kernel="rbf",
+        kernel="auto",
         gamma="scale",
         kernel_params=None,
         loss=None,
@@ -296,6 +305,7 @@ class StructuredClustering(KernelClusterer):
         self.size_prior_ = found.size_prior
         self.view_agreement_ = found.view_agreement
         self.support_ = found.support
+        self.rbf_agreement_ = found.rbf_agreement
         self.relaxed_objective_ = found.solution.relaxed_value
         self.n_iter_ = found.solution.n_iter
         self.history_ = found.solution.history
@@ -303,6 +313,8 @@ class StructuredClustering(KernelClusterer):
 
     def predict(self, X):
         """Place new samples where F rises most, the clusters held as they are; for a flat l2 fit, the nearest mean.
+
+        Where clusters were placed and not refined (see `search`) it is F without structure, the nearest mean again.
 
         Parameters
         ----------

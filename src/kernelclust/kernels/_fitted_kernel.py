@@ -11,6 +11,8 @@ from kernelclust.kernels._new_samples import NewSamples, Regressed, Source
 from kernelclust.kernels._spectrum import check_definite
 from kernelclust.kernels.operators import Kernel, RidgeKernel
 
+COMMUTE: dict[str, Any] = {"refines": False, "ring_power": 0.9}  # what commute kernels declare
+
 
 @dataclass
 class Member:
@@ -29,6 +31,12 @@ class FittedKernel:
     `members` and `pictures` (the samples as each view sees them) are what a mean kernel is made of, for those who ask
     its parts one by one. `seen` is the operator without what fitted samples have in common with themselves alone: what
     a new sample, which has no part in that, compares clusters by.
+
+    `refines` says whether F with a structure sees the borders of clusters under this kernel. Commute kernels put nearly
+    all weight on their first functions: there F merges crowded places and splits wide ones, so that clusters are placed
+    and left as they are. `ring_power` is the power of squared distances that places on a ring are judged by: commute
+    times in series add up, so that on a ring with wide gaps all tours that cross each gap twice tie; a power below one
+    prefers many short steps and one long.
     """
 
     operator: Kernel
@@ -38,6 +46,8 @@ class FittedKernel:
     pictures: list[Any] = field(default_factory=list)
     base: FittedKernel | None = None  # that a discriminative kernel was made of
     seen: Kernel | None = None
+    refines: bool = True
+    ring_power: float = 1.0
     remedy: str | None = None  # for a user whose kernel is not positive semidefinite; None where it is known to be
 
     def combination(self, C: np.ndarray, image: np.ndarray | None = None) -> NewSamples:
@@ -53,4 +63,5 @@ class FittedKernel:
 def discriminative(fitted: FittedKernel, ridge: float) -> FittedKernel:
     """The same samples under K (K + ridge I)^-1, K centred."""
     operator = RidgeKernel(fitted.operator, ridge)
-    return replace(fitted, operator=operator, source=Regressed(fitted.operator, fitted.source), base=fitted, seen=None)
+    source = Regressed(fitted.operator, fitted.source)
+    return replace(fitted, operator=operator, source=source, base=fitted, seen=None, refines=True, ring_power=1.0)

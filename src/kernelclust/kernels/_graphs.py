@@ -29,6 +29,17 @@ def n_neighbors_for(n_samples: int, n_clusters: int, size: float = 1.0) -> int:
     return round(size * float(np.clip(n_samples // (2 * n_clusters), 3, 10)))
 
 
+def spread_neighbors(n_samples: int, n_clusters: int) -> list[int]:
+    """Neighbours in graphs of three sizes: b, 1.5 sqrt(b B), 2 B with b, B = m / 2c between 3 and 10, and 3 and 50.
+
+    Small groups (m / c up to 20) have b, 1.5 b, 2 b; in large ones the graphs spread, so that the mean of their kernels
+    sees both the nearest neighbours, which hold the order of pictures, and wide ones, which noise does not change.
+    """
+    half = max(n_samples // (2 * n_clusters), 3)
+    least, most = min(half, 10), min(half, 50)
+    return [least, round(1.5 * float(np.sqrt(least * most))), 2 * most]
+
+
 def neighbour_graphs(X, numbers: Sequence[int]) -> list[sparse.csr_array]:
     """A connected graph (m x m, symmetric weights in (0, 1]) for each number of neighbours.
 

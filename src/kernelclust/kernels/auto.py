@@ -1,10 +1,10 @@
 """The default that needs no choice: the mean of commute kernels over three views of X and three sizes of graph.
 
 Views: X as given, columns standardised, rows scaled to length one. In each, neighbours of three numbers make three
-graphs (1, 1.5 and 2 x clip(m / 2c, 3, 10)), each a commute kernel as in kernel="graph", scaled to trace m; K is their
-mean. It stands for "neighbours are alike, whatever the units": images, cells, text. For round groups in few, well
-chosen columns kernel="rbf" is as good or better. Beyond `DENSE_UP_TO` samples each kernel keeps its smoothest
-functions alone.
+graphs (b, 1.5 sqrt(b B) and 2 B, with b = clip(m / 2c, 3, 10) and B = clip(m / 2c, 3, 50)), each a commute kernel as
+in kernel="graph", scaled to trace m; K is their mean. It stands for "neighbours are alike, whatever the units":
+images, cells, text. For round groups in few, well chosen columns kernel="rbf" is as good or better. Beyond
+`DENSE_UP_TO` samples each kernel keeps its smoothest functions alone.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from __future__ import annotations
 import numpy as np
 
 from kernelclust._threads import one_thread
-from kernelclust.kernels._fitted_kernel import FittedKernel, Member
-from kernelclust.kernels._graphs import commute_factors, commute_kernel, n_neighbors_for, neighbour_graphs
+from kernelclust.kernels._fitted_kernel import COMMUTE, FittedKernel, Member
+from kernelclust.kernels._graphs import commute_factors, commute_kernel, neighbour_graphs, spread_neighbors
 from kernelclust.kernels._new_samples import Neighbours
 from kernelclust.kernels._views import Picture, View, informative_pictures
 from kernelclust.kernels.operators import DenseKernel, Kernel, LowRankKernel
 
-SIZES = (1.0, 1.5, 2.0)
+SIZES = (1.0, 1.5, 2.0)  # names of the three graphs, small to large
 DENSE_UP_TO = 3000
 FUNCTIONS = 10  # beyond 2c that are kept of each graph
 ORDER = (1, 0, 2)  # the middle graph first: its functions are the start for the others
@@ -60,6 +60,7 @@ def _fit(X, weight: np.ndarray, n_clusters: int, method: str | None, n_component
         Neighbours([picture.search() for picture in pictures]),
         members=members,
         pictures=[picture.Z for picture in pictures],
+        **COMMUTE,
     )
 
 
@@ -80,8 +81,7 @@ def views(X, weight: np.ndarray) -> list[View]:
 
 
 def _graphs_of(picture: Picture, n_clusters: int) -> list:
-    nodes = picture.nodes
-    return neighbour_graphs(nodes, [n_neighbors_for(nodes.shape[0], n_clusters, size) for size in SIZES])
+    return neighbour_graphs(picture.nodes, spread_neighbors(picture.nodes.shape[0], n_clusters))
 
 
 def _scaled(B: np.ndarray, share: np.ndarray) -> np.ndarray:

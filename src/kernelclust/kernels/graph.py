@@ -8,10 +8,12 @@ Neighbours: 1.5 x clip(m / 2c, 3, 10). Equal samples are one node of the graph.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from kernelclust._names import check_number
-from kernelclust.kernels._fitted_kernel import FittedKernel
+from kernelclust.kernels._fitted_kernel import COMMUTE, FittedKernel
 from kernelclust.kernels._graphs import commute_factor, commute_kernel
 from kernelclust.kernels._nodes import fit_on_nodes, n_functions, neighbour_graph
 
@@ -32,7 +34,7 @@ def fit(
 ) -> FittedKernel:
     """The kernel between samples X (m x d): its matrix (method None), or the factor of its smoothest functions."""
     check_number("regularization", regularization)
-    return fit_on_nodes(
+    fitted = fit_on_nodes(
         X,
         weight,
         n_clusters,
@@ -40,3 +42,4 @@ def fit(
         gram=None if method else lambda W: commute_kernel(W, regularization),
         factor=lambda W: commute_factor(W, n_functions(n_components, n_clusters, W.shape[0]), regularization),
     )
+    return replace(fitted, **COMMUTE)

@@ -23,7 +23,7 @@ from scipy.sparse.csgraph import connected_components
 from kernelclust._names import check_number
 from kernelclust._threads import one_thread
 from kernelclust._warnings import warn
-from kernelclust.kernels._fitted_kernel import FittedKernel
+from kernelclust.kernels._fitted_kernel import COMMUTE, FittedKernel
 from kernelclust.kernels._graphs import commute_factor, commute_kernel
 from kernelclust.kernels._new_samples import Neighbours
 from kernelclust.kernels._nodes import n_functions
@@ -63,13 +63,13 @@ def fit(
     source = Neighbours([Affinities()])
     with one_thread():
         if method is None:
-            return FittedKernel(DenseKernel(commute_kernel(W, regularization, hub), weight), source)
+            return FittedKernel(DenseKernel(commute_kernel(W, regularization, hub), weight), source, **COMMUTE)
         number = n_functions(n_components, n_clusters, W.shape[0])
         if hub is None:
             B = commute_factor(W, number, regularization)
         else:
             B = _factor_of_pieces(W, piece, number, regularization)
-        return FittedKernel(LowRankKernel(B, weight, overwrite=True), source)
+        return FittedKernel(LowRankKernel(B, weight, overwrite=True), source, **COMMUTE)
 
 
 def check(X) -> sparse.csr_array:

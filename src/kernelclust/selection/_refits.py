@@ -180,7 +180,7 @@ def _fit(model: StructuredClustering, X: Any, kernel: FittedKernel | None) -> tu
     delta = shortfall(values, captured(operator, found.labels, c)) if c > 1 else 0.0
     vectors = found.spectrum.functions[:, : c - 1]
     one = Refit(found.structure, found.labels, found.n, model, operator, values, vectors, delta, said)
-    return one, found.kernel.base or found.kernel
+    return one, found.kernel.base or found.made or found.kernel
 
 
 def _kernel_key(model: StructuredClustering, n_samples: int) -> tuple:

@@ -53,7 +53,7 @@ _REST = """n_null : int, default=20
     verbose : int, default=0
         Print a line a refit.
     **params
-        Parameters of `StructuredClustering`.
+        Parameters of `StructuredClustering`; kernel is "rbf" unless given.
 
     Returns
     -------
@@ -330,7 +330,7 @@ class _Check:
 
     def model(self, *args: Any, **params: Any) -> StructuredClustering:
         """A candidate whose parameters are known to be good before any work starts."""
-        model = StructuredClustering(*args, **{"random_state": self.seed, **params})
+        model = StructuredClustering(*args, **{"random_state": self.seed, "kernel": "rbf", **params})
         request_of(model, 1)
         return model
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -191,7 +192,7 @@ class Constraints:
         missed = np.maximum(self.lower - n, 0.0) + np.maximum(n - self.upper, 0.0)
         return out / max(out.sum(), np.finfo(float).tiny) - missed / n.sum()
 
-    def placing(self, labels: np.ndarray) -> dict[str, np.ndarray]:
+    def placing(self, labels: np.ndarray) -> dict[str, Any]:
         """What a placement of these clusters has to respect."""
         return {"movable": self.movable, "linear": self.wishes(labels)}
 

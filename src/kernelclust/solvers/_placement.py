@@ -114,13 +114,14 @@ def placement_problem(
     S: np.ndarray,
     n: np.ndarray,
     *,
+    power: float = 1.0,
     movable: np.ndarray | None = None,
     linear: np.ndarray | None = None,
 ) -> PlacementProblem:
     """The score that a rule gives to placements of clusters with sums S and sizes n.
 
     "distance": minus the squared distances between cluster means that neighbours on the structure are apart,
-    -sum_jk A_jk |mu_j - mu_k|^2; "F": the objective. Clusters that are not `movable` (all are by default) stay.
+    -sum_jk A_jk (|mu_j - mu_k|^2)^power; "F": the objective. Clusters that are not `movable` (all are by default) stay.
     `linear`[j, p] is what F gains with cluster j at node p; against distances it counts per sample of a mean cluster.
     """
     check_name("placement", rule, RULES)
@@ -136,7 +137,10 @@ def placement_problem(
     safe = np.where(n > 0, n, np.inf)
     mean_products = S / np.outer(safe, safe)
     own = np.diag(mean_products)
-    return PlacementProblem(A, 2 * mean_products - own[:, None] - own, n, movable, linear * (c / n.sum()))
+    M = 2 * mean_products - own[:, None] - own
+    if power != 1:
+        M = -(np.maximum(-M, 0.0) ** power)
+    return PlacementProblem(A, M, n, movable, linear * (c / n.sum()))
 
 
 def best_placement(problem: PlacementProblem, restarts: int = RESTARTS) -> np.ndarray:

@@ -19,7 +19,10 @@ def _silent(line: str) -> None:
 
 @dataclass(frozen=True)
 class Problem:
-    """The kernel and its spectrum, F, F without structure, what is known about samples, and which are copies."""
+    """The kernel and its spectrum, F, F without structure, what is known about samples, and which are copies.
+
+    `advice` are labels without structure that another kernel gives: they settle near ties.
+    """
 
     kernel: Kernel
     spectrum: Spectrum
@@ -27,6 +30,7 @@ class Problem:
     flat: Dependence
     constraints: Constraints | None = None
     copies: Constraints | None = None
+    advice: np.ndarray | None = None
 
     def constraints_for(self, objective: Dependence) -> Constraints | None:
         """The constraints, with soft labels in units of an objective: its bound for equal sizes, a sample."""
@@ -36,7 +40,7 @@ class Problem:
         bound = objective.size_bound(self.spectrum.bounds, np.full(c, total / c))
         return self.constraints.pulled(bound / total if bound > 0 else 1.0)
 
-    def placing(self, objective: Dependence, labels: np.ndarray) -> dict[str, np.ndarray]:
+    def placing(self, objective: Dependence, labels: np.ndarray) -> dict[str, Any]:
         """What a placement of these clusters has to respect."""
         constraints = self.constraints_for(objective)
         return {} if constraints is None else constraints.placing(labels)
@@ -51,6 +55,7 @@ class Options:
 
     search: str = "refine"
     placement: str = "distance"
+    power: float = 1.0  # of the squared distances that "distance" places by
     init: Any = "auto"
     n_init: int | str = "auto"
     max_iter: int = 100

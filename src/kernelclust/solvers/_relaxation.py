@@ -7,6 +7,7 @@ sqrt(w). Without weights these are the papers' P'P = I and P P' 1 = 1.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -100,7 +101,7 @@ def finish(problem: Problem, options: Options, relaxed: Relaxed, labels: np.ndar
         labels = repair(constraints, _numbered(labels, problem, constraints), problem.spectrum.embedding)
     if options.polish:
 
-        def by_value(S: np.ndarray, n: np.ndarray, **known: np.ndarray) -> np.ndarray:
+        def by_value(S: np.ndarray, n: np.ndarray, **known: Any) -> np.ndarray:
             return best_placement(placement_problem("F", objective, S, n, **known))
 
         climbed = climb(kernel, objective, labels, placement=by_value, constraints=constraints, **options.climbing)

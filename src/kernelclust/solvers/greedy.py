@@ -12,6 +12,7 @@ from joblib import Parallel, delayed
 from kernelclust._names import check_name
 from kernelclust._solution import Solution
 from kernelclust._threads import one_thread, useful_jobs
+from kernelclust._warnings import warn
 from kernelclust.kernels import LowRankKernel, feature_sums
 from kernelclust.objectives import Dependence
 from kernelclust.solvers import _starts as starts
@@ -32,6 +33,9 @@ POLISH_ALL = 2000  # up to so many samples every start of "auto" is finished on 
 POLISH = 3  # beyond, so many at most, and only those within CLOSE of the best
 CLOSE = 0.01
 QUICK = 1e-6  # tol while only the best start is sought
+NEAR_TIE = 0.001  # share of F by which flat labelings nearly tie
+WIDER = 0.1  # clusters are not refined where that makes them wider by more than this share
+ROUNDING = 1e-9  # of a kernel's trace
 QUICK_RESTARTS = 3  # and restarts of the search for places
 
 
@@ -44,23 +48,64 @@ def solve(problem: Problem, options: Options, rng: np.random.RandomState) -> Sol
     check_name("search", options.search, SEARCHES)
     if options.search == "global":
         return _best_start(problem, _structured(problem, options), options, rng)
-    flat = _best_start(problem, _Climber(problem.flat, options.climbing), options, rng)
+    flat = _flat(problem, options, rng)
     if _same_objective(problem.flat, problem.objective):
         return flat
     options.report(f"flat: F = {flat.value:.6g} after {flat.n_iter} sweeps; placing and refining")
     objective, sizes = problem.objective, problem.sizes(flat.labels)
     known = problem.placing(objective, flat.labels)
-    node = best_placement(placement_problem(options.placement, objective, flat.cluster_sums, sizes, **known))
+    placing = placement_problem(options.placement, objective, flat.cluster_sums, sizes, power=options.power, **known)
+    node = best_placement(placing)
     order, labels = np.argsort(node), node[flat.labels]
     constraints = problem.constraints_for(objective)
-    if options.search == "place":
-        S = flat.cluster_sums[np.ix_(order, order)]
-        value = objective.value(S, sizes[order]) + (0.0 if constraints is None else constraints.gain(labels))
-        return replace(flat, labels=labels, value=value, cluster_sums=S, history=[value])
     running = np.ascontiguousarray(flat.running[order])
+    S = flat.cluster_sums[np.ix_(order, order)]
+    value = objective.value(S, sizes[order]) + (0.0 if constraints is None else constraints.gain(labels))
+    placed = replace(flat, labels=labels, value=value, cluster_sums=S, running=running, history=[value], placed=True)
+    if options.search == "place":
+        return placed
+    running = running.copy()  # refining goes on in it
     refined = climb(problem.kernel, objective, labels, running=running, constraints=constraints, **options.climbing)
+    if _swelling(problem, placed, refined) > WIDER:
+        warn(
+            "refining on the structure would make clusters wider by more than a tenth, for the sake of even shares: "
+            "they are kept as they are without structure, and placed, as by search='place'. search='global' maximises "
+            "F in any case."
+        )
+        return placed
     stopped = "converged" if flat.converged and refined.converged else "max_iter"
     return replace(refined, n_iter=flat.n_iter + refined.n_iter, stopped_because=stopped)
+
+
+def _swelling(problem: Problem, placed: Solution, refined: Solution) -> float:
+    """By which share refining raised the spread within clusters, tr K - sum_j S_jj / n_j.
+
+    Where clusters lie on a structure a refinement moves borders and hardly changes it; siblings of far families that
+    are made to share evenly double it. Zero with a loss, which asks for even shares itself.
+    """
+    objective = problem.objective
+    if objective.has_loss or objective.normalize != "l2":
+        return 0.0
+
+    def between(one: Solution) -> float:
+        n = problem.sizes(one.labels)
+        return float(np.diag(one.cluster_sums) @ np.divide(1.0, n, out=np.zeros(len(n)), where=n > 0))
+
+    total, lost = problem.kernel.trace(), between(placed) - between(refined)
+    within = total - between(placed)
+    if lost <= ROUNDING * abs(total):
+        return 0.0
+    return lost / within if within > ROUNDING * abs(total) else np.inf
+
+
+def _flat(problem: Problem, options: Options, rng: np.random.RandomState) -> Solution:
+    """The best labeling without structure; of two that nearly tie, the one that the advice leads to."""
+    climber = _Climber(problem.flat, options.climbing)
+    best = _best_start(problem, climber, options, rng)
+    if problem.advice is None or not isinstance(options.init, str):
+        return best
+    advised = _climb_all(_whole(problem, climber), climber, [problem.advice], None)[0]
+    return advised if advised.value > best.value - NEAR_TIE * abs(best.value) else best
 
 
 @dataclass(frozen=True)
@@ -112,7 +157,7 @@ def _structured(problem: Problem, options: Options, restarts: int = RESTARTS) ->
     objective = problem.objective
     again = 0 if objective.has_loss else restarts  # of clusters that have been placed before
 
-    def by_value(S: np.ndarray, n: np.ndarray, **known: np.ndarray) -> np.ndarray:
+    def by_value(S: np.ndarray, n: np.ndarray, **known: Any) -> np.ndarray:
         return best_placement(placement_problem("F", objective, S, n, **known), again)
 
     def prepare(kernel, labels: np.ndarray, constraints: Constraints | None) -> np.ndarray:
@@ -139,9 +184,7 @@ def _numbers(one: Dependence) -> tuple:
 def _best_start(problem: Problem, climber: _Climber, options: Options, rng) -> Solution:
     """Climb from several starts and keep the best by value; equal values keep the earlier start."""
     c = climber.objective.n_clusters
-    whole = _Part(
-        problem.kernel, problem.spectrum.embedding, problem.constraints_for(climber.objective), problem.copies
-    )
+    whole = _whole(problem, climber)
     if not isinstance(options.init, str):
         labels = options.init
         labels = labels if options.allow_empty else starts.fill_empty(labels, whole.E, c)
@@ -152,6 +195,11 @@ def _best_start(problem: Problem, climber: _Climber, options: Options, rng) -> S
         return _auto(problem, whole, climber, number, options, rng)
     candidates = [_start(options.init, problem, whole.E, climber.objective, rng) for _ in range(number)]
     return _best(_climb_all(whole, climber, candidates, options.n_jobs), options)
+
+
+def _whole(problem: Problem, climber: _Climber) -> _Part:
+    known = problem.constraints_for(climber.objective)
+    return _Part(problem.kernel, problem.spectrum.embedding, known, problem.copies)
 
 
 def _count(init: str, n_init: int | str) -> int:

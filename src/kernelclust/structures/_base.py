@@ -46,6 +46,12 @@ class Structure:
     is_sweep: ClassVar[bool] = False
     """Whether clusters follow one another in a single run, open or closed, so that their order is a question."""
 
+    is_closed: ClassVar[bool] = False
+    """Whether that run comes back to where it started."""
+
+    is_map: bool = False
+    """Whether places run in two directions or more."""
+
     n_clusters: int
 
     def __init__(self, n_clusters: int, *arguments: Any) -> None:

@@ -43,6 +43,7 @@ class Product(Structure):
         made = (as_structure(factor) for factor in factors)
         self.factors: tuple[Structure, ...] = tuple(part for one in made for part in getattr(one, "factors", (one,)))
         super().__init__(int(np.prod([factor.n_clusters for factor in self.factors])), *self.factors)
+        self.is_map = all(factor.is_sweep or factor.is_map for factor in self.factors)
 
     def _make_kernel(self) -> Floats:
         A = np.ones((1, 1))

@@ -31,6 +31,7 @@ class Ring(Structure):
     text_form = "ring:12"
     size_is_enough = True
     is_sweep = True
+    is_closed = True
 
     def __init__(self, n_clusters: int) -> None:
         c = check_size(n_clusters, "Ring's n_clusters")
