@@ -137,7 +137,7 @@ def _fit(X, weight, request: Request, known, kernel) -> Fit:
         spectrum = leading_spectrum(kernel.operator, spectrum.values.size, c - 1, rng)
     comparable = getattr(kernel_part(request.kernel.get("kernel", "rbf")), "COPIES", True)
     copies = equal_rows(X, c, weight) if known is None and comparable and X is not None else None
-    problem = Problem(kernel.operator, spectrum, objective, flat_objective(objective), known, copies)
+    problem = Problem(kernel.operator, spectrum, objective, flat_objective(objective), known, copies, structure)
     at("solver {}", request.solver)
     solution = solve(problem, request.options, rng, **request.solver_params)
     _warn_of_stop(solution, request)
