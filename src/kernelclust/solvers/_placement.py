@@ -140,7 +140,7 @@ def placement_problem(
 
 
 def best_placement(problem: PlacementProblem, restarts: int = RESTARTS, start: np.ndarray | None = None) -> np.ndarray:
-    """Node p_j of each cluster j; the identity when nothing is better. The local search has `restarts` and a `start`."""
+    """Node p_j of each cluster j; the identity when nothing is better. Local search with `restarts` and a `start`."""
     c = len(problem.A)
     identity = np.arange(c)
     free = np.flatnonzero(problem.movable)
