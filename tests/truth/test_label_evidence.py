@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from kernelclust import StructuredClustering
 from kernelclust.objectives import make_dependence
-from kernelclust.solvers import make_constraints, place_known, placement_problem
+from kernelclust.solvers import make_constraints, numbered, place_known, placement_problem
 from kernelclust.solvers._label_evidence import JITTER, NEAR, label_evidence, mistaken, temperature
 from kernelclust.structures import as_structure
 
@@ -217,6 +217,30 @@ def test_soft_labels_are_evidence_as_far_as_they_are_trusted():
         soft = make_constraints(weight, 5, labels=y, label_weight=trust)
         for one in (soft, soft.pulled(0.01)):
             assert_allclose(label_evidence(one, at, E, A), share * hard)
+
+
+def test_flat_starts_are_numbered_at_the_least_cost():
+    """Of all numberings, by the sum of squared distances of labelled samples from the cluster of their label."""
+    for seed in range(8):
+        E, at, known = a_case(seed, "flat:4")
+        y = known.seeds
+        means = np.array([E[(at == j) & (y < 0)].mean(axis=0) for j in range(4)])
+        given = np.flatnonzero(y >= 0)
+
+        def cost(number, E=E, y=y, means=means, given=given):  # cluster j is called number[j]
+            return ((E[given] - means[np.argsort(number)][y[given]]) ** 2).sum()
+
+        found = numbered(known, at, E)[::6]
+        least = min(cost(np.array(number)) for number in itertools.permutations(range(4)))
+        assert_allclose(cost(found), least, rtol=1e-9)
+
+
+def test_a_label_that_is_given_twice_to_one_cluster_goes_to_the_next():
+    """Two samples of one cluster of a row have different labels: the cluster beside it gets the other number."""
+    E, at = groups(np.c_[np.arange(5.0), np.zeros(5)], 8, 0.05)
+    E[1] += [0.1, 0]
+    found = numbered(known_at(40, 5, s0=3, s1=2), at, E)[::8]
+    assert set(found[:2].tolist()) == {2, 3} and found[0] == 3
 
 
 def test_where_there_is_nothing_to_tell_apart():

@@ -12,7 +12,6 @@ from functools import cached_property
 
 import numpy as np
 from scipy import sparse
-from scipy.optimize import linear_sum_assignment
 
 from kernelclust._compiled import floats, integers
 
@@ -199,14 +198,6 @@ class Constraints:
         np.add.at(out, self.of_blocks(labels), self.pull)
         return out
 
-    def demands(self, labels: np.ndarray) -> np.ndarray:
-        """(c, c) share of known labels that is right when cluster j goes to node p, minus the share of all samples by
-        which it misses the size there."""
-        label, placed = self.of_blocks(labels), self.place >= 0
-        out = self.wishes(labels)
-        np.add.at(out, (label[placed], self.place[placed]), self.weight[placed])
-        return out / max(out.sum(), np.finfo(float).tiny) - self.missed(labels)
-
     def missed(self, labels: np.ndarray) -> np.ndarray:
         """(c, c) share of all samples by which cluster j misses the size of node p."""
         n = np.bincount(labels, self.sample_weight, minlength=self.n_clusters)[:, None]
@@ -219,12 +210,6 @@ class Constraints:
     def together(self, labels: np.ndarray) -> np.ndarray:
         """Labels with every block whole."""
         return self.of_blocks(labels)[self.block]
-
-    def numbered(self, labels: np.ndarray) -> np.ndarray:
-        """Clusters renumbered so that most known labels are right."""
-        if not self.known:
-            return labels
-        return linear_sum_assignment(self.demands(labels), maximize=True)[1][labels]
 
 
 def some(samples: Iterable[int]) -> str:

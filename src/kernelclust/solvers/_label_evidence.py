@@ -115,7 +115,7 @@ def temperature(problem: PlacementProblem, p: np.ndarray) -> float:
 def _means(constraints: Constraints, labels: np.ndarray, E: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Means of clusters (c, d), of samples without labels where there are such, and which clusters have one."""
     c, weight = constraints.n_clusters, constraints.sample_weight
-    open_weight = np.where(constraints.votes.any(axis=1)[constraints.block], 0.0, weight)
+    open_weight = np.where(constraints.votes.sum(axis=1)[constraints.block] > 0, 0.0, weight)
     n = np.bincount(labels, open_weight, minlength=c)
     counted = np.where(n[labels] > 0, open_weight, weight)
     n = np.bincount(labels, counted, minlength=c)
