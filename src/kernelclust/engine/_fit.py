@@ -147,7 +147,7 @@ def _fit(X, weight, request: Request, known, kernel) -> Fit:
         at("clusters by rbf, to compare")
         other = rbf_clusters(kernel.pictures[0], weight, flat, known, copies)
     advice = other if structure.is_sweep else None
-    problem = Problem(kernel.operator, spectrum, objective, flat, known, copies, advice)
+    problem = Problem(kernel.operator, spectrum, objective, flat, known, copies, advice, structure)
     options, clusters, made = _options(request, kernel), None, kernel
     at("solver {}", request.solver)
     kept = options.search != request.options.search  # clusters of this kernel are not refined under it

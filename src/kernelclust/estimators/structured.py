@@ -114,7 +114,8 @@ class StructuredClustering(KernelClusterer):
     label_weight : float, optional
         None trusts the labels y given to `fit` fully. A number t >= 0 trusts them softly: F gains
         t (b / m) w_i for every labelled sample that gets its label, where b is the bound of F for equal sizes, so
-        that t = 1 counts a label like a sample's mean share of the best F.
+        that t = 1 counts a label like a sample's mean share of the best F. As evidence about the place of a cluster it
+        counts min(t, 1) times.
     max_iter : int, default=100
         Sweeps over the samples at most, for each start.
     n_jobs : int, optional
@@ -128,7 +129,7 @@ class StructuredClustering(KernelClusterer):
     ----------
     labels_ : (m,) int array
         Place of every sample in the structure. Of equivalent numberings (a ring turned, a flat clustering permuted)
-        the one with large clusters first, unless labels were given: then clusters have the places that these say.
+        the one with large clusters first, unless labels were given: then data and labels choose the places together.
         Where all samples are equal the last ones have a cluster each and all others are in cluster 0, with a warning.
     objective_ : float
         F at `labels_`, as optimised: K centred and otherwise as given, rho included. On a grid kernel="auto" is judged
@@ -252,9 +253,14 @@ class StructuredClustering(KernelClusterer):
 
         Labels (unless `label_weight` makes them soft), links and sizes are kept exactly by every solver. A
         contradiction is an error, before any other work; so are sizes or links for which no labeling is found, and none
-        ruled out, within a few seconds. `predict` knows nothing of them. With few labels
-        search="refine" follows them best: "global" maximises F, and F may prefer other places for all samples but the
-        labelled ones.
+        ruled out, within a few seconds. `predict` knows nothing of them.
+
+        Which *place a cluster has* is chosen from data and labels together: a label says where its sample belongs, and
+        is evidence about the cluster around it, with a rate of mistakes that comes from how clusters run into each
+        other. One label turns a ring or tells the ends of a chain apart, labels of typical samples settle what the data
+        leave open, many overrule the data, and one that contradicts its cluster moves that sample alone. With few
+        labels search="refine" follows them best: "global" maximises F, and F may prefer other places for all samples
+        but the labelled ones.
 
         Returns
         -------

@@ -20,7 +20,7 @@ from kernelclust.multikernel._simplex import minimize_on_simplex, optimality_gap
 from kernelclust.multikernel._spectral import quadratic
 from kernelclust.multikernel._task import Relaxed, Task
 from kernelclust.objectives import Dependence
-from kernelclust.solvers import Constraints, best_placement, climb, placement_problem
+from kernelclust.solvers import Constraints, climb, place_known, placement_problem, repair
 
 
 @dataclass(frozen=True)
@@ -99,14 +99,22 @@ def pulled(known: Constraints, kernel: Kernel, objective: Dependence, rng: np.ra
 
 
 def place(
-    kernel: Kernel, labels: np.ndarray, objective: Dependence, known: Constraints | None = None, rule: str = "distance"
+    kernel: Kernel,
+    relaxed: Relaxed,
+    labels: np.ndarray,
+    objective: Dependence,
+    known: Constraints | None = None,
+    rule: str = "distance",
 ) -> np.ndarray:
-    """Labels with every cluster at its best place in the structure."""
+    """Labels with every cluster at its best place in the structure, and labelled samples at theirs."""
     c = objective.n_clusters
     S, n = kernel.cluster_sums(labels, c), np.bincount(labels, kernel.weight, minlength=c)
-    placing = {} if known is None else known.placing(labels)
-    problem = placement_problem(rule, objective, S, n, **placing)
-    return labels if problem.symmetric and known is None else best_placement(problem)[labels]
+    problem = placement_problem(rule, objective, S, n, movable=None if known is None else known.alike)
+    if problem.symmetric:
+        return labels
+    E = unit_rows(relaxed.embedding)
+    labels = place_known(problem, known, labels, E)[labels]
+    return labels if known is None else repair(known, labels, E)
 
 
 def refine(
@@ -123,7 +131,7 @@ def refine(
     `known`, which the labels must keep, is kept.
     """
     kernel = consensus(task, relaxed)
-    labels = place(kernel, labels, objective, known, rule)
+    labels = place(kernel, relaxed, labels, objective, known, rule)
     J = Unrelaxed(task, objective)
     if not relaxed.learns:
         solution = climb(kernel, objective, labels, constraints=known, max_iter=task.max_iter)

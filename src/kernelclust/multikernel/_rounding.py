@@ -9,7 +9,7 @@ from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
 from kernelclust.multikernel._task import Relaxed, Task
-from kernelclust.solvers import Constraints, fill_empty, repair, seeded_start
+from kernelclust.solvers import Constraints, fill_empty, numbered, repair, seeded_start
 
 
 def unit_rows(H: np.ndarray) -> np.ndarray:
@@ -36,4 +36,4 @@ def candidates(task: Task, relaxed: Relaxed, known: Constraints | None) -> list[
         return found
     if (known.seeds >= 0).any():
         found.append(seeded_start(E, task.weight, known.seeds, task.n_clusters, task.rng))
-    return [repair(known, known.numbered(labels), E) for labels in found]
+    return [repair(known, numbered(known, labels, E), E) for labels in found]

@@ -69,7 +69,7 @@ class Search:
             self.report(f"refined: objective {refined.objective:.6g} after {len(refined.history)} steps")
             refined = replace(refined, converged=relaxed.converged and refined.converged)
         else:
-            labels = place(consensus(task, relaxed), labelings[0], self.objective, known, self.rule)
+            labels = place(consensus(task, relaxed), relaxed, labelings[0], self.objective, known, self.rule)
             way = (relaxed.objective, relaxed.history, relaxed.gap, relaxed.converged)
             refined = Refined(labels, relaxed.weights, *way)
         c = self.objective.n_clusters

@@ -11,6 +11,7 @@ from kernelclust.solvers._given import check_labels
 from kernelclust.solvers._side_information import make_constraints
 
 from kernelclust.solvers._climb import climb  # isort: skip
+from kernelclust.solvers._label_evidence import numbered, place_known
 from kernelclust.solvers._placement import RULES, best_placement, placement_margin, placement_problem
 from kernelclust.solvers._problem import Options, Problem
 
@@ -34,6 +35,8 @@ __all__ = [
     "fill_empty",
     "load_solver",
     "make_constraints",
+    "numbered",
+    "place_known",
     "placement_margin",
     "placement_problem",
     "repair",

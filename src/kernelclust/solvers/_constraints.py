@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from scipy.optimize import linear_sum_assignment
 
 from kernelclust._compiled import floats, integers
 
@@ -34,6 +33,7 @@ class Constraints:
     pull: np.ndarray  # (M, c) what F gains with a block in a cluster
     witness: np.ndarray | None = None  # (M,) a labeling that keeps everything
     strict: bool = True  # False for a part of the samples: sizes are aims
+    unit: float = 1.0  # of pull, for a soft label of weight one
 
     @property
     def n_clusters(self) -> int:
@@ -89,10 +89,26 @@ class Constraints:
         return np.where(self.place >= 0, self.place, soft)[self.block]
 
     @cached_property
+    def votes(self) -> np.ndarray:
+        """(M, c) copies of samples that are known to be at a place, counted less where the label is trusted less."""
+        votes = np.minimum(self.pull / self.unit, self.weight[:, None])
+        placed = np.flatnonzero(self.place >= 0)
+        votes[placed, self.place[placed]] = self.weight[placed]
+        return votes
+
+    @cached_property
     def movable(self) -> np.ndarray:
         """(c,) nodes whose clusters may change places with each other: no known labels, the same bounds."""
         movable = np.ones(self.n_clusters, dtype=bool)
         movable[self.place[self.place >= 0]] = False
+        return self._alike(movable)
+
+    @cached_property
+    def alike(self) -> np.ndarray:
+        """(c,) nodes with the same bounds, most of them: their clusters may change places if labelled samples stay."""
+        return self._alike(np.ones(self.n_clusters, dtype=bool))
+
+    def _alike(self, movable: np.ndarray) -> np.ndarray:
         bounds = np.stack([self.lower, self.upper], axis=1)
         kinds, kind = np.unique(bounds, axis=0, return_inverse=True)
         kind = kind.ravel()
@@ -138,11 +154,12 @@ class Constraints:
             self.pull[present],
             None if self.witness is None else self.witness[present],
             strict=False,
+            unit=self.unit,
         )
 
     def pulled(self, unit: float) -> Constraints:
         """With `unit` of F for a soft label of weight one."""
-        return replace(self, pull=self.pull * unit) if self.pull.any() else self
+        return replace(self, pull=self.pull * unit, unit=self.unit * unit) if self.pull.any() else self
 
     # -- labels of samples and of blocks ------------------------------------------------------------------------------
 
@@ -182,15 +199,10 @@ class Constraints:
         np.add.at(out, self.of_blocks(labels), self.pull)
         return out
 
-    def demands(self, labels: np.ndarray) -> np.ndarray:
-        """(c, c) share of known labels that is right when cluster j goes to node p, minus the share of all samples by
-        which it misses the size there."""
-        label, placed = self.of_blocks(labels), self.place >= 0
-        out = self.wishes(labels)
-        np.add.at(out, (label[placed], self.place[placed]), self.weight[placed])
-        n = np.bincount(label, self.weight, minlength=self.n_clusters)[:, None]
-        missed = np.maximum(self.lower - n, 0.0) + np.maximum(n - self.upper, 0.0)
-        return out / max(out.sum(), np.finfo(float).tiny) - missed / n.sum()
+    def missed(self, labels: np.ndarray) -> np.ndarray:
+        """(c, c) share of all samples by which cluster j misses the size of node p."""
+        n = np.bincount(labels, self.sample_weight, minlength=self.n_clusters)[:, None]
+        return (np.maximum(self.lower - n, 0.0) + np.maximum(n - self.upper, 0.0)) / n.sum()
 
     def placing(self, labels: np.ndarray) -> dict[str, Any]:
         """What a placement of these clusters has to respect."""
@@ -199,12 +211,6 @@ class Constraints:
     def together(self, labels: np.ndarray) -> np.ndarray:
         """Labels with every block whole."""
         return self.of_blocks(labels)[self.block]
-
-    def numbered(self, labels: np.ndarray) -> np.ndarray:
-        """Clusters renumbered so that most known labels are right."""
-        if not self.known:
-            return labels
-        return linear_sum_assignment(self.demands(labels), maximize=True)[1][labels]
 
 
 def some(samples: Iterable[int]) -> str:

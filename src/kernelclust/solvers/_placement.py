@@ -143,8 +143,8 @@ def placement_problem(
     return PlacementProblem(A, M, n, movable, linear * (c / n.sum()))
 
 
-def best_placement(problem: PlacementProblem, restarts: int = RESTARTS) -> np.ndarray:
-    """Node p_j of each cluster j; the identity when nothing is better. `restarts` of the local search."""
+def best_placement(problem: PlacementProblem, restarts: int = RESTARTS, start: np.ndarray | None = None) -> np.ndarray:
+    """Node p_j of each cluster j; the identity when nothing is better. Local search with `restarts` and a `start`."""
     c = len(problem.A)
     identity = np.arange(c)
     free = np.flatnonzero(problem.movable)
@@ -156,7 +156,7 @@ def best_placement(problem: PlacementProblem, restarts: int = RESTARTS) -> np.nd
     elif len(free) <= EXHAUSTIVE:
         tried = _every(identity, free)
     else:
-        tried = np.vstack([identity, _optima(problem, restarts)])
+        tried = np.vstack([identity, _optima(problem, restarts, start)])
     scores = problem.scores(tried)
     scale = np.abs(problem.M).sum() * np.abs(problem.A).max() + abs(scores[0])
     return tried[np.flatnonzero(scores >= scores.max() - 1e-12 * scale)[0]]  # the first of those that tie
@@ -238,9 +238,10 @@ def _starts(problem: PlacementProblem, restarts: int) -> np.ndarray:
     return np.array([np.arange(c), spectral, *random], dtype=np.intp)
 
 
-def _optima(problem: PlacementProblem, restarts: int = RESTARTS) -> np.ndarray:
+def _optima(problem: PlacementProblem, restarts: int = RESTARTS, start: np.ndarray | None = None) -> np.ndarray:
     """Local optima (r, c), one from every start."""
     starts = _starts(problem, restarts)
+    starts = starts if start is None else np.vstack([start, starts])
     if problem.objective is None:
         return search(starts, problem.movable, problem.A, problem.M, problem.linear, problem.noise)
     return np.vstack([_by_swaps(problem, _by_tangents(problem, p[None])) for p in starts])

@@ -11,6 +11,7 @@ import numpy as np
 from kernelclust.kernels import Kernel, Spectrum
 from kernelclust.objectives import Dependence
 from kernelclust.solvers._constraints import Constraints
+from kernelclust.structures import Structure
 
 
 def _silent(line: str) -> None:
@@ -31,6 +32,7 @@ class Problem:
     constraints: Constraints | None = None
     copies: Constraints | None = None
     advice: np.ndarray | None = None
+    structure: Structure | None = None  # that the objective has A of; found from A where it is not given
 
     def constraints_for(self, objective: Dependence) -> Constraints | None:
         """The constraints, with soft labels in units of an objective: its bound for equal sizes, a sample."""

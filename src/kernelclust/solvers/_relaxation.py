@@ -16,6 +16,7 @@ from kernelclust.solvers import _starts as starts
 from kernelclust.solvers._allowed import repair
 from kernelclust.solvers._climb import climb
 from kernelclust.solvers._constraints import Constraints
+from kernelclust.solvers._label_evidence import place_known, size_wishes
 from kernelclust.solvers._placement import best_placement, placement_problem
 from kernelclust.solvers._problem import Options, Problem
 
@@ -80,19 +81,20 @@ def labels_of(P: np.ndarray, problem: Problem) -> np.ndarray:
 
 
 def _numbered(labels: np.ndarray, problem: Problem, constraints: Constraints) -> np.ndarray:
-    """Clusters renumbered so that most known labels are right, and F large."""
+    """Clusters renumbered: sizes of places kept, F large, and known labels right."""
     if not constraints.known:
         return labels
-    S = problem.kernel.cluster_sums(labels, problem.objective.n_clusters)
-    linear = 10 * np.abs(problem.objective.A).max() * np.abs(S).sum() * constraints.demands(labels)
-    placing = placement_problem("F", problem.objective, S, problem.sizes(labels), linear=linear)
-    return best_placement(placing)[labels]
+    objective = problem.objective
+    S = problem.kernel.cluster_sums(labels, objective.n_clusters)
+    linear = size_wishes(constraints, labels, S, objective.A)
+    placing = placement_problem("F", objective, S, problem.sizes(labels), linear=linear)
+    return place_known(placing, constraints, labels, problem.spectrum.embedding, problem.structure)[labels]
 
 
 def finish(problem: Problem, options: Options, relaxed: Relaxed, labels: np.ndarray) -> Solution:
     """Labels as they are, or, with `polish`, improved by point moves and placement by F: the cascade of CLUHSIC 5.
 
-    What is known about samples is kept either way: clusters are numbered to agree with most known labels, and samples
+    What is known about samples is kept either way: clusters are numbered by F and known labels together, and samples
     that break a constraint go to the nearest cluster that does not.
     """
     objective, kernel = problem.objective, problem.kernel

@@ -19,6 +19,7 @@ from kernelclust.solvers import _starts as starts
 from kernelclust.solvers._allowed import repair
 from kernelclust.solvers._climb import climb
 from kernelclust.solvers._constraints import Constraints
+from kernelclust.solvers._label_evidence import numbered, place_known, size_wishes
 from kernelclust.solvers._placement import RESTARTS, best_placement, placement_problem
 from kernelclust.solvers._problem import Options, Problem
 
@@ -52,20 +53,14 @@ def solve(problem: Problem, options: Options, rng: np.random.RandomState) -> Sol
     if _same_objective(problem.flat, problem.objective):
         return flat
     options.report(f"flat: F = {flat.value:.6g} after {flat.n_iter} sweeps; placing and refining")
-    objective, sizes = problem.objective, problem.sizes(flat.labels)
-    known = problem.placing(objective, flat.labels)
-    placing = placement_problem(options.placement, objective, flat.cluster_sums, sizes, power=options.power, **known)
-    node = best_placement(placing)
-    order, labels = np.argsort(node), node[flat.labels]
-    constraints = problem.constraints_for(objective)
-    running = np.ascontiguousarray(flat.running[order])
-    S = flat.cluster_sums[np.ix_(order, order)]
-    value = objective.value(S, sizes[order]) + (0.0 if constraints is None else constraints.gain(labels))
-    placed = replace(flat, labels=labels, value=value, cluster_sums=S, running=running, history=[value], placed=True)
+    objective, constraints = problem.objective, problem.constraints_for(problem.objective)
+    placed = _placed(problem, constraints, flat, options)
     if options.search == "place":
         return placed
-    running = running.copy()  # refining goes on in it
-    refined = climb(problem.kernel, objective, labels, running=running, constraints=constraints, **options.climbing)
+    running = placed.running.copy() if placed.running.size else None  # refining goes on in it
+    refined = climb(
+        problem.kernel, objective, placed.labels, running=running, constraints=constraints, **options.climbing
+    )
     if _swelling(problem, placed, refined) > WIDER:
         warn(
             "refining on the structure would make clusters wider by more than a tenth, for the sake of even shares: "
@@ -75,6 +70,25 @@ def solve(problem: Problem, options: Options, rng: np.random.RandomState) -> Sol
         return placed
     stopped = "converged" if flat.converged and refined.converged else "max_iter"
     return replace(refined, n_iter=flat.n_iter + refined.n_iter, stopped_because=stopped)
+
+
+def _placed(problem: Problem, constraints: Constraints | None, flat: Solution, options: Options) -> Solution:
+    """Clusters at their places by data and labels, labelled samples at theirs, not improved."""
+    objective, S, n = problem.objective, flat.cluster_sums, problem.sizes(flat.labels)
+    movable = None if constraints is None else constraints.alike
+    placing = placement_problem(options.placement, objective, S, n, movable=movable, power=options.power)
+    node = place_known(placing, constraints, flat.labels, problem.spectrum.embedding, problem.structure)
+    order, labels = np.argsort(node), node[flat.labels]
+    S, running = S[np.ix_(order, order)], np.ascontiguousarray(flat.running[order])
+    if constraints is None:
+        value = objective.value(S, n[order])
+    else:
+        mended = repair(constraints, labels, problem.spectrum.embedding, allow_empty=options.allow_empty)
+        if not np.array_equal(mended, labels):
+            labels, running = mended, np.empty((0, 0))
+            S = problem.kernel.cluster_sums(labels, objective.n_clusters)
+        value = objective.value(S, problem.sizes(labels)) + constraints.gain(labels)
+    return replace(flat, labels=labels, value=value, cluster_sums=S, history=[value], running=running, placed=True)
 
 
 def _swelling(problem: Problem, placed: Solution, refined: Solution) -> float:
@@ -100,7 +114,7 @@ def _swelling(problem: Problem, placed: Solution, refined: Solution) -> float:
 
 def _flat(problem: Problem, options: Options, rng: np.random.RandomState) -> Solution:
     """The best labeling without structure; of two that nearly tie, the one that the advice leads to."""
-    climber = _Climber(problem.flat, options.climbing)
+    climber = _Climber(problem.flat, options.climbing, _numbered)
     best = _best_start(problem, climber, options, rng)
     if problem.advice is None or not isinstance(options.init, str):
         return best
@@ -110,19 +124,18 @@ def _flat(problem: Problem, options: Options, rng: np.random.RandomState) -> Sol
 
 @dataclass(frozen=True)
 class _Climber:
-    """An objective with the way to climb it; `prepare` places a start that knows no structure."""
+    """An objective with the way to climb it; `number` says which cluster of a start is which."""
 
     objective: Dependence
     climbing: dict[str, Any]
-    prepare: Callable[..., np.ndarray] | None = None
+    number: Callable[[_Part, np.ndarray], np.ndarray]
+    structured: bool = False
     placed: bool = False  # whether labels mean places already
 
     def __call__(self, part: _Part, labels: np.ndarray) -> Solution:
         kernel, constraints, climbing = part.kernel, part.constraints, self.climbing
-        if self.prepare is not None and not self.placed:
-            labels = self.prepare(kernel, labels, constraints)
-        elif constraints is not None and not self.placed:
-            labels = constraints.numbered(labels)
+        if not self.placed:
+            labels = self.number(part, labels)
         if constraints is not None:
             labels = repair(constraints, labels, part.E, allow_empty=climbing["allow_empty"])
         together = labels if part.copies is None else part.copies.together(labels)
@@ -160,16 +173,20 @@ def _structured(problem: Problem, options: Options, restarts: int = RESTARTS) ->
     def by_value(S: np.ndarray, n: np.ndarray, **known: Any) -> np.ndarray:
         return best_placement(placement_problem("F", objective, S, n, **known), again)
 
-    def prepare(kernel, labels: np.ndarray, constraints: Constraints | None) -> np.ndarray:
-        S = kernel.cluster_sums(labels, objective.n_clusters)
-        n = np.bincount(labels, kernel.weight, minlength=objective.n_clusters)
-        known = {}
-        if constraints is not None and constraints.known:  # known labels first, then the score
-            scale = 10 * np.abs(objective.A).max() * np.abs(S).sum()
-            known = {"linear": scale * constraints.demands(labels)}
-        return best_placement(placement_problem(options.placement, objective, S, n, **known), restarts)[labels]
+    def number(part: _Part, labels: np.ndarray) -> np.ndarray:
+        known, S = part.constraints, part.kernel.cluster_sums(labels, objective.n_clusters)
+        n = np.bincount(labels, part.kernel.weight, minlength=objective.n_clusters)
+        placing = placement_problem(
+            options.placement, objective, S, n, linear=size_wishes(known, labels, S, objective.A)
+        )
+        return place_known(placing, known, labels, part.E, problem.structure, restarts)[labels]
 
-    return _Climber(objective, options.climbing | {"placement": by_value}, prepare)
+    return _Climber(objective, options.climbing | {"placement": by_value}, number, structured=True)
+
+
+def _numbered(part: _Part, labels: np.ndarray) -> np.ndarray:
+    """Labels of a flat start, clusters numbered as what is known asks for it at the least cost."""
+    return labels if part.constraints is None else numbered(part.constraints, labels, part.E)
 
 
 def _same_objective(one: Dependence, other: Dependence) -> bool:
@@ -263,13 +280,13 @@ def _auto(problem: Problem, whole: _Part, climber: _Climber, number: int, option
         small = part.kernel
         candidates = [starts.spectral_start(spectrum, c)]
         candidates += [starts.plus_plus_start(part.E, small.weight, c, rng) for _ in range(number)]
-        if climber.prepare is not None and c > 2:
+        if climber.structured and c > 2:
             candidates += [starts.projected_start(spectrum, objective.A, rng) for _ in range(number)]
         if part.constraints is not None:
             candidates += [starts.seeded_start(part.E, small.weight, part.constraints.seeds, c, rng)]
             if len(part.E) <= SMALL:  # where links and sizes shape the optimum more than the data do
                 candidates += [starts.random_start(len(part.E), c, rng) for _ in range(number // 2)]
-        quick = climber if climber.prepare is None else _structured(problem, options, QUICK_RESTARTS)
+        quick = climber if not climber.structured else _structured(problem, options, QUICK_RESTARTS)
         quick = replace(quick, climbing=quick.climbing | {"tol": max(options.tol, QUICK)})
         tried = _climb_all(part, quick, candidates, options.n_jobs)
         tried.append(_perturb(part, quick, max(tried, key=lambda solution: solution.value), rng))

@@ -1,0 +1,131 @@
+"""Known labels as evidence about where clusters belong.
+
+A known label says where its sample belongs. What it says about the cluster around that sample can be wrong, as far as
+clusters run into each other, so that places are chosen from data and labels together: for a placement p
+
+    score(p) / t + sum_i w_i log((1 - e_i) [p_j(i) = y_i] + e_i q(y_i | p_j(i)))
+
+where j(i) is the cluster whose mean is nearest to labelled sample i, e_i the rate of mistakes there, q where mistakes
+go to (neighbouring places more than others), and t what the score changes by if distances between means are a little
+different. One label turns a ring; labels of every cluster outweigh an unclear order; many outweigh a clear one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+from scipy.spatial.distance import cdist
+
+from kernelclust.kernels import feature_sums
+from kernelclust.solvers._constraints import Constraints
+from kernelclust.solvers._placement import EXHAUSTIVE, RESTARTS, PlacementProblem, best_placement
+from kernelclust.structures import Structure, as_structure
+
+LEAST, MOST = 0.02, 0.45  # rates of mistakes: of the best sample of the best cluster, and of one that is anywhere
+JITTER = 0.5  # distances between means might as well be so much longer or shorter
+NEAR = 0.5  # share of mistakes that go to neighbouring places; the others go anywhere
+
+
+def place_known(
+    problem: PlacementProblem,
+    constraints: Constraints | None,
+    labels: np.ndarray,
+    E: np.ndarray,
+    structure: Structure | None = None,
+    restarts: int = RESTARTS,
+) -> np.ndarray:
+    """Node of each cluster, best by the score of `problem` and by the known labels together.
+
+    E are features (m, d), `structure` is what A is the kernel of.
+    """
+    free = best_placement(problem, restarts)
+    if constraints is None or not constraints.votes.any():
+        return free
+    L = label_evidence(constraints, labels, E, problem.A)
+    known = replace(problem, linear=problem.linear + temperature(problem, free) * L)
+    if problem.symmetric or problem.movable.sum() <= EXHAUSTIVE:
+        return best_placement(known, restarts)
+    structure = as_structure(problem.A) if structure is None else structure
+    turned = structure.align(L[np.argsort(free)].T)[free]  # equivalent, and as the labels say
+    return best_placement(known, restarts, turned if problem.movable.all() else None)
+
+
+def numbered(constraints: Constraints, labels: np.ndarray, E: np.ndarray) -> np.ndarray:
+    """Clusters without places, numbered so that sizes are kept and it costs least to put labelled samples where they
+    belong: sum_i w_i |x_i - mu_j(i)|^2 with j(i) the cluster that gets the number y_i."""
+    if not constraints.known:
+        return labels
+    votes, c = constraints.votes, constraints.n_clusters
+    given = np.flatnonzero(votes.any(axis=1))
+    far = cdist(np.asarray(constraints.mean[given] @ E), _means(constraints, labels, E)[0], "sqeuclidean")
+    cost = far.T @ votes[given]
+    cost = cost / max(cost.sum(), np.finfo(float).tiny) + c * constraints.missed(labels)
+    return linear_sum_assignment(cost)[1][labels]
+
+
+def size_wishes(constraints: Constraints | None, labels: np.ndarray, S: np.ndarray, A: np.ndarray) -> np.ndarray | None:
+    """(c, c) `linear` of a placement problem that puts clusters where their sizes are allowed, before all else."""
+    if constraints is None or not constraints.has_sizes:
+        return None
+    return -10 * np.abs(A).max() * np.abs(S).sum() * constraints.missed(labels)
+
+
+def label_evidence(constraints: Constraints, labels: np.ndarray, E: np.ndarray, A: np.ndarray) -> np.ndarray:
+    """(c, c) log-probability of the known labels near cluster j if its place is p."""
+    c, weight, votes = len(A), constraints.sample_weight, constraints.votes
+    L = np.zeros((c, c))
+    means, used = _means(constraints, labels, E)
+    if used.sum() < 2:
+        return L
+    near, doubt = _nearest(E, means, used)
+    size = np.bincount(near, weight, minlength=c)
+    unsure = np.bincount(near, weight * doubt, minlength=c) / np.where(size > 0, size, 1.0)
+    block, place = np.nonzero(votes)
+    near, doubt = _nearest(np.asarray(constraints.mean[block] @ E), means, used)
+    e = np.clip(1 - (1 - doubt / 2) * (1 - unsure[near] / 2), LEAST, MOST)
+    chance = e[:, None] * mistaken(A)[:, place].T  # (labels, c) of this label where the cluster's place is p
+    chance[np.arange(len(place)), place] = 1 - e
+    np.add.at(L, near, votes[block, place][:, None] * np.log(chance))
+    return L
+
+
+def mistaken(A: np.ndarray) -> np.ndarray:
+    """q (c, c): what a sample of place p (row) is labelled where its label is not p."""
+    c = len(A)
+    links = np.where(np.eye(c) > 0, 0.0, np.maximum(A, 0.0))
+    total = links.sum(axis=1, keepdims=True)
+    anywhere = (1 - np.eye(c)) / max(c - 1, 1)
+    return np.where(total > 0, NEAR * links / np.where(total > 0, total, 1.0) + (1 - NEAR) * anywhere, anywhere)
+
+
+def temperature(problem: PlacementProblem, p: np.ndarray) -> float:
+    """What the score of placement p changes by if distances between means change by JITTER, for a typical cluster."""
+    M = problem.M
+    if problem.objective is not None:
+        x = problem.objective.inverse_norms(problem.n)
+        M = M * np.outer(x, x)
+    own = np.diag(M)
+    links = (problem.A - np.diag(np.diag(problem.A)))[np.ix_(p, p)] * (own[:, None] + own - 2 * M)
+    size = float(np.abs(links).max())
+    return JITTER / 2 * size * float(np.sqrt(((links / size) ** 2).sum() / len(p))) if size > 0 else 1.0
+
+
+def _means(constraints: Constraints, labels: np.ndarray, E: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Means of clusters (c, d), of samples without labels where there are such, and which clusters have one."""
+    c, weight = constraints.n_clusters, constraints.sample_weight
+    open_weight = np.where(constraints.votes.sum(axis=1)[constraints.block] > 0, 0.0, weight)
+    n = np.bincount(labels, open_weight, minlength=c)
+    counted = np.where(n[labels] > 0, open_weight, weight)
+    n = np.bincount(labels, counted, minlength=c)
+    return feature_sums(E, counted, labels, c) / np.where(n > 0, n, 1.0)[:, None], n > 0
+
+
+def _nearest(E: np.ndarray, means: np.ndarray, used: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Cluster of the nearest mean of each row, and its distance over that of the second nearest, 0 to 1."""
+    far = cdist(E, means, "sqeuclidean")
+    far[:, ~used] = np.inf
+    near = np.argmin(far, axis=1)
+    one, two = np.partition(far, 1, axis=1)[:, :2].T
+    return near, np.where(two > 0, np.sqrt(one / np.where(two > 0, two, 1.0)), 1.0)
