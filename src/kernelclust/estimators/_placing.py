@@ -104,7 +104,8 @@ class Placing(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
 
         Within its cluster j (the label that `predict` gives) a sample lies the farther along the nearer it is to the
         next cluster than to the one before: by <phi(x), mu_(j+1) - mu_(j-1)>. Its place is j - 0.5 plus the share of
-        the fitted samples of the cluster that are behind it, so that these are spread evenly.
+        the fitted samples of the cluster that are behind it, so that these are spread evenly (0.5 where all neighbours
+        of the cluster are empty, or it has none).
 
         Parameters
         ----------
