@@ -143,10 +143,13 @@ def test_bad_numbers():
     for method in (model.transform, model.membership, model.position):
         with pytest.raises(ValueError, match="features"):
             method(X[:, :2])
+
+
+def test_samples_beyond_floating_point():
+    model = StructuredClustering(structure="chain:4", kernel="polynomial", random_state=0).fit(X)
+    for method in (model.transform, model.membership, model.position):
         with pytest.raises(ValueError, match="too far away"):
-            StructuredClustering(structure="chain:4", kernel="polynomial", random_state=0).fit(X).transform(
-                [[1e200] * 3]
-            )
+            method([[1e200] * 3])
 
 
 def test_arrangements_give_labels():

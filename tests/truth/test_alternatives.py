@@ -64,7 +64,7 @@ def test_arrangements_are_written_with_most_samples_in_place(structure):
 
 
 def test_the_second_is_the_margin_away():
-    for structure in (*STRUCTURES, "chain:10", "ring:9"):
+    for structure in ("chain:4", "tree:2x2", "chain:9"):
         structure, problem, n = problem_of(structure)
         assert alternatives(problem, structure, n, 2)[1].score == -placement_margin(problem)
 

@@ -13,6 +13,7 @@ import numpy as np
 from kernelclust.engine._prediction import Prediction
 from kernelclust.structures import Axis
 
+ROUNDING = 1e-14  # share of the terms of a square up to which it is zero
 SAME = 1e-9  # differences up to this share of the numbers compared are rounding
 STEPS = 100  # of the search for a variance, at most
 ACCURACY = 1e-6  # relative, at which it stops
@@ -103,8 +104,10 @@ def fitted_places(
 
 def distances(G: np.ndarray, own: np.ndarray, S: np.ndarray, n: np.ndarray) -> np.ndarray:
     """|phi(x) - mu_j| = sqrt(k(x, x) - 2 G_j / n_j + S_jj / n_j^2), NaN where a cluster is empty."""
-    squared = own[:, None] - 2 * G / _safe(n) + np.diag(S) / _safe(n) ** 2
-    away = np.sqrt(np.maximum(squared, 0.0))
+    parts = own[:, None], 2 * G / _safe(n), np.diag(S) / _safe(n) ** 2
+    squared = parts[0] - parts[1] + parts[2]
+    size = np.abs(parts[0]) + np.abs(parts[1]) + np.abs(parts[2])
+    away = np.sqrt(np.where(squared > ROUNDING * size, squared, 0.0))  # the root of rounding would be far from small
     away[:, n == 0] = np.nan
     return away
 

@@ -63,7 +63,8 @@ class Placing(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         and S_jj those within the cluster. Fitted samples have the distances that they had in the fit. Kernels that
         exist between fitted samples only ("graph", "diffusion", "auto") know a new sample as the mean of the fitted
         ones nearest to it; for given similarities k(x, x) is taken to be the mean of the fitted ones. Discriminative
-        presets measure by the kernel that theirs is made of.
+        presets measure by the kernel that theirs is made of. In a pipeline that ends in a classifier the classes reach
+        `fit` as known labels, with a warning.
 
         Parameters
         ----------
