@@ -10,6 +10,7 @@ from kernelclust.estimators import (
     MaxMarginClustering,
     MultiKernelClustering,
     StructuredClustering,
+    arrange,
 )
 from kernelclust.objectives import dependence_score
 from kernelclust.selection import select_kernel, select_n_clusters, select_structure, stability_bound
@@ -25,6 +26,7 @@ __all__ = [
     "MaxMarginClustering",
     "MultiKernelClustering",
     "StructuredClustering",
+    "arrange",
     "dependence_score",
     "margin",
     "metrics",

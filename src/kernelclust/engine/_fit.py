@@ -16,6 +16,7 @@ from kernelclust._threads import one_thread
 from kernelclust._warnings import warn
 from kernelclust.engine._evidence import DISAGREE, LOW_SUPPORT, SIZE_PRIOR, Evidence, alignment
 from kernelclust.engine._numbering import canonical_places, renumbered
+from kernelclust.engine._places import Places, fitted_places
 from kernelclust.engine._prediction import Prediction
 from kernelclust.engine._rbf import rbf_clusters, warn_of_rbf
 from kernelclust.kernels import (
@@ -33,6 +34,7 @@ from kernelclust.objectives import Dependence, flat_objective, make_dependence
 from kernelclust.solvers import (
     Constraints,
     Options,
+    PlacementProblem,
     Problem,
     equal_rows,
     load_solver,
@@ -81,6 +83,7 @@ class Fit:
     upper_bound: float
     size_bound: float
     placement_margin: float
+    placing: PlacementProblem = field(repr=False)  # of these clusters, as they are numbered
     size_prior: float = 0.0
     reach: float = 1.0  # share of the trace of the kernel that c clusters could explain at best
     ridge: float | None = None
@@ -102,12 +105,23 @@ class Fit:
         Pi = one_hot(self.labels, len(self.n), weight)
         judged, base, S = None, self.kernel.base, self.S
         if base is not None:
-            judged = base.combination(Pi), np.diag(base.operator.cluster_sums(self.labels, len(self.n)))
+            judged = base.combination(Pi), base.operator.cluster_sums(self.labels, len(self.n))
         similarities = self.kernel.combination(Pi, self.image)
         if self.kernel.seen is not None:
-            S, judged = self.kernel.seen.cluster_sums(self.labels, len(self.n)), (similarities, np.diag(S))
+            S, judged = self.kernel.seen.cluster_sums(self.labels, len(self.n)), (similarities, S)
         objective = flat_objective(self.objective) if self.solution.placed else self.objective
         return Prediction.of(similarities, objective, S, self.n, judged, self.reach)
+
+    def places(self, prediction: Prediction) -> tuple[Places, np.ndarray, np.ndarray | None]:
+        """Where new samples lie among the clusters, and where the fitted ones do: see `fitted_places`."""
+        base, operator = self.kernel.base, self.kernel.operator
+        Pi = one_hot(self.labels, len(self.n), operator.weight)
+        if base is not None:
+            operator, G, S = base.operator, base.operator @ Pi, prediction.sums
+        else:
+            G, S = operator @ Pi if self.image is None else self.image, self.S
+        axes = self.structure.axes()
+        return fitted_places(prediction, axes, G, operator.diagonal(), S, self.labels, operator.weight)
 
 
 def fit(
@@ -229,6 +243,7 @@ def judge(
         upper_bound=bound,
         size_bound=max(objective.size_bound(spectrum.bounds, n), value) if operator.centred else bound,
         placement_margin=placement_margin(placing),
+        placing=placing,
         reach=_reach(operator, spectrum),
         image=image,
     )

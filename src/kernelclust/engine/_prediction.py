@@ -14,8 +14,8 @@ from kernelclust.objectives import Dependence
 class Prediction:
     """Places of new samples with the clusters held as they are; holds no kernel matrix.
 
-    `judge` and `spread` are the similarities and the diagonal of S that distances are measured by: those of the kernel
-    itself, or of the one that a discriminative kernel was made of, which knows no distances of new samples.
+    `judge` and `sums` are the similarities and the S that distances are measured by: those of the kernel itself, or of
+    the one that a discriminative kernel was made of, which knows no distances of new samples.
     """
 
     similarities: NewSamples
@@ -23,7 +23,7 @@ class Prediction:
     h: np.ndarray  # (c,): F rises at the rate g @ M + h with a sample in each cluster
     n: np.ndarray  # (c,)
     judge: NewSamples
-    spread: np.ndarray  # (c,)
+    sums: np.ndarray  # (c, c)
     reach: float = 1.0  # share of the fitted samples' spread that c clusters could explain at best
 
     @classmethod
@@ -37,8 +37,8 @@ class Prediction:
         reach: float = 1.0,
     ) -> Prediction:
         M, h = objective.slopes(S, n)
-        judge, spread = (similarities, np.diag(S)) if judged is None else judged
-        return cls(similarities, M, np.where(n > 0, h, -np.inf), n, judge, spread, reach)
+        judge, sums = (similarities, S) if judged is None else judged
+        return cls(similarities, M, np.where(n > 0, h, -np.inf), n, judge, sums, reach)
 
     def rises(self, X) -> np.ndarray:
         """Rate at which F rises with a sample in each cluster (n, c)."""
@@ -50,12 +50,16 @@ class Prediction:
     def labels(self, X) -> np.ndarray:
         return np.argmax(self.rises(X), axis=1)
 
+    def placed(self, X) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Similarities that distances are measured by, with clusters (n, c) and with oneself (n,), and labels (n,)."""
+        G, own = self.judge.checked(X)
+        return G, own, np.argmax(self._rises(G), axis=1) if self.judge is self.similarities else self.labels(X)
+
     def explained(self, X, weight: np.ndarray) -> float:
         """1 - sum |phi(x) - mu_y|^2 / sum |phi(x) - mu|^2, y the place that x is given, over `reach`; in [0, 1]."""
-        G, own = self.judge.both(X)
-        labels = np.argmax(self._rises(G), axis=1) if self.judge is self.similarities else self.labels(X)
+        G, own, labels = self.placed(X)
         n = np.where(self.n > 0, self.n, 1.0)
-        within = own - 2 * G[np.arange(len(G)), labels] / n[labels] + (self.spread / n**2)[labels]
+        within = own - 2 * G[np.arange(len(G)), labels] / n[labels] + (np.diag(self.sums) / n**2)[labels]
         total = float(weight @ np.maximum(own, 0.0))
         if not total > 0:
             return 0.0

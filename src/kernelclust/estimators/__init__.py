@@ -8,6 +8,7 @@ from kernelclust.estimators._base import (
     equal_labels,
     whole_or_nothing,
 )
+from kernelclust.estimators.arrange import Arrangement, arrange
 from kernelclust.estimators.discriminative import Diffrac, DisKMeans
 from kernelclust.estimators.margin import MaxMarginClustering
 from kernelclust.estimators.multikernel import MultiKernelClustering
@@ -18,6 +19,7 @@ __all__ = [
     "CLUHSIC",
     "CLUHSICAL",
     "DEFAULT_CLUSTERS",
+    "Arrangement",
     "Diffrac",
     "DisKMeans",
     "KernelClusterer",
@@ -26,6 +28,7 @@ __all__ = [
     "MultiKernelClustering",
     "StructuredClustering",
     "adopt",
+    "arrange",
     "check_enough_samples",
     "check_structure",
     "equal_labels",

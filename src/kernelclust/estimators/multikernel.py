@@ -18,6 +18,7 @@ from kernelclust.estimators._base import (
     check_structure,
     check_verbose,
 )
+from kernelclust.estimators._placing import Placing
 from kernelclust.kernels import APPROXIMATIONS
 from kernelclust.multikernel import (
     CORRELATIONS,
@@ -42,7 +43,7 @@ from kernelclust.structures import Structure
 STARTS = 10  # that n_init="auto" stands for
 
 
-class MultiKernelClustering(KernelClusterer):
+class MultiKernelClustering(Placing, KernelClusterer):
     """Cluster samples that are described by several kernels or views, and learn how much each of them counts.
 
     The default minimises (Liu et al. 2016, eq. 8)
@@ -136,6 +137,8 @@ class MultiKernelClustering(KernelClusterer):
         How much better this arrangement of the clusters is than the best different one, as in `StructuredClustering`.
     sizes_ : (c,) array
         Weight of every cluster.
+    medoids_, position_
+        As in `StructuredClustering`, in the feature space of the combined kernel.
     n_iter_ : int
         Steps of the method.
     structure_, n_features_in_
@@ -271,6 +274,7 @@ class MultiKernelClustering(KernelClusterer):
         self._used = None if everything else used
         if not everything:
             self._spread(views, used, known)
+        self._keep_known(known)
         if known is not None and not self.sizes_.all():
             warn(
                 f"no sample is left for cluster {', '.join(map(str, np.flatnonzero(self.sizes_ == 0)))}: labels and "
@@ -294,16 +298,18 @@ class MultiKernelClustering(KernelClusterer):
         self.placement_margin_ = fit.placement_margin
         self.sizes_ = fit.n
         self.n_iter_ = len(relaxed.history)
-        self._prediction = fit.prediction()
+        self._keep_places(fit)
 
     def _spread(self, views: Views, used: np.ndarray, known: Constraints | None) -> None:
         """Labels for all samples, those of weight zero placed as new ones but where something is known about them."""
         labels = np.full(views.n_samples, -1, dtype=self.labels_.dtype)
         labels[used] = self.labels_
         rest = np.flatnonzero(labels < 0)
-        rises = self._prediction.rises(views.rest(rest, used))
+        new = views.rest(rest, used)
+        rises = self._prediction.rises(new)
         labels[rest] = np.argmax(rises, axis=1) if known is None else known.complete(labels, rest, rises)
         self.labels_ = labels
+        self._keep_rest(new, rest, used, labels)
         self.embedding_ = _rows_of(self.embedding_, used, len(labels))
         if self.sample_weights_ is not None:
             self.sample_weights_ = _rows_of(self.sample_weights_, used, len(labels))
@@ -336,6 +342,9 @@ class MultiKernelClustering(KernelClusterer):
         check_is_fitted(self)
         views = self._check_views(X, observed, reset=False)
         return self._prediction.explained(views, check_weights(sample_weight, views.observed))
+
+    def _new_samples(self, X) -> Views:
+        return self._check_views(X, None, reset=False)
 
     # -- checks ---------------------------------------------------------------------------------------------------
 

@@ -19,6 +19,7 @@ from kernelclust.estimators._base import (
     check_structure,
     check_verbose,
 )
+from kernelclust.estimators._placing import Placing
 from kernelclust.kernels import FittedKernel, Nothing, is_operator
 from kernelclust.objectives import NORMALIZATIONS, check_weights
 from kernelclust.solvers import (
@@ -33,7 +34,7 @@ from kernelclust.solvers import (
 from kernelclust.structures import Structure
 
 
-class StructuredClustering(KernelClusterer):
+class StructuredClustering(Placing, KernelClusterer):
     """Kernel clustering whose clusters have places: on a chain, a ring, a grid, a tree, or any graph.
 
     Maximises the dependence between data and labels (CLUHSIC, CLUHSICAL),
@@ -159,6 +160,10 @@ class StructuredClustering(KernelClusterer):
         Size prior in use.
     relaxed_objective_ : float or None
         F at the labels of a relaxation before rounding.
+    medoids_ : (c,) int array
+        The sample of every cluster that is nearest to its mean in feature space; -1 for an empty cluster.
+    position_ : (m,) or (m, 2) array, or None
+        A continuous place of every sample along a chain, ring, grid or tree, as `position` gives it.
     structure_ : Structure
     gamma_ : float or None
         Width in use, None for a kernel without one.
@@ -291,6 +296,7 @@ class StructuredClustering(KernelClusterer):
         self._keep(found)
         self._used = None if everything else used
         self.labels_ = found.labels if everything else self._label_rest(X, found.labels, used, known)
+        self._keep_known(known)
         if known is not None and not options.allow_empty and not found.n.all():
             warn(
                 f"no sample is left for cluster {', '.join(map(str, np.flatnonzero(found.n == 0)))}: labels and links "
@@ -315,7 +321,7 @@ class StructuredClustering(KernelClusterer):
         self.relaxed_objective_ = found.solution.relaxed_value
         self.n_iter_ = found.solution.n_iter
         self.history_ = found.solution.history
-        self._prediction = found.prediction()
+        self._keep_places(found)
 
     def predict(self, X):
         """Place new samples where F rises most, the clusters held as they are; for a flat l2 fit, the nearest mean.
@@ -423,8 +429,10 @@ class StructuredClustering(KernelClusterer):
         out = np.full(X.shape[0], -1, dtype=labels.dtype)
         out[used] = labels
         rest = np.flatnonzero(out < 0)
-        rises = self._prediction.rises(X[rest][:, used] if self._is_pairwise() else X[rest])
+        new = X[rest][:, used] if self._is_pairwise() else X[rest]
+        rises = self._prediction.rises(new)
         out[rest] = np.argmax(rises, axis=1) if known is None else known.complete(out, rest, rises)
+        self._keep_rest(new, rest, used, out)
         return out
 
 

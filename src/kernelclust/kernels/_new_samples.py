@@ -28,11 +28,15 @@ class NewSamples(ABC):
         """(sums, own)."""
 
     def __call__(self, X_new) -> np.ndarray:
-        sums = self.both(X_new)[0]
+        return self.checked(X_new)[0]
+
+    def checked(self, X_new) -> tuple[np.ndarray, np.ndarray]:
+        """(sums, own), or an error where samples are beyond floating point."""
+        sums, own = self.both(X_new)
         if not np.isfinite(sums).all():
             row = int(np.flatnonzero(~np.isfinite(sums).all(axis=1))[0])
             raise ValueError(f"similarities of new sample {row} are beyond floating point: it is too far away.")
-        return sums
+        return sums, own
 
 
 class Source(ABC):

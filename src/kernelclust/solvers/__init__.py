@@ -12,7 +12,14 @@ from kernelclust.solvers._side_information import make_constraints
 
 from kernelclust.solvers._climb import climb  # isort: skip
 from kernelclust.solvers._label_evidence import numbered, place_known
-from kernelclust.solvers._placement import RULES, best_placement, placement_margin, placement_problem
+from kernelclust.solvers._placement import (
+    RULES,
+    PlacementProblem,
+    best_placement,
+    different_placements,
+    placement_margin,
+    placement_problem,
+)
 from kernelclust.solvers._problem import Options, Problem
 
 from kernelclust.solvers.greedy import INITS, SEARCHES, check_start  # isort: skip
@@ -25,12 +32,14 @@ __all__ = [
     "SEARCHES",
     "Constraints",
     "Options",
+    "PlacementProblem",
     "Problem",
     "best_placement",
     "check_labels",
     "check_solver_params",
     "check_start",
     "climb",
+    "different_placements",
     "equal_rows",
     "fill_empty",
     "load_solver",

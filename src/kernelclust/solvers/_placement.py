@@ -170,11 +170,38 @@ def placement_margin(problem: PlacementProblem) -> float:
     different arrangement. A large margin is no proof that the order is right. Clusters whose place is known are in
     it in every arrangement.
     """
-    c = len(problem.A)
+    others = different_placements(problem, 1)
+    return -others[0][1] if others else np.inf
+
+
+def different_placements(problem: PlacementProblem, number: int) -> list[tuple[np.ndarray, float]]:
+    """The best placements that are no symmetry of the structure away from the present one (the identity) or from each
+    other, at most so many, best first; and how much better each scores than the present one, in units of the standard
+    deviation over all placements. All placements are compared where 8 clusters or fewer are free, local optima and
+    what is one step from the present one beyond."""
     free = np.flatnonzero(problem.movable)
     if problem.symmetric or len(free) < 2:
-        return np.inf
-    identity = np.arange(c)
+        return []
+    others, gains = _compared(problem, free)
+    seen, found = {_arrangement(problem, np.arange(len(problem.A)))}, []
+    for i in np.argsort(-gains, kind="stable"):
+        key = _arrangement(problem, others[i])
+        if key not in seen:
+            seen.add(key)
+            found.append((others[i], float(gains[i])))
+            if len(found) == number:
+                break
+    return found
+
+
+def _arrangement(problem: PlacementProblem, p: np.ndarray) -> bytes:
+    """The same for placements that differ by a symmetry of the structure."""
+    return np.ascontiguousarray(problem.A[np.ix_(p, p)]).tobytes()
+
+
+def _compared(problem: PlacementProblem, free: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Placements (r, c), and by how many standard deviations each scores better than the identity (r,)."""
+    identity = np.arange(len(problem.A))
     if len(free) <= EXHAUSTIVE_MARGIN:
         others = _every(identity, free)
         scores = problem.scores(others)
@@ -187,17 +214,11 @@ def placement_margin(problem: PlacementProblem) -> float:
         placements = np.tile(identity, (SAMPLES, 1))
         placements[:, free] = [rng.permutation(free) for _ in range(SAMPLES)]
         all_scores = problem.scores(placements)
-    best = -np.inf  # the best that is no symmetry of the structure
-    for i in np.argsort(-scores, kind="stable"):
-        if not np.array_equal(problem.A[np.ix_(others[i], others[i])], problem.A):
-            best = scores[i]
-            break
-    if not np.isfinite(best):
-        return np.inf
     own = problem.scores(identity[None])[0]
     unit = max(float(np.abs(all_scores).max()), np.finfo(float).tiny)  # squares of scores may leave floating point
     spread = float((all_scores / unit).std())
-    return float((own - best) / unit / spread) if spread > problem.noise / unit else 0.0
+    even = not spread > problem.noise / unit
+    return others, np.zeros(len(scores)) if even else (scores - own) / unit / spread
 
 
 @lru_cache(maxsize=EXHAUSTIVE_MARGIN + 1)

@@ -1,6 +1,6 @@
 """How clusters relate: one file per structure, found by its name."""
 
-from ._base import Structure
+from ._base import Axis, Structure
 from ._parse import as_structure, structure_class, structure_names
 from .chain import Chain
 from .custom import Custom
@@ -11,6 +11,7 @@ from .ring import Ring
 from .tree import Tree
 
 __all__ = [
+    "Axis",
     "Chain",
     "Custom",
     "Flat",

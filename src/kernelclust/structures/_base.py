@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,19 @@ from ._search import best_relabelling, pair_colours
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.intp]
+
+
+class Axis(NamedTuple):
+    """A direction along which samples have a place of their own, finer than that of their cluster.
+
+    `place` (c,) is the coordinate of every cluster; `towards` (c, c) are coefficients, adding up to zero in every row,
+    such that a sample x of cluster j lies the farther along the larger <x, sum_k towards[j, k] mu_k> is. Coordinates
+    are taken modulo `period`, where it is not zero.
+    """
+
+    place: Floats
+    towards: Floats
+    period: int = 0
 
 
 class Structure:
@@ -119,6 +132,12 @@ class Structure:
         rounding = 1e-12 * (np.abs(gains).sum() + np.finfo(float).tiny)
         return stay if gains[stay, stay].sum() >= gains[p, stay].sum() - rounding else p
 
+    # ---- places between clusters
+
+    def axes(self) -> list[Axis] | None:
+        """The coordinates of a continuous place among the clusters, or None where there are none."""
+        return None
+
     # ---- the drawing
 
     def positions(self) -> Floats:
@@ -197,6 +216,22 @@ def divide(n_clusters: int) -> tuple[int, int]:
     """Split a number into two factors as equal as can be, the smaller one first."""
     first = next(d for d in range(int(n_clusters**0.5), 0, -1) if n_clusters % d == 0)
     return first, n_clusters // first
+
+
+def from_to(behind: Ints, ahead: Ints) -> Floats:
+    """`towards` of an axis on which cluster j lies between behind[j] and ahead[j], (c, c)."""
+    one = np.eye(len(ahead))
+    return np.asarray(one[ahead] - one[behind])
+
+
+def along(axis: Axis, sizes: Sequence[int], which: int) -> Axis:
+    """An axis of factor number `which` of a product of so many clusters each, the others held."""
+    place, towards = np.zeros(1), np.ones((1, 1))
+    for number, size in enumerate(sizes):
+        here = number == which
+        place = np.add.outer(place, axis.place if here else np.zeros(size)).ravel()
+        towards = np.kron(towards, axis.towards if here else np.eye(size)).astype(np.float64)
+    return Axis(place, towards, axis.period)
 
 
 def circle(n_points: int) -> Floats:

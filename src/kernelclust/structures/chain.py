@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ._base import Floats, Ints, Structure, check_size, spread
+from ._base import Axis, Floats, Ints, Structure, check_size, from_to, spread
 
 
 def chain_kernel(n_clusters: int) -> Floats:
@@ -52,6 +52,10 @@ class Chain(Structure):
     def _relabellings(self) -> list[Ints]:
         i = np.arange(self.n_clusters)
         return [i, i[::-1]]
+
+    def axes(self) -> list[Axis]:
+        c, i = self.n_clusters, np.arange(self.n_clusters)
+        return [Axis(i.astype(np.float64), from_to(np.maximum(i - 1, 0), np.minimum(i + 1, c - 1)))]
 
     def positions(self) -> Floats:
         return np.column_stack([spread(self.n_clusters), np.full(self.n_clusters, 0.5)])

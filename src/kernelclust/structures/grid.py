@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ._base import Floats, Ints, Structure, check_size, divide, parse_sizes, spread
-from .chain import chain_kernel
+from ._base import Axis, Floats, Ints, Structure, along, check_size, divide, parse_sizes, spread
+from .chain import Chain, chain_kernel
 
 
 class Grid(Structure):
@@ -57,6 +57,10 @@ class Grid(Structure):
         places = np.arange(self.n_clusters).reshape(self.rows, self.columns)
         turned = [places, places.T] if self.rows == self.columns else [places]
         return [view[::up, ::left].ravel() for view in turned for up in (1, -1) for left in (1, -1)]
+
+    def axes(self) -> list[Axis]:
+        sizes = (self.rows, self.columns)
+        return [along(Chain(size).axes()[0], sizes, which) for which, size in enumerate(sizes)]
 
     def positions(self) -> Floats:
         x, y = np.meshgrid(spread(self.columns), spread(self.rows)[::-1])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ._base import Floats, Structure, divide
+from ._base import Axis, Floats, Structure, along, divide
 from ._parse import as_structure
 from .chain import Chain
 from .flat import Flat
@@ -50,6 +50,16 @@ class Product(Structure):
         for factor in self.factors:
             A = np.kron(A, factor.kernel).astype(np.float64)
         return A
+
+    def axes(self) -> list[Axis] | None:
+        """Those of the factors, if every factor has one."""
+        found: list[Axis] = []
+        sizes = [factor.n_clusters for factor in self.factors]
+        for which, factor in enumerate(self.factors):
+            if (own := factor.axes()) is None:
+                return None
+            found += [along(axis, sizes, which) for axis in own]
+        return found
 
     def positions(self) -> Floats:
         """Draw every later factor small, around each node of the factor before it."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ._base import Floats, Ints, Structure, check_size
+from ._base import Axis, Floats, Ints, Structure, check_size, from_to
 
 
 class Ring(Structure):
@@ -52,6 +52,10 @@ class Ring(Structure):
     def _relabellings(self) -> list[Ints]:
         c, i = self.n_clusters, np.arange(self.n_clusters)
         return [turned for shift in range(c) for turned in ((i + shift) % c, (shift - i) % c)]
+
+    def axes(self) -> list[Axis]:
+        c, i = self.n_clusters, np.arange(self.n_clusters)
+        return [Axis(i.astype(np.float64), from_to((i - 1) % c, (i + 1) % c), period=c)]
 
 
 PART = Ring

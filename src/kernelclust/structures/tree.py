@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from ._base import Floats, Ints, Structure, check_size, divide, parse_sizes, spread
+from ._base import Axis, Floats, Ints, Structure, check_size, divide, parse_sizes, spread
 
 DEEPEST = 100  # levels of a tree
 Nested = Any  # a leaf's name, or a tuple of Nested
@@ -92,6 +92,19 @@ class Tree(Structure):
             image[j] = a
         return image
 
+    def axes(self) -> list[Axis]:
+        """The leaf, and how far from it towards its parent, 0 to 1: towards the other leaves below that."""
+        c = self.n_clusters
+        towards = np.zeros((c, c))
+        for node in self._nodes():  # deeper nodes overwrite
+            if len(node.children) > 1:
+                for leaf in node.leaves:
+                    others = [other for other in node.leaves if other != leaf]
+                    towards[leaf] = 0.0
+                    towards[leaf, others] = 1 / len(others)
+                    towards[leaf, leaf] = -1.0
+        return [Axis(np.arange(c, dtype=np.float64), np.zeros((c, c))), Axis(np.full(c, 0.5), towards)]
+
     def levels(self) -> list[Ints]:
         """Return each leaf's group at depth 1, 2, ..., coarse to fine.
 
@@ -136,6 +149,12 @@ class Tree(Structure):
             if len(below) > 1:
                 lines.append(((below[0][0], y), (below[-1][0], y)))
         return np.array(lines, dtype=np.float64)
+
+    def renamed(self, names: Sequence[str]) -> Tree:
+        """The same tree with these names of the leaves, from left to right."""
+        if len(names) != self.n_clusters:
+            raise ValueError(f"{len(names)} names for {self.n_clusters} leaves; give one for each.")
+        return Tree(_refilled(self._nested, iter(names)))
 
     def _branching(self) -> tuple[int, ...] | None:
         """Children per level if the tree is balanced and has the default names."""
@@ -241,6 +260,10 @@ def _names(node: Nested) -> Iterator[str]:
     else:
         for child in node:
             yield from _names(child)
+
+
+def _refilled(node: Nested, names: Iterator[str]) -> Nested:
+    return next(names) if isinstance(node, str) else tuple(_refilled(child, names) for child in node)
 
 
 def _check_names(names: list[str]) -> None:

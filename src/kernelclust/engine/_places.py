@@ -1,0 +1,195 @@
+"""Where samples lie among the clusters of a fit: distances to means, soft membership, a continuous place.
+
+All of it in the feature space of the kernel, where <phi(x), mu_j> = G_j / n_j and <mu_j, mu_k> = S_jk / n_j n_k.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from kernelclust.engine._prediction import Prediction
+from kernelclust.structures import Axis
+
+ROUNDING = 1e-14  # share of the terms of a square up to which it is zero
+SAME = 1e-9  # differences up to this share of the numbers compared are rounding
+STEPS = 100  # of the search for a variance, at most
+ACCURACY = 1e-6  # relative, at which it stops
+
+
+@dataclass(frozen=True)
+class Places:
+    """What a fit says about the places of new samples; holds no kernel matrix."""
+
+    prediction: Prediction
+    variance: float  # of samples around their means, in each direction between means
+    scales: list[Scale] | None
+
+    def distances(self, X) -> np.ndarray:
+        """|phi(x) - mu_j| (n, c); NaN for a cluster without samples, which has no mean."""
+        G, own = self.prediction.judge.checked(X)
+        return distances(G, own, self.prediction.sums, self.prediction.n)
+
+    def membership(self, X) -> np.ndarray:
+        """Shares (n, c), softmax of -|phi(x) - mu_j|^2 / 2 variance."""
+        G = self.prediction.judge(X)
+        return _shares(_relative(*_products(G, self.prediction.sums, self.prediction.n)), self.variance)
+
+    def position(self, X, labels: np.ndarray | None = None) -> np.ndarray | None:
+        """Continuous places (n,), or (n, d) on more axes than one, of samples with these labels, or those predicted."""
+        if self.scales is None:
+            return None
+        G, _, predicted = self.prediction.placed(X)
+        labels = predicted if labels is None else labels
+        return _positions(self.scales, G / _safe(self.prediction.n), labels)
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How far samples of each cluster have come along an axis: `share[j]` of them at `at[j]`, both rising."""
+
+    axis: Axis
+    at: list[np.ndarray]
+    share: list[np.ndarray]
+
+    @classmethod
+    def of(cls, axis: Axis, inner: np.ndarray, labels: np.ndarray, weight: np.ndarray, n: np.ndarray) -> Scale:
+        towards = axis.towards * (n > 0)  # a cluster without samples has no mean: stay instead of going there
+        towards = towards - np.diag(towards.sum(axis=1))
+        scale = cls(axis._replace(towards=towards), [], [])
+        score, noise = scale.scores(inner, labels), SAME * float(np.abs(inner).max(initial=0.0))
+        for j in range(len(n)):
+            at, share = _ranks(score[labels == j], weight[labels == j], noise)
+            scale.at.append(at)
+            scale.share.append(share)
+        return scale
+
+    def scores(self, inner: np.ndarray, labels: np.ndarray) -> np.ndarray:
+        return np.einsum("ij,ij->i", inner, self.axis.towards[labels])
+
+    def __call__(self, inner: np.ndarray, labels: np.ndarray) -> np.ndarray:
+        score, place = self.scores(inner, labels), self.axis.place[labels]
+        for j in np.unique(labels):
+            here = labels == j
+            place[here] += np.interp(score[here], self.at[j], self.share[j]) - 0.5 if len(self.at[j]) else 0.0
+        if self.axis.period:
+            place = place % self.axis.period
+            place[place == self.axis.period] = 0.0  # a place just below zero, rounded
+        return place
+
+
+def fitted_places(
+    prediction: Prediction,
+    axes: Sequence[Axis] | None,
+    G: np.ndarray,
+    own: np.ndarray,
+    S: np.ndarray,
+    labels: np.ndarray,
+    weight: np.ndarray,
+) -> tuple[Places, np.ndarray, np.ndarray | None]:
+    """Places of new samples; of the fitted ones the rank in their cluster by distance to its mean, and the position.
+
+    G (m, c), own (m,) and S (c, c) are similarities of the fitted samples under the kernel that distances are of.
+    """
+    n = prediction.n
+    inner = G / _safe(n)
+    scales = None if axes is None else [Scale.of(axis, inner, labels, weight, n) for axis in axes]
+    places = Places(prediction, _variance(*_products(G, S, n), labels, weight), scales)
+    away = distances(G, own, S, n)[np.arange(len(labels)), labels]
+    position = None if scales is None else _positions(scales, inner, labels)
+    return places, _typical(away, labels), position
+
+
+def distances(G: np.ndarray, own: np.ndarray, S: np.ndarray, n: np.ndarray) -> np.ndarray:
+    """|phi(x) - mu_j| = sqrt(k(x, x) - 2 G_j / n_j + S_jj / n_j^2), NaN where a cluster is empty."""
+    parts = own[:, None], 2 * G / _safe(n), np.diag(S) / _safe(n) ** 2
+    squared = parts[0] - parts[1] + parts[2]
+    size = np.abs(parts[0]) + np.abs(parts[1]) + np.abs(parts[2])
+    away = np.sqrt(np.where(squared > ROUNDING * size, squared, 0.0))  # the root of rounding would be far from small
+    away[:, n == 0] = np.nan
+    return away
+
+
+def _safe(n: np.ndarray) -> np.ndarray:
+    return np.where(n > 0, n, np.inf)
+
+
+def _positions(scales: Sequence[Scale], inner: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    columns = [scale(inner, labels) for scale in scales]
+    return columns[0] if len(columns) == 1 else np.column_stack(columns)
+
+
+def _ranks(score: np.ndarray, weight: np.ndarray, noise: float) -> tuple[np.ndarray, np.ndarray]:
+    """Different scores, rising, and the share of the weight below each, half of its own included."""
+    if not len(score):
+        return score, score
+    order = np.argsort(score, kind="stable")
+    score, weight = score[order], weight[order]
+    which = np.concatenate([[0], np.cumsum(np.diff(score) > noise)])
+    each = np.bincount(which, weight)
+    return np.bincount(which, weight * score) / each, (np.cumsum(each) - each / 2) / weight.sum()
+
+
+def _typical(away: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Rank of every sample in its cluster, the nearest to its mean first (m,)."""
+    order = np.lexsort((away, labels))
+    starts = np.searchsorted(labels[order], labels[order])
+    rank = np.empty(len(labels), dtype=np.intp)
+    rank[order] = np.arange(len(labels)) - starts
+    return rank
+
+
+# -- membership --------------------------------------------------------------------------------------------------------
+
+
+def _products(G: np.ndarray, S: np.ndarray, n: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """<phi(x), mu_j> (m, c), <mu_j, mu_k> (c, c), and which clusters have a mean (c,)."""
+    return G / _safe(n), S / np.outer(_safe(n), _safe(n)), n > 0
+
+
+def _relative(inner: np.ndarray, products: np.ndarray, there: np.ndarray) -> np.ndarray:
+    """Squared distances to means less that to the nearest (n, c)."""
+    squared = np.where(there, np.diag(products) - 2 * inner, np.inf)
+    return squared - squared.min(axis=1, keepdims=True)
+
+
+def _shares(squared: np.ndarray, variance: float) -> np.ndarray:
+    share = np.exp(-squared / (2 * variance))
+    return share / share.sum(axis=1, keepdims=True)
+
+
+def _variance(inner, products, there: np.ndarray, labels: np.ndarray, weight: np.ndarray) -> float:
+    """The variance t, alike in all r directions between means, for which samples are most likely: the fixed point of
+
+        t = sum_i w_i sum_j p_ij |P (phi_i - mu_j)|^2 / (r sum_i w_i),   p = softmax of -|phi_i - mu_j|^2 / 2t,
+
+    P the projection on these directions, from the variance within clusters. At least a billionth of the mean square
+    distance between means; one where all means are the same.
+    """
+    Y, C = _between_means(inner[:, there], products[np.ix_(there, there)])
+    r, share = C.shape[1], weight / weight.sum()
+    if not r:
+        return 1.0
+    squared = np.maximum((Y**2).sum(axis=1)[:, None] - 2 * Y @ C.T + (C**2).sum(axis=1), 0.0)
+    relative = squared - squared.min(axis=1, keepdims=True)
+    least = SAME * float((C**2).sum(axis=1).mean())
+    column = np.cumsum(there) - 1
+    t = max(float(share @ squared[np.arange(len(Y)), column[labels]]) / r, least)
+    for _ in range(STEPS):
+        before, t = t, max(float(share @ (_shares(relative, t) * squared).sum(axis=1)) / r, least)
+        if abs(t - before) <= ACCURACY * before:
+            break
+    return t
+
+
+def _between_means(inner: np.ndarray, products: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Samples (m, r) and means (c, r) in the directions between means, seen from the middle of these."""
+    middle = products.mean(axis=0)
+    centred = products - middle - middle[:, None] + middle.mean()
+    values, vectors = np.linalg.eigh(centred)
+    some = values > SAME * max(values[-1], np.abs(products).max() * 1e-3, np.finfo(float).tiny)
+    length = np.sqrt(values[some])
+    seen = inner - inner.mean(axis=1, keepdims=True) - (middle - middle.mean())
+    return seen @ vectors[:, some] / length, vectors[:, some] * length

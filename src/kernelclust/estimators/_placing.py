@@ -1,0 +1,184 @@
+"""What estimators whose clusters have means and places offer beyond labels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from kernelclust._names import check_number
+from kernelclust.engine import Alternative, Fit, Places, Prediction, alternatives, doubtful
+from kernelclust.solvers import Constraints, PlacementProblem
+from kernelclust.structures import Structure
+
+
+class Placing(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
+    """Distances, soft membership, continuous places, other arrangements, questions; a subclass writes `_new_samples`
+    and calls `_keep_places`."""
+
+    structure_: Structure
+    sizes_: np.ndarray
+    labels_: np.ndarray
+    _prediction: Prediction
+    _places: Places
+    _placing: PlacementProblem
+    _asked: np.ndarray  # (m,) rank in the cluster by distance to its mean; -1: there is nothing to ask
+
+    def _new_samples(self, X) -> Any:
+        raise NotImplementedError
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.sizes_)
+
+    def _keep_places(self, found: Fit) -> None:
+        self._prediction = found.prediction()
+        self._places, self._asked, self.position_ = found.places(self._prediction)
+        self._placing = found.placing
+        self.medoids_ = np.full(len(found.n), -1)
+        typical = np.flatnonzero(self._asked == 0)
+        self.medoids_[found.labels[typical]] = typical
+
+    def _keep_rest(self, X_rest, rest: np.ndarray, used: np.ndarray, labels: np.ndarray) -> None:
+        """Make room for samples of weight zero, which are placed as new ones, with these labels of all samples."""
+        self.medoids_ = np.where(self.medoids_ >= 0, used[self.medoids_], -1)
+        asked, self._asked = self._asked, np.full(len(labels), -1)
+        self._asked[used] = asked
+        if self.position_ is not None:
+            position, self.position_ = self.position_, np.empty((len(labels), *self.position_.shape[1:]))
+            self.position_[used] = position
+            self.position_[rest] = self._places.position(X_rest, labels[rest])
+
+    def _keep_known(self, known: Constraints | None) -> None:
+        """Samples whose label is known are not asked for."""
+        if known is not None:
+            self._asked[known.place >= 0] = -1
+
+    def transform(self, X):
+        """Distances |phi(x) - mu_j| to the means of the clusters in the kernel's feature space, as KMeans has them.
+
+        |phi(x) - mu_j|^2 = k(x, x) - 2 G_j / n_j + S_jj / n_j^2, with G_j the similarities of x with cluster j, summed,
+        and S_jj those within the cluster. Fitted samples have the distances that they had in the fit. Kernels that
+        exist between fitted samples only ("graph", "diffusion", "auto") know a new sample as the mean of the fitted
+        ones nearest to it; for given similarities k(x, x) is taken to be the mean of the fitted ones. Discriminative
+        presets measure by the kernel that theirs is made of. In a pipeline that ends in a classifier the classes reach
+        `fit` as known labels, with a warning.
+
+        Parameters
+        ----------
+        X : as in `predict`
+
+        Returns
+        -------
+        distances : (n, c) array, or a frame after `set_output`
+            NaN for a cluster without samples, which has no mean.
+        """
+        check_is_fitted(self)
+        return self._places.distances(self._new_samples(X))
+
+    def membership(self, X):
+        """Soft labels: the share of every cluster in a sample,
+
+            p_j = e^(-|phi(x) - mu_j|^2 / 2t) / sum_k e^(-|phi(x) - mu_k|^2 / 2t).
+
+        The temperature t comes from the fit: samples are taken to scatter around the means alike in every direction in
+        which means differ, with the variance t that makes the fitted samples most likely (a mixture of such clouds, all
+        of the same weight, its means held). So a share of 0.8 means what it says where clusters are round in feature
+        space and of like size; clusters that never overlap have shares of 0 and 1.
+
+        Parameters
+        ----------
+        X : as in `predict`
+
+        Returns
+        -------
+        shares : (n, c) array
+            Rows add up to one. 0 for a cluster without samples.
+        """
+        check_is_fitted(self)
+        return self._places.membership(self._new_samples(X))
+
+    def position(self, X):
+        """A continuous place along the structure, to be used as a pseudotime: label j stands for j - 0.5 to j + 0.5.
+
+        Within its cluster j (the label that `predict` gives) a sample lies the farther along the nearer it is to the
+        next cluster than to the one before: by <phi(x), mu_(j+1) - mu_(j-1)>. Its place is j - 0.5 plus the share of
+        the fitted samples of the cluster that are behind it, so that these are spread evenly (0.5 where all neighbours
+        of the cluster are empty, or it has none).
+
+        Parameters
+        ----------
+        X : as in `predict`
+
+        Returns
+        -------
+        position : (n,) or (n, 2) array
+            A chain: -0.5 to c - 0.5. A ring: 0 to c, c left out; cluster 0 lies around 0. A grid: row and column. A
+            tree: the leaf, and how far from its far side (0) towards the other leaves below the same parent (1). A
+            product: the columns of its factors, if all of them have some. Flat structures, matrices and graphs of
+            yours have no places between clusters: a ValueError.
+        """
+        check_is_fitted(self)
+        found = self._places.position(self._new_samples(X))
+        if found is None:
+            raise ValueError(
+                f"structure '{self.structure_}' has no places between its clusters; positions exist on chains, rings, "
+                "grids, trees and products of these. transform(X) has the distances to all clusters."
+            )
+        return found
+
+    def arrangements(self, n=5) -> list[Alternative]:
+        """The best different arrangements of the clusters on the structure, the fitted one first.
+
+        Arrangements that the structure cannot tell apart (a ring turned, a chain reversed) count as one, and are
+        written such that most samples stay where they are. All arrangements are compared up to 8 clusters; beyond,
+        those that a local search from many starts finds, and all that are one exchange, 3-cycle or reversal away.
+
+        Parameters
+        ----------
+        n : int, default=5
+            How many, at most.
+
+        Returns
+        -------
+        arrangements : list of (places, score)
+            `places` (c,): the cluster that is now at place j would be at places[j]; `places[labels_]` are the labels
+            then. `score`: how much better than the fitted one it is by the rule of `placement`, in standard deviations
+            over all arrangements: 0 for the first, -`placement_margin_` for the second.
+        """
+        check_is_fitted(self)
+        check_number("n", n, whole=True, least=1)
+        if self._placing.symmetric or self._placing.movable.sum() < 2:
+            why = "all are equivalent" if self._placing.symmetric else "the other places are known"
+            raise ValueError(f"there is only one arrangement of the clusters on '{self.structure_}': {why}.")
+        return alternatives(self._placing, self.structure_, self.sizes_, int(n))
+
+    def questions(self, n=3):
+        """The samples whose labels would settle most of what is open about the arrangement, most useful first.
+
+        Typical samples (`medoids_`) of the clusters whose places tell the `arrangements` apart, where one that scores s
+        has probability e^(s / 0.3), up to a factor: the n clusters leave least entropy once their places are known.
+        After one sample of every cluster come those next to its mean. Samples with a known label are not asked for. To
+        answer, put the places of these samples into y, -1 for all others, and call `fit(X, y)`.
+
+        Parameters
+        ----------
+        n : int, default=3
+
+        Returns
+        -------
+        samples : (n,) int array
+            Indices of fitted samples.
+        """
+        check_is_fitted(self)
+        check_number("n", n, whole=True, least=1)
+        open_ = np.flatnonzero(self._asked >= 0)
+        if n > len(open_):
+            raise ValueError(
+                f"n={n} questions, but {len(open_)} samples (of positive weight, without a known label) can be asked "
+                "for; ask fewer."
+            )
+        turn = np.argsort(doubtful(self._placing, self.sizes_))
+        return open_[np.lexsort((turn[self.labels_[open_]], self._asked[open_]))[: int(n)]]

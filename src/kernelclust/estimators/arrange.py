@@ -1,0 +1,249 @@
+"""arrange: the groups of any clustering, numbered along a structure."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.cluster.hierarchy import linkage
+from scipy.spatial.distance import squareform
+
+from kernelclust import engine
+from kernelclust._input import quoted
+from kernelclust.engine import Request
+from kernelclust.estimators.structured import StructuredClustering
+from kernelclust.kernels import FittedKernel, fit_kernel
+from kernelclust.objectives import check_weights
+from kernelclust.structures import Structure, Tree, as_structure
+
+SHOWN = 8  # names of groups that a message lists at most
+
+
+@dataclass(frozen=True)
+class Arrangement:
+    """Groups along a structure, and the evidence for it.
+
+    Attributes
+    ----------
+    labels : (m,) int array
+        Place of every sample's group; -1 for samples without a group.
+    order : list
+        The groups by place: `order[labels[i]]` is the group of sample i.
+    structure : Structure
+    sizes : (c,) array
+        Weight of every group, by place.
+    objective : float
+        F of the arrangement, as in `StructuredClustering`.
+    placement_margin : float
+        How much better the arrangement is than the best different one, as in `StructuredClustering`. NaN for a tree
+        whose shape comes from the groups, which has no other arrangement.
+    alternatives : list of (places, score)
+        This arrangement and the best different ones, up to five, as in `StructuredClustering.arrangements`.
+    """
+
+    labels: np.ndarray
+    order: list[Hashable]
+    structure: Structure
+    sizes: np.ndarray
+    objective: float
+    placement_margin: float
+    alternatives: list[engine.Alternative]
+
+
+def arrange(X, labels, structure="chain", *, kernel="auto", sample_weight=None, names=None) -> Arrangement:
+    """Number the groups of any clustering along a structure; no sample is moved to another group.
+
+    Groups are placed such that neighbours on the structure have close means in the kernel's feature space: of all
+    arrangements p the one with the smallest sum_jk A[p_j, p_k] |mu_j - mu_k|^2. Choose it for groups that you have and
+    want to keep (Leiden, KMeans, annotations) and whose order is the question; `StructuredClustering` finds groups and
+    order together.
+
+    Parameters
+    ----------
+    X : array, sparse matrix or frame of shape (m, d); (m, m) similarities for kernel="precomputed"
+    labels : array of shape (m,)
+        Group of every sample: numbers, strings, or a pandas categorical. None, NaN and the number -1 are no group: such
+        samples take no part and keep the label -1.
+    structure : str, Structure or (c, c) array, default="chain"
+        As in `StructuredClustering`, with as many places as there are groups. "chain", "ring" and "flat" need no size.
+        "tree" without a shape is the binary tree of average linkage between the groups' means: each time the two
+        branches with the smallest mean distance between their groups are joined. It is a summary of the distances, with
+        no evidence of its own.
+    kernel : str or callable, default="auto"
+        As in `StructuredClustering`.
+    sample_weight : array of shape (m,), optional
+        A weight counts as that many copies.
+    names : dict or sequence, optional
+        What groups are called in `order`: {label: name}, or one name each for the sorted labels (the categories of a
+        pandas categorical, in their order, those without samples left out).
+
+    Returns
+    -------
+    arrangement : Arrangement
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelclust import arrange
+    >>> X = np.repeat([[3.0], [0.0], [1.2], [2.0]], 5, axis=0)
+    >>> stage = np.repeat(["late", "egg", "early", "middle"], 5)
+    >>> found = arrange(X, stage, "chain", kernel="linear")
+    >>> sorted([found.order, found.order[::-1]])[0]  # a chain has two directions
+    ['egg', 'early', 'middle', 'late']
+    """
+    groups, codes = _groups(labels)
+    called = _called(groups, names)
+    model = StructuredClustering(kernel=kernel)
+    model._check_kernel()
+    X = model._check_samples(X, reset=True)
+    if len(codes) != X.shape[0]:
+        raise ValueError(f"labels has {len(codes)} entries, but X has {X.shape[0]} samples; give one for each.")
+    weight = np.where(codes >= 0, check_weights(sample_weight, X), 0.0)
+    size = np.bincount(codes[codes >= 0], weight[codes >= 0], minlength=len(groups))
+    if not size.all():
+        raise ValueError(f"group {_shown(called, size == 0)} has no sample of positive weight; leave it out.")
+    shape = None if _is_open_tree(structure) else _structure_for(structure, called)
+    used = np.flatnonzero(weight > 0)
+    whole = len(used) == len(weight)
+    model._warn_of_units(X if whole else X[used], weight[used])
+    kept = fit_kernel(
+        X if whole else model._subset(X, used),
+        weight[used],
+        n_clusters=len(groups),
+        rng=np.random.RandomState(0),
+        **model._kernel_settings(),
+    )
+    kept.check_definite()
+    return _arranged(kept, codes, used, called, shape)
+
+
+def _arranged(kept: FittedKernel, codes, used, called: list, shape: Structure | None) -> Arrangement:
+    labels, tree, node = codes[used], None, None
+    if shape is None:
+        tree, node = _linked(kept, labels, len(called))
+        shape = tree
+    found, place = engine.arrange(kept, labels, Request(shape, rho=2.0, random_state=0), node)
+    order = [called[j] for j in np.argsort(place)]
+    # the evidence of a fit is read from `found` here and nowhere else: what it comes to hold about the order goes below
+    if tree is None:
+        engine.warn_of_order(found)
+    return Arrangement(
+        labels=np.where(codes >= 0, place[codes], -1),
+        order=order,
+        structure=shape if tree is None else _named(tree, order),
+        sizes=found.n,
+        objective=found.value,
+        placement_margin=found.placement_margin if tree is None else np.nan,
+        alternatives=engine.alternatives(found.placing, shape, found.n, 5 if tree is None else 1),
+    )
+
+
+# -- groups ------------------------------------------------------------------------------------------------------------
+
+
+def _groups(labels: Any) -> tuple[list, np.ndarray]:
+    """The groups, sorted, or in the order of their categories, and the number of each sample's group, -1 for none."""
+    categories = getattr(getattr(labels, "cat", labels), "categories", None)  # of a series, or of a categorical
+    values = np.asarray(labels, dtype=object)
+    if values.ndim != 1:
+        raise ValueError(f"labels has shape {values.shape}; give one label a sample.")
+    values = values.tolist()
+    there = [not _is_missing(value) for value in values]
+    known = {value for value, held in zip(values, there, strict=True) if held}
+    if not known:
+        raise ValueError("labels holds no group: all of them are missing (None, NaN or -1).")
+    if categories is not None:
+        groups = [one for one in np.asarray(categories, dtype=object).tolist() if one in known]
+    else:
+        try:
+            groups = sorted(known)
+        except TypeError as error:
+            kinds = ", ".join(sorted({type(value).__name__ for value in known}))
+            raise TypeError(f"labels are of kinds that have no common order: {kinds}; use one of them.") from error
+    number = {group: j for j, group in enumerate(groups)}
+    return groups, np.array([number[v] if held else -1 for v, held in zip(values, there, strict=True)])
+
+
+def _is_missing(value: Any) -> bool:
+    if value is None or isinstance(value, str):
+        return value is None
+    if type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    try:
+        hash(value)
+    except TypeError as error:
+        raise TypeError(f"a label is a number or a string, got {quoted(value)} of {type(value).__name__}.") from error
+    return bool(value != value or (value == -1 and not isinstance(value, bool)))
+
+
+def _called(groups: list, names: Mapping | Sequence | None) -> list:
+    """What the groups are called."""
+    if names is None:
+        return groups
+    if isinstance(names, Mapping):
+        if missing := [group for group in groups if group not in names]:
+            raise ValueError(f"names has none for group {', '.join(quoted(one) for one in missing[:SHOWN])}.")
+        called = [names[group] for group in groups]
+    else:
+        if isinstance(names, str) or len(names) != len(groups):
+            raise ValueError(
+                f"names={quoted(names)}: give one name for each of the {len(groups)} groups "
+                f"({', '.join(quoted(one) for one in groups[:SHOWN])}{', ...' if len(groups) > SHOWN else ''}), or a "
+                "dict {label: name}."
+            )
+        called = list(names)
+    if len(set(called)) < len(called):
+        raise ValueError("names has one name twice; groups need different ones.")
+    return called
+
+
+def _shown(called: list, which: np.ndarray) -> str:
+    return ", ".join(quoted(called[j]) for j in np.flatnonzero(which)[:SHOWN])
+
+
+# -- the structure -----------------------------------------------------------------------------------------------------
+
+
+def _is_open_tree(structure: Any) -> bool:
+    return isinstance(structure, str) and structure.strip() == "tree"
+
+
+def _structure_for(structure: Any, called: list) -> Structure:
+    """The structure, which must have a place for every group and no more."""
+    sized = not (isinstance(structure, str) and ":" not in structure)
+    found = as_structure(structure, None if sized else len(called))
+    if found.n_clusters != len(called):
+        raise ValueError(
+            f"structure '{found}' has {found.n_clusters} places, but labels has {len(called)} groups "
+            f"({_shown(called, np.ones(min(len(called), SHOWN)))}{', ...' if len(called) > SHOWN else ''}); "
+            "give one with as many."
+        )
+    return found
+
+
+def _linked(kept: FittedKernel, labels: np.ndarray, c: int) -> tuple[Tree, np.ndarray]:
+    """The tree of average linkage between means, its leaves named by number, and the leaf of every group."""
+    if c == 1:
+        return Tree(["0"]), np.zeros(1, dtype=np.intp)
+    n = np.bincount(labels, kept.operator.weight, minlength=c)
+    products = kept.operator.cluster_sums(labels, c) / np.outer(n, n)
+    squared = np.add.outer(np.diag(products), np.diag(products)) - 2 * products
+    away = np.sqrt(np.maximum(squared, 0.0))
+    np.fill_diagonal(away, 0.0)
+    branches: list[Any] = [str(j) for j in range(c)]
+    for one, other, *_ in linkage(squareform(away, checks=False), "average"):
+        branches.append([branches[int(one)], branches[int(other)]])
+    tree = Tree(branches[-1])
+    node = np.empty(c, dtype=np.intp)
+    node[[int(name) for name in tree.leaf_names]] = np.arange(c)
+    return tree, node
+
+
+def _named(tree: Tree, order: list) -> Tree:
+    """The tree with the groups' names at its leaves, where they can be leaf names; else their places."""
+    try:
+        return tree.renamed([str(name) for name in order])
+    except ValueError:
+        return tree.renamed([str(j) for j in range(len(order))])

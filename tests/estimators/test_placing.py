@@ -1,0 +1,182 @@
+"""The manners of transform, membership, position, arrangements and questions."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.datasets import make_blobs
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from kernelclust import (
+    CLUHSIC,
+    CLUHSICAL,
+    Diffrac,
+    DisKMeans,
+    KernelKMeans,
+    MaxMarginClustering,
+    MultiKernelClustering,
+    StructuredClustering,
+)
+from kernelclust.kernels import DenseKernel
+
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+X, truth = make_blobs(60, n_features=3, centers=4, cluster_std=0.8, random_state=0)
+ESTIMATORS = [StructuredClustering, KernelKMeans, CLUHSIC, CLUHSICAL, DisKMeans, Diffrac, MultiKernelClustering]
+METHODS = ["transform", "membership", "position", "arrangements", "questions"]
+every_estimator = pytest.mark.parametrize("Estimator", ESTIMATORS)
+
+
+def on_a_chain(Estimator, n_clusters=4):
+    if Estimator is KernelKMeans:
+        return Estimator(n_clusters, random_state=0)
+    return Estimator(structure=f"chain:{n_clusters}", random_state=0)
+
+
+@every_estimator
+def test_all_of_it_is_there_and_survives_copies(Estimator):
+    model = on_a_chain(Estimator).fit(X)
+    assert_array_equal(model.labels_[model.medoids_], np.arange(4))
+    for twin in (pickle.loads(pickle.dumps(model)), clone(model).fit(X)):
+        assert_array_equal(twin.transform(X), model.transform(X))
+        assert_array_equal(twin.membership(X), model.membership(X))
+        assert_array_equal(twin.questions(3), model.questions(3))
+        if Estimator is not KernelKMeans:
+            assert_array_equal(twin.position(X), model.position(X))
+            assert [one.score for one in twin.arrangements(3)] == [one.score for one in model.arrangements(3)]
+    assert_array_equal(Estimator.fit_transform(clone(model), X), model.transform(X))
+
+
+@every_estimator
+def test_names_of_columns(Estimator):
+    model = on_a_chain(Estimator).fit(X)
+    names = [f"{Estimator.__name__.lower()}{j}" for j in range(4)]
+    assert_array_equal(model.get_feature_names_out(), names)
+    frame = model.set_output(transform="pandas").transform(pd.DataFrame(X, index=np.arange(60) + 5).to_numpy())
+    assert list(frame.columns) == names
+
+
+def test_frames_keep_their_index():
+    frame = pd.DataFrame(X, columns=list("abc"), index=np.arange(60) + 100)
+    model = KernelKMeans(4, random_state=0).set_output(transform="pandas").fit(frame)
+    assert list(model.transform(frame).index) == list(frame.index)
+
+
+def test_in_a_pipeline():
+    steps = make_pipeline(StandardScaler(), KernelKMeans(6, random_state=0))
+    Z = StandardScaler().fit_transform(X)
+    assert_array_equal(steps.fit_transform(X), KernelKMeans(6, random_state=0).fit(Z).transform(Z))
+
+
+def test_classes_in_a_pipeline_are_known_labels():
+    steps = make_pipeline(KernelKMeans(4, random_state=0), LogisticRegression())
+    with pytest.warns(UserWarning, match="y labels every sample"):
+        steps.fit(X, truth)
+    assert_array_equal(steps[0].labels_, truth)
+
+
+@every_estimator
+@pytest.mark.parametrize("method", METHODS)
+def test_before_a_fit(Estimator, method):
+    with pytest.raises(NotFittedError):
+        getattr(Estimator(), method)(*([X] if method in METHODS[:3] else []))
+
+
+def test_max_margin_clusters_have_no_means():
+    for method in METHODS:
+        assert not hasattr(MaxMarginClustering(), method)
+
+
+def test_views_with_missing_samples():
+    views = [X[:, :2].copy(), X[:, 1:].copy()]
+    views[0][3] = np.nan
+    model = MultiKernelClustering(structure="ring:4", random_state=0).fit(views)
+    for found in (model.transform(views), model.membership(views), model.position(views), model.position_):
+        assert np.isfinite(found).all()
+    assert_allclose(model.position(views), model.position_, atol=1e-6)
+
+
+def test_weight_zero_in_views():
+    weight = np.ones(60)
+    weight[:5] = 0
+    model = MultiKernelClustering(structure="chain:4", random_state=0).fit([X], sample_weight=weight)
+    assert_allclose(model.position([X]), model.position_, atol=1e-6)
+    assert (model.medoids_ >= 5).all()
+    with pytest.raises(ValueError, match="n=56 questions, but 55 samples"):
+        model.questions(56)
+
+
+@pytest.mark.parametrize("structure", ["flat:4", "flat:2*chain:2", np.eye(4) + 1])
+def test_structures_without_positions(structure):
+    model = StructuredClustering(structure=structure, random_state=0).fit(X)
+    assert model.position_ is None
+    with pytest.raises(ValueError, match="has no places between its clusters"):
+        model.position(X)
+
+
+@pytest.mark.parametrize("structure", ["flat:4", "ring:3", "chain:2", "chain:1"])
+def test_one_arrangement(structure):
+    model = StructuredClustering(structure=structure, random_state=0).fit(X)
+    with pytest.raises(ValueError, match=f"only one arrangement of the clusters on '{structure}': all are equivalent"):
+        model.arrangements()
+    sizes = model.sizes_[model.labels_[model.questions(model.structure_.n_clusters)]]
+    assert (np.diff(sizes) <= 0).all()  # nothing is open: large clusters first
+
+
+def test_bad_numbers():
+    model = StructuredClustering(structure="chain:4", random_state=0).fit(X)
+    for method in (model.arrangements, model.questions):
+        with pytest.raises(ValueError, match="n=0: give a whole number of 1 or more"):
+            method(0)
+        with pytest.raises(TypeError, match=r"n=2\.5"):
+            method(2.5)
+    with pytest.raises(ValueError, match="n=61 questions, but 60 samples"):
+        model.questions(61)
+    assert sorted(model.questions(60)) == list(range(60))
+    assert len(model.arrangements(1)) == 1
+    assert len(model.arrangements(1000)) == 12  # 4! / 2
+    for method in (model.transform, model.membership, model.position):
+        with pytest.raises(ValueError, match="features"):
+            method(X[:, :2])
+
+
+def test_samples_beyond_floating_point():
+    model = StructuredClustering(structure="chain:4", kernel="polynomial", random_state=0).fit(X)
+    for method in (model.transform, model.membership, model.position):
+        with pytest.raises(ValueError, match="too far away"):
+            method([[1e200] * 3])
+
+
+def test_arrangements_give_labels():
+    model = StructuredClustering(structure="chain:4", random_state=0).fit(X)
+    first, second, *_ = model.arrangements()
+    assert_array_equal(first.places[model.labels_], model.labels_)
+    assert first.score == 0 and second.score == -model.placement_margin_
+    assert not np.array_equal(second.places[model.labels_], model.labels_)
+
+
+def test_operators_know_their_own_samples():
+    K = X @ X.T
+    model = StructuredClustering(structure="chain:4", kernel="precomputed", random_state=0).fit(
+        DenseKernel(K, np.ones(60))
+    )
+    twin = StructuredClustering(structure="chain:4", kernel="precomputed", random_state=0).fit(K)
+    assert_allclose(model.position_, twin.position_, atol=1e-9)
+    assert_array_equal(model.medoids_, twin.medoids_)
+    with pytest.raises(ValueError, match="new ones cannot be placed"):
+        model.transform(K)
+
+
+def test_questions_are_typical_samples_first():
+    model = StructuredClustering(structure="ring:4", random_state=0).fit(X)
+    asked = model.questions(8)
+    assert set(asked[:4]) == set(model.medoids_)
+    assert_array_equal(model.labels_[asked[:4]], model.labels_[asked[4:]])  # the same clusters in the same order
+    away = model.transform(X)[np.arange(60), model.labels_]
+    for first, second in zip(asked[:4], asked[4:], strict=True):
+        assert away[first] <= away[second]
