@@ -1,18 +1,24 @@
 """One fit as a value: checked input in, a frozen result out. Estimators, selection and many kernels call it."""
 
-from kernelclust.engine._evidence import LOW_SUPPORT
-from kernelclust.engine._fit import Fit, Request, fit, judge, useful_spectrum, warn_of_order
+from kernelclust.engine._doubt import FEW, UNSURE
+from kernelclust.engine._fit import Fit, Request, fit, judge, useful_spectrum, with_order
 from kernelclust.engine._numbering import canonical_places
+from kernelclust.engine._order import Order, n_arrangements
 from kernelclust.engine._prediction import Prediction
+from kernelclust.engine._steps import is_connected
 
 __all__ = [
-    "LOW_SUPPORT",
+    "FEW",
+    "UNSURE",
     "Fit",
+    "Order",
     "Prediction",
     "Request",
     "canonical_places",
     "fit",
+    "is_connected",
     "judge",
+    "n_arrangements",
     "useful_spectrum",
-    "warn_of_order",
+    "with_order",
 ]

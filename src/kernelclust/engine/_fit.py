@@ -14,8 +14,10 @@ from kernelclust._progress import at
 from kernelclust._solution import Solution
 from kernelclust._threads import one_thread
 from kernelclust._warnings import warn
-from kernelclust.engine._evidence import DISAGREE, LOW_SUPPORT, SIZE_PRIOR, Evidence
+from kernelclust.engine._doubt import doubt_in_words
+from kernelclust.engine._evidence import DISAGREE, SIZE_PRIOR, Evidence
 from kernelclust.engine._numbering import canonical_places, renumbered
+from kernelclust.engine._order import Clusters, Order, leading_directions, order_of
 from kernelclust.engine._prediction import Prediction
 from kernelclust.kernels import (
     FittedKernel,
@@ -41,7 +43,6 @@ from kernelclust.solvers import (
 from kernelclust.structures import Structure
 
 EXTRA_DIMENSIONS = 8  # eigenvectors beyond the c - 1 that a flat clustering needs
-LOW_MARGIN = 0.3  # placement margins below deserve a warning
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,7 @@ class Request:
     options: Options = field(default_factory=Options)
     ridge: Callable[[Spectrum, float, float], float] | None = None  # of the discriminative view
     random_state: Any = None
+    confidence: bool = True  # whether the order of the clusters is judged
 
 
 @dataclass(frozen=True)
@@ -85,6 +87,7 @@ class Fit:
     ridge: float | None = None
     view_agreement: float | None = None
     support: float | None = None
+    order: Order | None = None
     image: np.ndarray | None = field(default=None, repr=False)  # K D Pi (m, c), where it is known
 
     @property
@@ -148,8 +151,7 @@ def _fit(X, weight, request: Request, known, kernel) -> Fit:
     if evidence is not None:
         support = evidence.support(structure.kernel, found.labels) if structure.is_sweep else None
         found = replace(found, view_agreement=evidence.agreement(), support=support)
-    warn_of_order(found)
-    return found
+    return with_order(found, problem) if request.confidence else found
 
 
 def useful_spectrum(kernel: Kernel, n_clusters: int, rng: np.random.RandomState) -> Spectrum:
@@ -254,15 +256,27 @@ def _warn_of_stop(solution: Solution, request: Request) -> None:
     warn(said[solution.stopped_because], ConvergenceWarning)
 
 
-def warn_of_order(found: Fit) -> None:
-    """Say so where the data support another order of the clusters as well, or other graphs of it do."""
-    if found.support is not None and found.support < LOW_SUPPORT:
-        warn(
-            f"other graphs of the same samples arrange them differently on '{found.structure}' (support "
-            f"{found.support:.2g}): the clusters may be right, their order is uncertain."
+def with_order(found: Fit, problem: Problem) -> Fit:
+    """The fit with how sure the order of its clusters is, and a warning where that is little."""
+    at("how sure the order is")
+    c, constraints = len(found.n), problem.constraints
+    known = np.zeros(c, dtype=bool)
+    if constraints is not None:
+        known[constraints.place[constraints.place >= 0]] = True
+    order = order_of(
+        Clusters(
+            found.structure.kernel,
+            leading_directions(found.spectrum.embedding, c),
+            found.kernel.operator.weight,
+            found.labels,
+            found.S,
+            found.n,
+            margin=found.placement_margin,
+            known=known,
+            support=found.support,
+            movable=problem.placing(found.objective, found.labels).get("movable"),
         )
-    if found.placement_margin < LOW_MARGIN:
-        warn(
-            f"several arrangements of these clusters on '{found.structure}' fit almost equally well (placement margin "
-            f"{found.placement_margin:.2g}): the clusters may be right, their order is not supported by the data."
-        )
+    )
+    if doubt := doubt_in_words(order, str(found.structure)):
+        warn(doubt)
+    return replace(found, order=order)

@@ -11,7 +11,14 @@ from kernelclust.solvers._given import check_labels
 from kernelclust.solvers._side_information import make_constraints
 
 from kernelclust.solvers._climb import climb  # isort: skip
-from kernelclust.solvers._placement import RULES, best_placement, placement_margin, placement_problem
+from kernelclust.solvers._placement import (
+    RULES,
+    PlacementProblem,
+    best_placement,
+    likely_placement,
+    placement_margin,
+    placement_problem,
+)
 from kernelclust.solvers._problem import Options, Problem
 
 from kernelclust.solvers.greedy import INITS, SEARCHES, check_start  # isort: skip
@@ -24,6 +31,7 @@ __all__ = [
     "SEARCHES",
     "Constraints",
     "Options",
+    "PlacementProblem",
     "Problem",
     "best_placement",
     "check_labels",
@@ -32,6 +40,7 @@ __all__ = [
     "climb",
     "equal_rows",
     "fill_empty",
+    "likely_placement",
     "load_solver",
     "make_constraints",
     "placement_margin",
