@@ -126,7 +126,7 @@ def order_in_words(structure: Any, confidence: float | None, pvalue: float | Non
     --------
     >>> from kernelclust.structures import as_structure
     >>> order_in_words(as_structure("chain:8"), 0.93, 0.01)
-    "The order of the clusters on 'chain:8' is right with a confidence of 93%. Noise would be arranged as well in 1% ..."
+    "The order of the clusters on 'chain:8' is right with a confidence of 93%. Noise would be ..."
     """
     if confidence is None or pvalue is None or np.isnan(confidence):
         return ""
@@ -153,7 +153,8 @@ def margin_in_words(margin: float | None) -> str:
     """
     if margin is None or not np.isfinite(margin):
         return "There is only one arrangement, or its margin is not known."
-    return f"The next different arrangement is {margin:.2f} standard deviations of all arrangements behind (placement margin)."
+    behind = f"{margin:.2f} standard deviations of all arrangements behind"
+    return f"The next different arrangement is {behind} (placement margin)."
 
 
 def support_in_words(support: float | None) -> str:

@@ -19,23 +19,24 @@ ROUNDS = 5  # of refinement at most
 RHO = 2.0
 
 
-def order_pvalue(A: np.ndarray, fit: float, slope: float) -> float:
+def order_pvalue(A: np.ndarray, fit: float, log_fit: float) -> float:
     """Share of draws of noise that follow the structure A at least as well: the larger of noise in 2 and 3 dimensions.
 
-    u = (atanh T - mean) / sd + (b - mean) / sd, means and standard deviations over the draws, and
-    p = (1 + number of draws with no smaller u) / (1 + draws).
+    u = (atanh T - mean) / sd + (atanh L - mean) / sd, T and L the correlations of `distance_fit`, means and standard
+    deviations over the draws, and p = (1 + number of draws with no smaller u) / (1 + draws). In the plane noise is
+    arranged like a ring or a grid more often than in space, beyond which it is less and less.
     """
     told = []
     for draws in noise_fits(A):
         spread = np.where(draws.std(axis=0) > 0, draws.std(axis=0), 1.0)
         u = ((draws - draws.mean(axis=0)) / spread).sum(axis=1)
-        own = float((([np.arctanh(fit), slope] - draws.mean(axis=0)) / spread).sum())
+        own = float(((np.arctanh([fit, log_fit]) - draws.mean(axis=0)) / spread).sum())
         told.append((1 + int((u >= own - 1e-9).sum())) / (1 + len(u)))
     return float(max(told))
 
 
 def noise_fits(A: np.ndarray) -> tuple[np.ndarray, ...]:
-    """(atanh T, b) of draws of noise (draws, 2), for each number of dimensions; kept for the next fit."""
+    """(atanh T, atanh L) of draws of noise (draws, 2), for each number of dimensions; kept for the next fit."""
     return _noise_fits(np.ascontiguousarray(A, dtype=float).tobytes(), len(A))
 
 
@@ -59,7 +60,7 @@ def _draw(A: np.ndarray, dimensions: int, rng: np.random.RandomState) -> np.ndar
     labels = _refined(X, weight, A + RHO * np.eye(c), np.take_along_axis(nodes, labels, axis=1))
     means, _ = cluster_means(X, weight, labels, c)
     found = [distance_fit(_squares(mu), steps(A)) for mu in means]
-    return np.array([(np.arctanh(fit), slope) for fit, slope in found])
+    return np.arctanh(found)
 
 
 def _squares(means: np.ndarray) -> np.ndarray:

@@ -95,14 +95,14 @@ def _order_of(given: Clusters) -> Order:
     if number == 1 or not (given.n > 0).all():
         return Order(np.nan, np.nan, nothing, connected, number)
     D = squared_distances(given.S, given.n)
-    fit, slope = distance_fit(D, steps(A))
+    fit, log_fit = distance_fit(D, steps(A))
     given = _thinned(given, max(HALVED, 40 * c))
     repeats = jitters, halves, graphs = _jitters(given, D), _halves(given), _graphs(given)
     J, h, v = _mean([r >= KEPT for r, _ in jitters]), _mean([r for r, _ in halves]), _mean([r for r, _ in graphs])
     confidence = 1 - (1 - _confidence(given, fit, h, v, J, connected)) * _open(given.known)
     share = np.mean([np.mean([A[np.ix_(at, at)] >= A for _, at in some], axis=0) for some in repeats if some], axis=0)
     shares = np.where(linked, _link_confidence(share, confidence), np.nan)
-    return Order(order_pvalue(A, fit, slope), confidence, shares, connected, number, fit, h, v, J)
+    return Order(order_pvalue(A, fit, log_fit), confidence, shares, connected, number, fit, h, v, J)
 
 
 def n_arrangements(A: np.ndarray) -> float:

@@ -10,6 +10,7 @@ from scipy.sparse.csgraph import connected_components, shortest_path
 from kernelclust.solvers import PlacementProblem, likely_placement
 
 LARGEST_FIT = 0.99
+LEAST_DISTANCE = 1e-9  # squared, beside the largest, where logarithms are taken
 FEW_RESTARTS = ((8, 5), (12, 2))  # of the search for places in repeats: up to so many clusters, so many
 
 
@@ -46,23 +47,21 @@ def is_connected(A: np.ndarray) -> bool:
 
 
 def distance_fit(D: np.ndarray, G: np.ndarray) -> tuple[float, float]:
-    """(T, b) of squared distances D (c, c) between means: the correlation of their roots with steps, at most 0.99 in
-    size, and the slope of log D on log G; zero where distances or steps are all the same."""
+    """How well squared distances D (c, c) between means follow steps: the correlations of sqrt D with G and of log D
+    with log G, at most 0.99 in size; zero where distances or steps are all the same."""
     pairs = np.triu_indices(len(G), 1)
     far, step = np.maximum(D[pairs], 0.0), G[pairs]
     if not far.max(initial=0.0) > 0:
         return 0.0, 0.0
-    far = np.maximum(far / far.max(), 1e-9)
+    far = np.maximum(far / far.max(), LEAST_DISTANCE)
+    return _correlation(np.sqrt(far), step), _correlation(np.log(far), np.log(step))
 
-    def centred(values: np.ndarray) -> np.ndarray:
-        values = values - values.mean()
-        return values if np.abs(values).max() > 1e-9 else np.zeros_like(values)
 
-    x, y, log_x, log_y = map(centred, (step, np.sqrt(far), np.log(step), np.log(far)))
-    size = np.sqrt((x @ x) * (y @ y))
-    if not size > 0:
-        return 0.0, 0.0
-    return float(np.clip(x @ y / size, -LARGEST_FIT, LARGEST_FIT)), float(log_x @ log_y / (log_x @ log_x))
+def _correlation(x: np.ndarray, y: np.ndarray) -> float:
+    if min(np.ptp(x), np.ptp(y)) < 1e-9:
+        return 0.0
+    x, y = x - x.mean(), y - y.mean()
+    return float(np.clip(x @ y / np.sqrt((x @ x) * (y @ y)), -LARGEST_FIT, LARGEST_FIT))
 
 
 def squared_distances(S: np.ndarray, n: np.ndarray) -> np.ndarray:
