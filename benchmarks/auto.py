@@ -1,11 +1,9 @@
-"""kernel="auto" on real data with a known arrangement, beside its rivals; and does its warning work?
+"""kernel="auto" on real data with a known arrangement, beside its rivals.
 
-    python benchmarks/auto.py --data DIR [--only speed,table,warning,choice] [--seeds 3]
+    python benchmarks/auto.py --data DIR [--only speed,table,choice] [--seeds 3]
 
 DIR holds the .npz files named in papers/README.md (or set KERNELCLUST_DATA). Labels are used for scoring alone.
 table: structured accuracy / accuracy under the best naming in %, mean over tasks and seeds. The rivals get X as given.
-warning: on chains and rings, does a low `support_` or placement margin tell wrong orders from right ones (right:
-structured accuracy at least 0.9 of the accuracy under the best naming)? Area under the ROC curve.
 choice: graphs or rbf? Would a stability without labels (cluster one half, predict the other, compare with clustering
 that; adjusted Rand index, 4 halvings) have chosen between kernel="auto" and "rbf"?
 speed: seconds and memory on made-up data; needs no DIR.
@@ -25,7 +23,7 @@ from pathlib import Path
 import numpy as np
 from _rivals import kmeans_path, spectral_fiedler
 from sklearn.datasets import make_blobs
-from sklearn.metrics import adjusted_rand_score, roc_auc_score
+from sklearn.metrics import adjusted_rand_score
 
 from kernelclust import KernelKMeans, StructuredClustering
 from kernelclust.metrics import clustering_accuracy, structured_accuracy
@@ -35,7 +33,6 @@ sys.path.append(str(Path(__file__).resolve().parents[1] / "papers"))
 import real_data
 from real_data import Task
 
-RIGHT = 0.9
 BARS = {"COIL chain 7": (1, 83.0), "UMIST chain, gaps": (0, 94.0), "news 2x3": (0, 68.0), "UMIST trees": (1, 90.0)}
 
 
@@ -126,26 +123,6 @@ def table(load: Callable, seeds: Sequence[int]) -> int:
     return misses
 
 
-def warning(load: Callable) -> None:
-    support, margin, right = [], [], []
-    for make in SWEEPS.values():
-        for task in make(load):
-            one = real_data.shuffled(task, 0)
-            model = fit(one, 0, kernel="auto")
-            sacc = structured_accuracy(one.y, model.labels_, task.structure)
-            support.append(model.support_)
-            margin.append(model.placement_margin_)
-            right.append(sacc >= RIGHT * clustering_accuracy(one.y, model.labels_))
-    right = np.array(right)
-    print(f"{len(right)} chains and rings, {right.sum()} in the right order")
-    for name, values, limit in (("support", np.array(support), 0.8), ("margin", np.array(margin), 0.3)):
-        low = values < limit
-        print(
-            f"  {name:8} AUC {roc_auc_score(right, values):.2f}; below {limit} ({low.sum()}): right "
-            f"{100 * right[low].mean():.0f} %, above ({(~low).sum()}): right {100 * right[~low].mean():.0f} %"
-        )
-
-
 def halves(X, c: int, kernel: str, rng: np.random.Generator, times: int = 4) -> float:
     """Agreement of a clustering with the one that the other half predicts."""
     agreement = []
@@ -210,7 +187,7 @@ def speed() -> int:
 def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", default=os.environ.get("KERNELCLUST_DATA"))
-    parser.add_argument("--only", default="speed,table,warning,choice")
+    parser.add_argument("--only", default="speed,table,choice")
     parser.add_argument("--seeds", type=int, default=3)
     given = parser.parse_args(argv)
     wanted = given.only.split(",")
@@ -221,8 +198,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     load = real_data.loader(Path(given.data))
     if "table" in wanted:
         misses += table(load, range(given.seeds))
-    if "warning" in wanted:
-        warning(load)
     if "choice" in wanted:
         choice(load)
     return misses

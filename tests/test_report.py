@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from kernelclust._units import unit_warning
-from kernelclust.report import build_report, describe_fit, gap_in_words, history_svg, margin_in_words
+from kernelclust.report import build_report, describe_fit, gap_in_words, history_svg, margin_in_words, order_in_words
 from kernelclust.structures import as_structure
 
 
@@ -58,7 +58,7 @@ def test_page_holds_the_facts_and_nothing_from_outside():
     assert "<td>0</td><td>3</td><td>37.5%</td><td>1, 3</td>" in page
     assert "<th>gamma</th><td>0.125</td>" in page
     assert "No labeling can exceed 10, so at most 5.0% is missing" in page
-    assert "next different one by 1.25" in page
+    assert "next different arrangement is 1.25" in page
     assert page.count("<figure>") == 2
     assert "data:image/png;base64," in page
     assert not re.search(r"https?:|//\w|<link|<script|url\(", page)
@@ -79,8 +79,7 @@ def test_empty_sections_leave_no_heading():
 @pytest.mark.parametrize(
     ("margin", "said"),
     [
-        (0.299, "Several arrangements fit almost equally well"),
-        (0.301, "a good sign, not a proof"),
+        (0.299, "is 0.30 standard deviations of all arrangements behind"),
         (np.inf, "only one arrangement"),
         (np.nan, "only one arrangement"),
         (None, "only one arrangement"),
@@ -90,6 +89,26 @@ def test_margin_in_words(margin, said):
     text = margin_in_words(margin)
     assert said in text
     assert "%" not in text and "probab" not in text
+
+
+@pytest.mark.parametrize(
+    ("text", "confidence", "pvalue", "said"),
+    [
+        ("chain:8", 0.934, 0.01, "'chain:8' is right with a confidence of 93%. Noise would be arranged as well in 1%"),
+        ("ring:4", 0.6, 0.4, "Only 3 arrangements exist"),
+        ("tree:2x3", 0.9, 0.01, "slight changes of the data would hardly change them"),
+        ("tree:2x3", 0.2, 0.5, "they are uncertain"),
+    ],
+)
+def test_order_in_words(text, confidence, pvalue, said):
+    assert said in order_in_words(as_structure(text), confidence, pvalue)
+    page = build_report(describe_fit(fitted(order_confidence_=confidence, order_pvalue_=pvalue)), {}, "t")
+    assert "The order of the clusters" in page
+
+
+def test_nothing_is_said_of_an_order_that_was_not_judged():
+    assert order_in_words(as_structure("chain:8"), None, None) == ""
+    assert order_in_words(as_structure("flat:8"), np.nan, np.nan) == ""
 
 
 @pytest.mark.parametrize("bound", [None, np.nan, np.inf])

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kernelclust._units import unit_warning
-from kernelclust.engine import LOW_SUPPORT
+from kernelclust.engine import FEW, UNSURE, is_connected, n_arrangements
 
 PAGE = Template("""<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
@@ -94,7 +94,7 @@ def describe_fit(model: Any, X: ArrayLike | None = None, *, neighbours: ArrayLik
         "what was run": run,
         "how good is the search": gap_in_words(model.objective_, model.upper_bound_, model.gap_),
         "how sure is the arrangement": list(
-            filter(None, [margin_in_words(model.placement_margin_), support_in_words(model.support_)])
+            filter(None, [_order(model), margin_in_words(model.placement_margin_), support_in_words(model.support_)])
         ),
         "clusters": clusters,
         "settings": {name: settings[name] for name in sorted(settings) if name not in (*run, "n_clusters", "verbose")},
@@ -119,27 +119,42 @@ def gap_in_words(objective: float, upper_bound: float | None, gap: float | None)
     )
 
 
+def order_in_words(structure: Any, confidence: float | None, pvalue: float | None) -> str:
+    """Say how sure the order is; nothing where there is one arrangement only, or it was not asked for.
+
+    Examples
+    --------
+    >>> from kernelclust.structures import as_structure
+    >>> order_in_words(as_structure("chain:8"), 0.93, 0.01)
+    "The order of the clusters on 'chain:8' is right with a confidence of 93%. Noise would be ..."
+    """
+    if confidence is None or pvalue is None or np.isnan(confidence):
+        return ""
+    number = n_arrangements(structure.kernel)
+    noise = f"Noise would be arranged as well in {pvalue:.0%} of the cases."
+    if not is_connected(structure.kernel):
+        sure = "slight changes of the data would hardly change them" if confidence >= UNSURE else "they are uncertain"
+        return f"The places of the clusters on '{structure}': {sure}. {noise}"
+    few = (
+        f" Only {number:.0f} arrangements exist, so that data can hardly show which is right." if number <= FEW else ""
+    )
+    return f"The order of the clusters on '{structure}' is right with a confidence of {confidence:.0%}. {noise}{few}"
+
+
 def margin_in_words(margin: float | None) -> str:
     """Say how clearly the best arrangement beats the next different one.
 
     Examples
     --------
     >>> margin_in_words(0.1)
-    'Several arrangements fit almost equally well (placement margin 0.10): do not rely on the order of the clusters.'
+    'The next different arrangement is 0.10 standard deviations of all arrangements behind (placement margin).'
     >>> margin_in_words(None)
     'There is only one arrangement, or its margin is not known.'
     """
     if margin is None or not np.isfinite(margin):
         return "There is only one arrangement, or its margin is not known."
-    if margin < 0.3:
-        return (
-            f"Several arrangements fit almost equally well (placement margin {margin:.2f}): "
-            "do not rely on the order of the clusters."
-        )
-    return (
-        f"The arrangement found fits better than the next different one by {margin:.2f} standard deviations of all "
-        "arrangements (placement margin). A margin above 0.3 is a good sign, not a proof."
-    )
+    behind = f"{margin:.2f} standard deviations of all arrangements behind"
+    return f"The next different arrangement is {behind} (placement margin)."
 
 
 def support_in_words(support: float | None) -> str:
@@ -148,16 +163,13 @@ def support_in_words(support: float | None) -> str:
     Examples
     --------
     >>> support_in_words(0.6)
-    'Other graphs of the same samples arrange them differently (support 0.60): the order is uncertain.'
+    'Other graphs of the same samples agree with the arrangement to 0.60 of 1 (support).'
     >>> support_in_words(None)
     ''
     """
     if support is None:
         return ""
-    if support < LOW_SUPPORT:
-        differ = "Other graphs of the same samples arrange them differently"
-        return f"{differ} (support {support:.2f}): the order is uncertain."
-    return f"Other graphs of the same samples give much the same arrangement (support {support:.2f} of 1)."
+    return f"Other graphs of the same samples agree with the arrangement to {support:.2f} of 1 (support)."
 
 
 def history_svg(history: Sequence[float], *, width: int = 420, height: int = 160) -> str:
@@ -181,6 +193,11 @@ def history_svg(history: Sequence[float], *, width: int = 420, height: int = 160
         + (f'<text x="52" y="{y[0] + 4:.1f}" text-anchor="end">{values[0]:.4g}</text>' if y[0] - y[-1] > 14 else "")
         + f'<text x="{width / 2}" y="{height - 8}" text-anchor="middle">sweep 1 to {len(values)}</text></svg>'
     )
+
+
+def _order(model: Any) -> str:
+    confidence, pvalue = (getattr(model, name, None) for name in ("order_confidence_", "order_pvalue_"))
+    return order_in_words(model.structure_, confidence, pvalue)
 
 
 def _content(heading: str, content: Any) -> str:

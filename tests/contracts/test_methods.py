@@ -21,7 +21,7 @@ every_name = pytest.mark.parametrize("name", NAMES)
 GAMMA = 0.05
 pytestmark = [
     pytest.mark.filterwarnings("ignore:.*stopped before"),  # some creep
-    pytest.mark.filterwarnings("ignore:several arrangements"),
+    pytest.mark.filterwarnings("ignore:the order of these clusters"),
 ]
 
 

@@ -53,7 +53,7 @@ def guard():
     with warnings.catch_warnings():
         warnings.simplefilter("error", RuntimeWarning)
         warnings.filterwarnings("ignore", "invalid value encountered in reduce")  # scikit-learn's own sum of X
-        warnings.filterwarnings("ignore", "several arrangements", UserWarning)
+        warnings.filterwarnings("ignore", "the order of these clusters", UserWarning)
         yield
     signal.alarm(0)
     signal.signal(signal.SIGALRM, before)

@@ -48,7 +48,7 @@ def peak(function):
 
 
 quick = {"n_init": 2, "random_state": 0}
-quiet = pytest.mark.filterwarnings("ignore:several arrangements:UserWarning")
+quiet = pytest.mark.filterwarnings("ignore:the order of these clusters:UserWarning")
 
 
 @quiet
@@ -175,7 +175,7 @@ def caught_warnings(model, X, budget):
     with config_context(working_memory=budget), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         model.fit(X)
-    return [warning for warning in caught if "arrangements" not in str(warning.message)]
+    return [warning for warning in caught if "order of these clusters" not in str(warning.message)]
 
 
 @pytest.fixture
@@ -212,7 +212,7 @@ def test_beyond_the_budget_the_kernel_is_exact_and_not_stored(kernel, weight):
     stored = clone(model).fit(X[:700], sample_weight=weight)
     with config_context(working_memory=1), warnings.catch_warnings():
         warnings.simplefilter("error", UserWarning)
-        warnings.filterwarnings("ignore", message="several arrangements")
+        warnings.filterwarnings("ignore", message="the order of these clusters")
         tiled = clone(model).fit(X[:700], sample_weight=weight)
     np.testing.assert_allclose(tiled.objective_, stored.objective_, rtol=0.05)  # noise: many optima, other starts
     start = clone(model).set_params(init=stored.labels_)

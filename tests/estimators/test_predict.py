@@ -30,7 +30,7 @@ SIZES = [14, 20, 11, 17, 23, 9]
 truth = np.repeat(np.arange(6), SIZES)
 blobs = RING[truth] + 0.25 * generator.standard_normal((len(truth), 3))
 pytestmark = [
-    pytest.mark.filterwarnings("ignore:several arrangements:UserWarning"),
+    pytest.mark.filterwarnings("ignore:the order of these clusters:UserWarning"),
     pytest.mark.filterwarnings("error::RuntimeWarning"),
 ]
 

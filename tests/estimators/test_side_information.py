@@ -19,7 +19,7 @@ from kernelclust.structures import as_structure
 
 ESTIMATORS = [StructuredClustering, KernelKMeans, CLUHSIC, CLUHSICAL, DisKMeans, Diffrac]
 every_estimator = pytest.mark.parametrize("Estimator", ESTIMATORS)
-pytestmark = pytest.mark.filterwarnings("ignore:several arrangements:UserWarning")
+pytestmark = pytest.mark.filterwarnings("ignore:the order of these clusters:UserWarning")
 
 X, truth = make_blobs(60, n_features=3, centers=4, cluster_std=2.5, random_state=5)
 X.flags.writeable = False

@@ -42,7 +42,7 @@ KERNELS = ["linear", "rbf", "laplacian", "polynomial", "cosine", "graph", "diffu
 
 X, truth = make_blobs(90, n_features=4, centers=5, cluster_std=0.6, random_state=3)
 X.flags.writeable = False
-pytestmark = pytest.mark.filterwarnings("ignore:several arrangements:UserWarning")
+pytestmark = pytest.mark.filterwarnings("ignore:the order of these clusters:UserWarning")
 
 
 @pytest.fixture(autouse=True, scope="module")

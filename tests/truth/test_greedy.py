@@ -250,7 +250,7 @@ def test_empty_clusters_are_filled_with_far_samples():
     assert_array_equal(np.unique(starts.fill_empty(np.zeros(4, dtype=int), 0 * E, 4)), np.arange(4))
 
 
-@pytest.mark.filterwarnings("ignore:several arrangements")
+@pytest.mark.filterwarnings("ignore:the order of these clusters")
 @pytest.mark.parametrize("init", ["auto", "spectral", "projected", "k-means++", "random"])
 @pytest.mark.parametrize("search", ["refine", "global"])
 def test_every_start_and_search_reaches_separated_blobs(init, search):

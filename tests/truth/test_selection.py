@@ -401,7 +401,7 @@ def turned(closed):
     return rotated_images(6, per_cluster=6, skip=3, closed=closed, size=12, random_state=0).data
 
 
-@pytest.mark.filterwarnings("ignore:several arrangements")
+@pytest.mark.filterwarnings("ignore:the order of these clusters")
 def test_orders_are_found_where_there_is_one():
     candidates = ["flat:6", "chain:6", "ring:6"]
     settings = {"n_perturbations": 0, "n_null": 19, "random_state": 0}
@@ -422,7 +422,7 @@ def test_orders_are_found_where_there_is_one():
     assert without.rows[without.best_index].score == max(row.score for row in without.rows)
 
 
-@pytest.mark.filterwarnings("ignore:several arrangements")
+@pytest.mark.filterwarnings("ignore:the order of these clusters")
 def test_level_of_an_order_among_random_places():
     rng = np.random.default_rng(1)
     found = []

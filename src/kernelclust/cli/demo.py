@@ -17,7 +17,7 @@ from kernelclust.cli.fit import fit_figures, labels_csv
 from kernelclust.datasets import rotated_images
 from kernelclust.metrics import clustering_accuracy, structured_accuracy
 from kernelclust.plots import have_matplotlib, neighbours, plot_structure
-from kernelclust.report import build_report, describe_fit, gap_in_words, margin_in_words
+from kernelclust.report import build_report, describe_fit, gap_in_words, order_in_words
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -44,7 +44,7 @@ def run(arguments: argparse.Namespace) -> None:
     print()
     print(f"fitted in {seconds:.1f} s (the first time with compiling)")
     print(gap_in_words(model.objective_, model.upper_bound_, model.gap_))
-    print(margin_in_words(model.placement_margin_))
+    print(order_in_words(model.structure_, model.order_confidence_, model.order_pvalue_))
 
     facts = {
         "the task": (

@@ -60,7 +60,7 @@ def run(arguments: argparse.Namespace) -> None:
     _say(talk, f"clustered into {model.structure_} in {time.perf_counter() - started:.1f} s")
     _say(
         talk,
-        f"objective {model.objective_:.6g}, at most {model.upper_bound_:.6g}; margin {model.placement_margin_:.2f}",
+        f"objective {model.objective_:.6g}, at most {model.upper_bound_:.6g}; {_sure(model)}",
     )
 
     doubts = _doubts(table, X)
@@ -76,6 +76,13 @@ def run(arguments: argparse.Namespace) -> None:
     write_files(files)
     if arguments.out is None:
         sys.stdout.write(labels)
+
+
+def _sure(model: Any) -> str:
+    """How sure the order is, in a few words."""
+    if np.isnan(model.order_confidence_):
+        return "one arrangement"
+    return f"order confidence {model.order_confidence_:.2f} (p = {model.order_pvalue_:.2g})"
 
 
 def labels_csv(labels: Any, ids: list[str] | None = None, id_name: str = "row") -> str:

@@ -2,16 +2,20 @@
 
 from kernelclust.engine._alternatives import Alternative, alternatives, doubtful
 from kernelclust.engine._arrange import arrange
-from kernelclust.engine._evidence import LOW_SUPPORT
-from kernelclust.engine._fit import Fit, Request, fit, judge, useful_spectrum, warn_of_order
+from kernelclust.engine._doubt import FEW, UNSURE
+from kernelclust.engine._fit import Fit, Request, fit, judge, useful_spectrum, with_order
 from kernelclust.engine._numbering import canonical_places
+from kernelclust.engine._order import Order, n_arrangements
 from kernelclust.engine._places import Places
 from kernelclust.engine._prediction import Prediction
+from kernelclust.engine._steps import is_connected
 
 __all__ = [
-    "LOW_SUPPORT",
+    "FEW",
+    "UNSURE",
     "Alternative",
     "Fit",
+    "Order",
     "Places",
     "Prediction",
     "Request",
@@ -20,7 +24,9 @@ __all__ = [
     "canonical_places",
     "doubtful",
     "fit",
+    "is_connected",
     "judge",
+    "n_arrangements",
     "useful_spectrum",
-    "warn_of_order",
+    "with_order",
 ]

@@ -7,7 +7,7 @@ from sklearn.utils import check_random_state
 
 from kernelclust._solution import Solution
 from kernelclust._threads import one_thread
-from kernelclust.engine._fit import Fit, Request, judge, useful_spectrum
+from kernelclust.engine._fit import Fit, Request, judge, placing_power, useful_spectrum, with_order
 from kernelclust.kernels import FittedKernel
 from kernelclust.objectives import flat_objective, make_dependence
 from kernelclust.solvers import Problem, best_placement, placement_problem
@@ -24,13 +24,15 @@ def arrange(
         problem = Problem(operator, spectrum, objective, flat_objective(objective))
         S, n = operator.cluster_sums(labels, structure.n_clusters), problem.sizes(labels)
         rule = request.options.placement
+        given = node is not None
         if node is None:
-            node = best_placement(placement_problem(rule, objective, S, n))
+            node = best_placement(placement_problem(rule, objective, S, n, power=placing_power(kernel, structure)))
         order = np.argsort(node)
         S, n = S[np.ix_(order, order)], n[order]
         value = objective.value(S, n)
         solution = Solution(node[labels], value, S, 0, "converged", [value])
         found = judge(kernel, problem, solution, structure, rule)
+        found = found if given else with_order(found, problem)
         place = np.empty(len(n), dtype=np.intp)
         place[labels] = found.labels
         return found, place

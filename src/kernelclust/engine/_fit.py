@@ -14,8 +14,10 @@ from kernelclust._progress import at
 from kernelclust._solution import Solution
 from kernelclust._threads import one_thread
 from kernelclust._warnings import warn
-from kernelclust.engine._evidence import DISAGREE, LOW_SUPPORT, SIZE_PRIOR, Evidence, alignment
+from kernelclust.engine._doubt import doubt_in_words
+from kernelclust.engine._evidence import DISAGREE, SIZE_PRIOR, Evidence, alignment
 from kernelclust.engine._numbering import canonical_places, renumbered
+from kernelclust.engine._order import Clusters, Order, leading_directions, order_of
 from kernelclust.engine._places import Places, fitted_places
 from kernelclust.engine._prediction import Prediction
 from kernelclust.engine._rbf import rbf_clusters, warn_of_rbf
@@ -44,7 +46,6 @@ from kernelclust.solvers import (
 from kernelclust.structures import Structure
 
 EXTRA_DIMENSIONS = 8  # eigenvectors beyond the c - 1 that a flat clustering needs
-LOW_MARGIN = 0.3  # placement margins below deserve a warning
 
 
 @dataclass(frozen=True)
@@ -62,6 +63,7 @@ class Request:
     options: Options = field(default_factory=Options)
     ridge: Callable[[Spectrum, float, float], float] | None = None  # of the discriminative view
     random_state: Any = None
+    confidence: bool = True  # whether the order of the clusters is judged
 
 
 @dataclass(frozen=True)
@@ -91,6 +93,7 @@ class Fit:
     support: float | None = None
     rbf_agreement: float | None = None
     made: FittedKernel | None = None  # the graphs of kernel="auto", where clusters were placed by another kernel
+    order: Order | None = None
     image: np.ndarray | None = field(default=None, repr=False)  # K D Pi (m, c), where it is known
 
     @property
@@ -181,8 +184,7 @@ def _fit(X, weight, request: Request, known, kernel) -> Fit:
         mine = found.labels if clusters is None else clusters
         found = replace(found, rbf_agreement=alignment(np.eye(c), other, mine, weight), made=made)
     warn_of_rbf(found.rbf_agreement)
-    warn_of_order(found)
-    return found
+    return with_order(found, problem) if request.confidence else found
 
 
 def useful_spectrum(kernel: Kernel, n_clusters: int, rng: np.random.RandomState) -> Spectrum:
@@ -228,7 +230,7 @@ def judge(
     value = objective.value(S, n) if fresh else solution.value
     bound = objective.upper_bound(spectrum.bounds, n.sum(), operator.weight.min())
     bound = max(min(bound, solution.bound), value)
-    power = _power(kernel, structure)
+    power = placing_power(kernel, structure)
     placing = placement_problem(rule, objective, arranged, n, power=power, **problem.placing(objective, labels))
     return Fit(
         structure,
@@ -255,7 +257,7 @@ def _options(request: Request, kernel: FittedKernel) -> Options:
     A = structure.kernel
     keeps = not kernel.refines and not np.array_equal(A, A[0, 0] * np.eye(len(A)))
     search = "place" if options.search == "refine" and keeps else options.search
-    return replace(options, search=search, power=_power(kernel, structure))
+    return replace(options, search=search, power=placing_power(kernel, structure))
 
 
 def _by_rbf(
@@ -272,7 +274,7 @@ def _by_rbf(
     return kernel, problem, replace(request.options, init=clusters)
 
 
-def _power(kernel: FittedKernel, structure: Structure) -> float:
+def placing_power(kernel: FittedKernel, structure: Structure) -> float:
     return kernel.ring_power if structure.is_closed else 1.0
 
 
@@ -316,15 +318,27 @@ def _warn_of_stop(solution: Solution, request: Request) -> None:
     warn(said[solution.stopped_because], ConvergenceWarning)
 
 
-def warn_of_order(found: Fit) -> None:
-    """Say so where the data support another order of the clusters as well, or other graphs of it do."""
-    if found.support is not None and found.support < LOW_SUPPORT:
-        warn(
-            f"other graphs of the same samples arrange them differently on '{found.structure}' (support "
-            f"{found.support:.2g}): the clusters may be right, their order is uncertain."
+def with_order(found: Fit, problem: Problem) -> Fit:
+    """The fit with how sure the order of its clusters is, and a warning where that is little."""
+    at("how sure the order is")
+    c, constraints = len(found.n), problem.constraints
+    known = np.zeros(c, dtype=bool)
+    if constraints is not None:
+        known[constraints.place[constraints.place >= 0]] = True
+    order = order_of(
+        Clusters(
+            found.structure.kernel,
+            leading_directions(found.spectrum.embedding, c),
+            found.kernel.operator.weight,
+            found.labels,
+            found.S,
+            found.n,
+            margin=found.placement_margin,
+            known=known,
+            support=found.support,
+            movable=problem.placing(found.objective, found.labels).get("movable"),
         )
-    if found.placement_margin < LOW_MARGIN:
-        warn(
-            f"several arrangements of these clusters on '{found.structure}' fit almost equally well (placement margin "
-            f"{found.placement_margin:.2g}): the clusters may be right, their order is not supported by the data."
-        )
+    )
+    if doubt := doubt_in_words(order, str(found.structure)):
+        warn(doubt)
+    return replace(found, order=order)

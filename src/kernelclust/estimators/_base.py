@@ -15,6 +15,7 @@ from kernelclust._input import as_table, check_finite, rows_are_equal
 from kernelclust._names import check_name, check_number
 from kernelclust._progress import working
 from kernelclust._warnings import warn
+from kernelclust.engine import Fit
 from kernelclust.kernels import (
     APPROXIMATIONS,
     check_kernel_params,
@@ -128,6 +129,13 @@ class KernelClusterer(ClusterMixin, BaseEstimator):
     def _subset(self, X, used: np.ndarray):
         """Some of the samples, or the similarities between them."""
         return X[used][:, used] if self._is_pairwise() else X[used]
+
+    def _keep_order(self, found: Fit) -> None:
+        """How sure the order is, as far as it was asked for."""
+        order = found.order
+        self.order_pvalue_ = None if order is None else order.pvalue
+        self.order_confidence_ = None if order is None else order.confidence
+        self.link_confidence_ = None if order is None else order.links
 
     def _report(self, line: str) -> None:
         if self.verbose:

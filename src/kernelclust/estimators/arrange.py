@@ -39,6 +39,8 @@ class Arrangement:
     placement_margin : float
         How much better the arrangement is than the best different one, as in `StructuredClustering`. NaN for a tree
         whose shape comes from the groups, which has no other arrangement.
+    order_pvalue, order_confidence, link_confidence
+        How sure the order is, as in `StructuredClustering`; None for a tree whose shape comes from the groups.
     alternatives : list of (places, score)
         This arrangement and the best different ones, up to five, as in `StructuredClustering.arrangements`.
     """
@@ -49,6 +51,9 @@ class Arrangement:
     sizes: np.ndarray
     objective: float
     placement_margin: float
+    order_pvalue: float | None
+    order_confidence: float | None
+    link_confidence: np.ndarray | None
     alternatives: list[engine.Alternative]
 
 
@@ -108,13 +113,11 @@ def arrange(X, labels, structure="chain", *, kernel="auto", sample_weight=None, 
     used = np.flatnonzero(weight > 0)
     whole = len(used) == len(weight)
     model._warn_of_units(X if whole else X[used], weight[used])
-    kept = fit_kernel(
-        X if whole else model._subset(X, used),
-        weight[used],
-        n_clusters=len(groups),
-        rng=np.random.RandomState(0),
-        **model._kernel_settings(),
-    )
+    samples, settings = X if whole else model._subset(X, used), model._kernel_settings()
+    options: dict[str, Any] = {"n_clusters": len(groups), "rng": np.random.RandomState(0)}
+    kept = fit_kernel(samples, weight[used], **options, **settings)
+    if shape is not None and shape.is_map and kept.pictures:  # graphs hold no order on a map
+        kept = fit_kernel(samples, weight[used], **options, **settings | {"kernel": "rbf"})
     kept.check_definite()
     return _arranged(kept, codes, used, called, shape)
 
@@ -126,9 +129,6 @@ def _arranged(kept: FittedKernel, codes, used, called: list, shape: Structure | 
         shape = tree
     found, place = engine.arrange(kept, labels, Request(shape, rho=2.0, random_state=0), node)
     order = [called[j] for j in np.argsort(place)]
-    # the evidence of a fit is read from `found` here and nowhere else: what it comes to hold about the order goes below
-    if tree is None:
-        engine.warn_of_order(found)
     return Arrangement(
         labels=np.where(codes >= 0, place[codes], -1),
         order=order,
@@ -136,6 +136,9 @@ def _arranged(kept: FittedKernel, codes, used, called: list, shape: Structure | 
         sizes=found.n,
         objective=found.value,
         placement_margin=found.placement_margin if tree is None else np.nan,
+        order_pvalue=None if found.order is None else found.order.pvalue,
+        order_confidence=None if found.order is None else found.order.confidence,
+        link_confidence=None if found.order is None else found.order.links,
         alternatives=engine.alternatives(found.placing, shape, found.n, 5 if tree is None else 1),
     )
 

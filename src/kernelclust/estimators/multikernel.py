@@ -103,6 +103,8 @@ class MultiKernelClustering(Placing, KernelClusterer):
         `working_memory`, and beyond that made anew in every pass.
     min_cluster_size, max_cluster_size, label_weight
         As in `StructuredClustering`. With refine=False soft labels only say which cluster sits where.
+    compute_confidence : bool, default=True
+        Whether to judge the order of the clusters, as in `StructuredClustering`.
     max_iter : int, default=100
         Steps of the method, rounds of refinement, and sweeps over the samples in each, at most.
     tol : float, default=1e-6
@@ -135,6 +137,8 @@ class MultiKernelClustering(Placing, KernelClusterer):
         In use; 0 for other methods.
     placement_margin_ : float
         How much better this arrangement of the clusters is than the best different one, as in `StructuredClustering`.
+    order_confidence_, order_pvalue_, link_confidence_
+        How sure the order of the clusters is under the combined kernel, as in `StructuredClustering`.
     sizes_ : (c,) array
         Weight of every cluster.
     medoids_, position_
@@ -196,6 +200,7 @@ class MultiKernelClustering(Placing, KernelClusterer):
         min_cluster_size=None,
         max_cluster_size=None,
         label_weight=None,
+        compute_confidence=True,
         max_iter=100,
         tol=1e-6,
         n_jobs=None,
@@ -225,6 +230,7 @@ class MultiKernelClustering(Placing, KernelClusterer):
         self.min_cluster_size = min_cluster_size
         self.max_cluster_size = max_cluster_size
         self.label_weight = label_weight
+        self.compute_confidence = compute_confidence
         self.max_iter = max_iter
         self.tol = tol
         self.n_jobs = n_jobs
@@ -296,6 +302,7 @@ class MultiKernelClustering(Placing, KernelClusterer):
         self.sample_weights_ = relaxed.by_sample
         self.lam_ = relaxed.lam
         self.placement_margin_ = fit.placement_margin
+        self._keep_order(fit)
         self.sizes_ = fit.n
         self.n_iter_ = len(relaxed.history)
         self._keep_places(fit)
@@ -423,7 +430,7 @@ class MultiKernelClustering(Placing, KernelClusterer):
             check_number("n_components", self.n_components, whole=True, least=1)
         if self.label_weight is not None:
             check_number("label_weight", self.label_weight)
-        for name in ("refine", "center", "unit_diagonal"):
+        for name in ("refine", "center", "unit_diagonal", "compute_confidence"):
             check_flag(name, getattr(self, name))
         check_jobs(self.n_jobs)
         check_verbose(self.verbose)
@@ -447,6 +454,7 @@ class MultiKernelClustering(Placing, KernelClusterer):
             center=bool(self.center),
             unit_diagonal=bool(self.unit_diagonal),
             refine=bool(self.refine),
+            confidence=bool(self.compute_confidence),
             n_init=STARTS if isinstance(self.n_init, str) else int(self.n_init),
             report=lambda line: self._report(f"{self.method}: {line}"),
             **{name: getattr(self, name) for name in names},

@@ -14,7 +14,7 @@ from kernelclust._progress import at
 from kernelclust._solution import Solution
 from kernelclust._threads import one_thread
 from kernelclust._warnings import each_once, warn
-from kernelclust.engine import Fit, judge, useful_spectrum, warn_of_order
+from kernelclust.engine import Fit, judge, useful_spectrum, with_order
 from kernelclust.kernels import FittedKernel, Kernel, WeightedSumKernel, fit_kernel
 from kernelclust.multikernel._checks import check_informative
 from kernelclust.multikernel._choice import kernels_of, median_gamma, pairwise_kernel
@@ -61,6 +61,7 @@ class ManyRequest:
     tol: float = 1e-6
     n_jobs: int | None = None
     random_state: Any = None
+    confidence: bool = True
     report: Callable[[str], None] = lambda line: None
 
 
@@ -118,7 +119,8 @@ def _fit(views: Views, weight: np.ndarray, request: ManyRequest, known: Constrai
         seen = WeightedSumKernel(_prepared(fitted, held, weight, request, seen=True), found.coefficients)
     kernel, solution = FittedKernel(operator, source, seen=seen), _solution(found, problem)
     fit = judge(kernel, problem, solution, structure, request.placement, found.placed)
-    warn_of_order(fit)
+    if request.confidence:
+        fit = with_order(fit, problem)
     return ManyFit(fit, found.relaxed, found.refined)
 
 

@@ -116,7 +116,7 @@ def study(
     for members in groups.values():
         for i, one in zip(members, _fit_all(X, [candidates[i][1] for i in members]), strict=True):
             found[i] = Measured(candidates[i][0], one, statistic(one))
-        models = [candidates[i][1] for i in members]
+        models = [clone(candidates[i][1]).set_params(compute_confidence=False) for i in members]
         names = ", ".join(found[i].name for i in members)
         draw = references(X, null) if isinstance(null, str) else null(X, found[members[0]].fit)
         for t in range(n_perturbations):

@@ -17,6 +17,7 @@ from kernelclust.solvers._placement import (
     PlacementProblem,
     best_placement,
     different_placements,
+    likely_placement,
     placement_margin,
     placement_problem,
 )
@@ -42,6 +43,7 @@ __all__ = [
     "different_placements",
     "equal_rows",
     "fill_empty",
+    "likely_placement",
     "load_solver",
     "make_constraints",
     "numbered",

@@ -162,6 +162,13 @@ def best_placement(problem: PlacementProblem, restarts: int = RESTARTS, start: n
     return tried[np.flatnonzero(scores >= scores.max() - 1e-12 * scale)[0]]  # the first of those that tie
 
 
+def likely_placement(problem: PlacementProblem, restarts: int) -> np.ndarray:
+    """The best that the local search finds from the identity, a matching of eigenvectors and few other starts: for many
+    problems in a row, where `best_placement` would try every placement of each."""
+    tried = _optima(problem, restarts)
+    return tried[int(np.argmax(problem.scores(tried)))]
+
+
 def placement_margin(problem: PlacementProblem) -> float:
     """How much better the present placement (the identity) scores than the best different one, in units of the
     standard deviation over all placements.

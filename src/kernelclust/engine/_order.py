@@ -1,0 +1,214 @@
+"""How sure the order of clusters is: against noise, and against what halves, other graphs and small changes say.
+
+Everything comes from the cluster sums S and sizes n, the leading eigenvectors of the kernel and the structure, so that
+it is the same question for every kernel. Random draws have a seed of their own: a fit with the same labels has the same
+answer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from itertools import permutations
+from math import lgamma
+
+import numpy as np
+
+from kernelclust._threads import one_thread
+from kernelclust.engine._noise import order_pvalue
+from kernelclust.engine._repeats import cluster_means, many_kmeans
+from kernelclust.engine._steps import (
+    distance_fit,
+    is_connected,
+    links,
+    order_agreement,
+    place,
+    squared_distances,
+    steps,
+)
+from kernelclust.kernels import commute_kernel, neighbour_graphs, one_hot
+
+HALVED = 1000  # samples that are divided into halves, or 40 a cluster
+SPLITS = 4
+STARTS = 3
+EXTRA_DIMENSIONS = 7  # beyond c that samples are seen in
+GRAPHED = 400  # samples that graphs are made of
+GRAPH_SIZES = (1.0, 1.5, 2.0)  # times clip(m / 2c, 3, 10) neighbours
+JITTERS = 20
+JITTER = 0.2  # standard deviation of the logarithm of distances
+KEPT = 0.9  # agreement from which an order counts as the same
+
+
+@dataclass(frozen=True)
+class Order:
+    """What is known about an order; `fit`, `halves`, `graphs` and `jitter` are what the confidence is made of."""
+
+    pvalue: float
+    confidence: float
+    links: np.ndarray = field(repr=False)  # (c, c)
+    connected: bool
+    arrangements: float  # how many there are, infinite for more than a few clusters
+    fit: float = np.nan  # T
+    halves: float = np.nan  # h
+    graphs: float = np.nan  # v
+    jitter: float = np.nan  # J
+
+
+@dataclass(frozen=True)
+class Clusters:
+    """The clusters of a fit: how samples (rows of E) are labelled, and who may be placed elsewhere."""
+
+    A: np.ndarray
+    E: np.ndarray  # (m, k) leading directions of the kernel, in units of the largest entry
+    weight: np.ndarray
+    labels: np.ndarray
+    S: np.ndarray
+    n: np.ndarray
+    margin: float
+    known: np.ndarray  # (c,) clusters whose place is known
+    support: float | None = None
+    movable: np.ndarray | None = None  # (c,) and those that may be placed elsewhere
+
+    @property
+    def rank(self) -> np.ndarray:
+        """Number of each cluster by size and spread: the same wherever it is placed."""
+        rank = np.empty(len(self.n), dtype=np.intp)
+        rank[np.lexsort((np.diag(self.S) / np.where(self.n > 0, self.n, 1.0), self.n))] = np.arange(len(self.n))
+        return rank
+
+
+def leading_directions(embedding: np.ndarray, n_clusters: int) -> np.ndarray:
+    """The first c + 7 columns, in units of the largest entry."""
+    E = embedding[:, : n_clusters + EXTRA_DIMENSIONS]
+    return E / max(float(np.abs(E).max(initial=0.0)), np.finfo(float).tiny)
+
+
+def order_of(clusters: Clusters) -> Order:
+    """p-value, confidence and links of an order; nan where there is one arrangement only."""
+    with one_thread():
+        return _order_of(clusters)
+
+
+def _order_of(given: Clusters) -> Order:
+    A, c = given.A, len(given.A)
+    linked, connected, number = links(A), is_connected(A), n_arrangements(A)
+    nothing = np.full((c, c), np.nan)
+    if number == 1 or not (given.n > 0).all():
+        return Order(np.nan, np.nan, nothing, connected, number)
+    D = squared_distances(given.S, given.n)
+    fit, log_fit = distance_fit(D, steps(A))
+    given = _thinned(given, max(HALVED, 40 * c))
+    repeats = jitters, halves, graphs = _jitters(given, D), _halves(given), _graphs(given)
+    J, h, v = _mean([r >= KEPT for r, _ in jitters]), _mean([r for r, _ in halves]), _mean([r for r, _ in graphs])
+    confidence = 1 - (1 - _confidence(given, fit, h, v, J, connected)) * _open(given.known)
+    share = np.mean([np.mean([A[np.ix_(at, at)] >= A for _, at in some], axis=0) for some in repeats if some], axis=0)
+    shares = np.where(linked, _link_confidence(share, confidence), np.nan)
+    return Order(order_pvalue(A, fit, log_fit), confidence, shares, connected, number, fit, h, v, J)
+
+
+def n_arrangements(A: np.ndarray) -> float:
+    """Number of arrangements that differ, counted up to four clusters; infinity stands for many."""
+    c = len(A)
+    off = A[~np.eye(c, dtype=bool)]
+    if c == 1 or (np.ptp(off) == 0 and np.ptp(np.diag(A)) == 0):
+        return 1
+    return len({A[np.ix_(p, p)].tobytes() for p in permutations(range(c))}) if c <= 4 else np.inf
+
+
+def _open(known: np.ndarray) -> float:
+    """Share of the question that is left where some places are known: log of arrangements of the others over all."""
+    free = int((~known).sum())
+    return lgamma(free + 1) / lgamma(len(known) + 1)
+
+
+def _mean(values: list) -> float:
+    return float(np.mean(values)) if values else 0.0
+
+
+# -- repeats: (agreement with the order found, node of each cluster) --------------------------------------------------
+
+
+def _jitters(given: Clusters, D: np.ndarray) -> list[tuple[float, np.ndarray]]:
+    """The same clusters with all distances changed a little: D_jk exp(0.2 N(0, 1))."""
+    rng, c, G, rank = np.random.RandomState(0), len(D), steps(given.A), given.rank
+    D = D / max(float(D.max()), np.finfo(float).tiny)
+    found = []
+    for _ in range(JITTERS):
+        noise = np.triu(rng.standard_normal((c, c)), 1)
+        noise = (noise + noise.T)[np.ix_(rank, rank)]
+        node = place(given.A, -D * np.exp(JITTER * noise), movable=given.movable)
+        found.append((order_agreement(G, _moved(given.n, node)), node))
+    return found
+
+
+def _halves(given: Clusters) -> list[tuple[float, np.ndarray]]:
+    """Halves of the samples, clustered and placed by themselves; nodes are those of most of a cluster."""
+    c, m = len(given.A), len(given.labels)
+    if m // 2 <= c:
+        return []
+    rng, G = np.random.RandomState(0), steps(given.A)
+    first = np.stack([rng.permutation(m) < m // 2 for _ in range(SPLITS)])
+    half = np.concatenate([first, ~first]) * given.weight
+    E = given.E[None]
+    found = many_kmeans(E, half, c, rng, STARTS)
+    means, _ = cluster_means(E, half, found, c)
+    answers = []
+    for mu, labels in zip(means, found, strict=True):
+        nodes = place(given.A, -((mu[:, None] - mu) ** 2).sum(axis=2))[labels]
+        table = _table(given, nodes)
+        answers.append((order_agreement(G, table), table.argmax(axis=1)))
+    return answers
+
+
+def _graphs(given: Clusters) -> list[tuple[float, np.ndarray]]:
+    """The same clusters placed by commute distances in neighbour graphs of some samples."""
+    c, G = len(given.A), steps(given.A)
+    some = _thinned(given, GRAPHED)
+    m = len(some.labels)
+    if np.bincount(some.labels, minlength=c).min() == 0:
+        return []
+    near = float(np.clip(m // (2 * c), 3, 10))
+    Pi = one_hot(some.labels, c, some.weight)
+    n = np.bincount(some.labels, some.weight, minlength=c)
+    answers = []
+    for W in neighbour_graphs(some.E, [round(size * near) for size in GRAPH_SIZES]):
+        S = Pi.T @ (Pi.T @ commute_kernel(W)).T
+        node = place(given.A, -squared_distances(S, n), movable=given.movable)
+        answers.append((order_agreement(G, _moved(given.n, node)), node))
+    return answers
+
+
+def _thinned(given: Clusters, at_most: int) -> Clusters:
+    """Every so many of the samples, cluster by cluster from the middle outwards, whatever order they came in."""
+    m = len(given.labels)
+    radius = (given.E**2).sum(axis=1)
+    order = np.lexsort((np.round(radius / max(radius.max(), np.finfo(float).tiny), 9), given.rank[given.labels]))
+    some = order[np.unique(np.linspace(0, m - 1, min(m, at_most)).astype(int))]
+    return replace(given, E=given.E[some], weight=given.weight[some], labels=given.labels[some])
+
+
+def _moved(n: np.ndarray, node: np.ndarray) -> np.ndarray:
+    """Table of two labelings, the second with cluster j at node[j]."""
+    table = np.zeros((len(n), len(n)))
+    table[np.arange(len(n)), node] = n
+    return table
+
+
+def _table(given: Clusters, labels: np.ndarray) -> np.ndarray:
+    c = len(given.A)
+    flat = np.bincount(given.labels * c + labels, given.weight, minlength=c * c)
+    return flat.reshape(c, c)
+
+
+# -- what the signals have meant --------------------------------------------------------------------------------------
+
+
+def _confidence(given: Clusters, fit: float, h: float, v: float, J: float, connected: bool) -> float:
+    if not connected:
+        z = 0.35 * np.log(max(given.margin, 0.01)) + 3.9 * J - 1.89
+    else:
+        z = 2.65 * np.arctanh(fit) + 2.5 * h + 1.32 * v - 5.42
+    return float(1 / (1 + np.exp(-z)))
+
+
+def _link_confidence(share: np.ndarray, confidence: float) -> np.ndarray:
+    return share

@@ -1,0 +1,111 @@
+"""How far clusters are apart on a structure, and how well distances and labels follow it."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+from scipy.sparse.csgraph import connected_components, shortest_path
+
+from kernelclust.solvers import PlacementProblem, likely_placement
+
+LARGEST_FIT = 0.99
+LEAST_DISTANCE = 1e-9  # squared, beside the largest, where logarithms are taken
+FEW_RESTARTS = ((8, 5), (12, 2))  # of the search for places in repeats: up to so many clusters, so many
+
+
+@lru_cache(maxsize=64)
+def _steps(A: bytes, c: int) -> tuple[np.ndarray, np.ndarray, bool]:
+    """(G, links, connected) of a label kernel."""
+    kernel = np.frombuffer(A).reshape(c, c)
+    linked = (kernel > 0) & ~np.eye(c, dtype=bool)
+    if not linked.any():
+        return 1.0 - np.eye(c), linked, False
+    length = np.where(linked, kernel[linked].max() / np.where(linked, kernel, 1.0), 0.0)
+    G = shortest_path(length, directed=False)
+    apart = ~np.isfinite(G)
+    G[apart] = G[~apart].max() + 1
+    far = G + np.diag(np.full(c, np.inf))
+    detour = np.stack([(far[j] + far).min(axis=1) for j in range(c)])
+    return G, linked & (length < detour * (1 - 1e-9)), connected_components(linked, directed=False)[0] == 1
+
+
+def steps(A: np.ndarray) -> np.ndarray:
+    """G (c, c): shortest ways over links A_jk > 0, a link being max A / A_jk long; between parts one more than the
+    longest way."""
+    return _steps(np.ascontiguousarray(A, dtype=float).tobytes(), len(A))[0]
+
+
+def links(A: np.ndarray) -> np.ndarray:
+    """Which pairs are linked (c, c): those with A_jk > 0 that no way over others joins as shortly."""
+    return _steps(np.ascontiguousarray(A, dtype=float).tobytes(), len(A))[1]
+
+
+def is_connected(A: np.ndarray) -> bool:
+    """Whether links lead from every cluster to every other."""
+    return _steps(np.ascontiguousarray(A, dtype=float).tobytes(), len(A))[2]
+
+
+def distance_fit(D: np.ndarray, G: np.ndarray) -> tuple[float, float]:
+    """How well squared distances D (c, c) between means follow steps: the correlations of sqrt D with G and of log D
+    with log G, at most 0.99 in size; zero where distances or steps are all the same."""
+    pairs = np.triu_indices(len(G), 1)
+    far, step = np.maximum(D[pairs], 0.0), G[pairs]
+    if not far.max(initial=0.0) > 0:
+        return 0.0, 0.0
+    far = np.maximum(far / far.max(), LEAST_DISTANCE)
+    return _correlation(np.sqrt(far), step), _correlation(np.log(far), np.log(step))
+
+
+def _correlation(x: np.ndarray, y: np.ndarray) -> float:
+    if min(np.ptp(x), np.ptp(y)) < 1e-9:
+        return 0.0
+    x, y = x - x.mean(), y - y.mean()
+    return float(np.clip(x @ y / np.sqrt((x @ x) * (y @ y)), -LARGEST_FIT, LARGEST_FIT))
+
+
+def squared_distances(S: np.ndarray, n: np.ndarray) -> np.ndarray:
+    """|mu_j - mu_k|^2 (c, c) from cluster sums and sizes."""
+    safe = np.where(n > 0, n, np.inf)
+    products = S / np.outer(safe, safe)
+    own = np.diag(products)
+    return np.maximum(own[:, None] + own - 2 * products, 0.0)
+
+
+def place(A: np.ndarray, score: np.ndarray, movable: np.ndarray | None = None) -> np.ndarray:
+    """Nodes (c,) that few starts find for clusters with pairwise scores (c, c), larger for those that belong close."""
+    c = len(A)
+    movable = np.ones(c, dtype=bool) if movable is None else movable
+    restarts = next((number for most, number in FEW_RESTARTS if c <= most), 0)
+    return likely_placement(PlacementProblem(A, score, np.ones(c), movable, np.zeros((c, c))), restarts)
+
+
+def order_agreement(G: np.ndarray, table: np.ndarray) -> float:
+    """How far two labelings put samples in the same order, whatever the borders of their clusters: 1 the same, 0 as
+    expected of clusters put anywhere.
+
+    With N = `table` (weights of samples with labels j and k), X = N - n k'/m and X_y, X_z the same of each labeling
+    with itself, raw = tr(G X G X') / sqrt(tr(G X_y G X_y) tr(G X_z G X_z)), the correlation of steps over all pairs of
+    samples. (raw - chance) / (best - chance), chance the mean and best the largest raw over all places of z's clusters.
+    """
+    n, k, m = table.sum(axis=1), table.sum(axis=0), table.sum()
+    c = len(G)
+    X = table - np.outer(n, k) / m
+
+    def size(n: np.ndarray) -> float:
+        own = np.diag(n) - np.outer(n, n) / m
+        return float(((G @ own) * (G @ own).T).sum())
+
+    def raw(node: np.ndarray) -> float:
+        order = np.argsort(node)
+        root = np.sqrt(max(size(n) * size(k[order]), 0.0))
+        return float(((G @ X[:, order]) * (X[:, order] @ G)).sum() / root) if root > 0 else 0.0
+
+    pull = X.T @ G @ X
+    here, root = raw(np.arange(c)), np.sqrt(max(size(n) * size(k), 0.0))
+    if not root > 0:
+        return 0.0
+    chance = -G[~np.eye(c, dtype=bool)].mean() * float(np.trace(pull)) / root
+    best = max(here, raw(place(G, pull)))
+    found = (here - chance) / (best - chance) if best > chance else 0.0
+    return float(found) if abs(found) <= 1.5 else 0.0

@@ -1,0 +1,340 @@
+"""How sure an order is: steps, agreement of orders, noise, repeats, and what is said."""
+
+import warnings
+from dataclasses import replace
+from itertools import permutations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from kernelclust import CLUHSIC, KernelKMeans, MultiKernelClustering, StructuredClustering
+from kernelclust.engine._doubt import doubt_in_words
+from kernelclust.engine._noise import DRAWS, noise_fits, order_pvalue
+from kernelclust.engine._order import Clusters, leading_directions, n_arrangements, order_of
+from kernelclust.engine._repeats import cluster_means, many_kmeans
+from kernelclust.engine._steps import (
+    distance_fit,
+    is_connected,
+    links,
+    order_agreement,
+    place,
+    squared_distances,
+    steps,
+)
+from kernelclust.structures import as_structure
+
+
+def kernel_of(text):
+    return as_structure(text).kernel
+
+
+def table_of(y, z, c):
+    table = np.zeros((c, c))
+    np.add.at(table, (y, z), 1)
+    return table
+
+
+# -- steps ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("text", ["chain:5", "grid:2x3", "grid:3x3"])
+def test_steps_on_chains_and_grids_are_their_loss_and_links_its_ones(text):
+    structure = as_structure(text)
+    assert_allclose(steps(structure.kernel), structure.loss)
+    assert_array_equal(links(structure.kernel), structure.loss == 1)
+    assert is_connected(structure.kernel)
+
+
+def test_steps_on_rings_go_the_shorter_way():
+    i = np.arange(7)
+    ahead = (i[:, None] - i) % 7
+    assert_allclose(steps(kernel_of("ring:7")), np.minimum(ahead, 7 - ahead))
+
+
+def test_between_parts_it_is_one_step_more_than_the_longest_way():
+    A = kernel_of("flat:2*chain:3")
+    G = steps(A)
+    assert_allclose(G[:3, :3], steps(kernel_of("chain:3")))
+    assert_allclose(G[:3, 3:], 3.0)
+    assert not is_connected(A) and not links(A)[:3, 3:].any()
+    assert_allclose(steps(kernel_of("flat:3")), 1 - np.eye(3))
+
+
+def test_weaker_links_are_longer_and_kept_where_no_way_is_as_short():
+    A = kernel_of("tree:(a,(b,(c,d)))")  # c, d share two nodes, b one with them, a none
+    assert_allclose(steps(A)[1:, 1:], [[0, 2, 2], [2, 0, 1], [2, 1, 0]])
+    assert_array_equal(links(A)[1:, 1:], 1 - np.eye(3))
+    assert not links(A)[0].any()
+
+
+@pytest.mark.parametrize(
+    ("text", "number"), [("flat:4", 1), ("ring:3", 1), ("chain:2", 1), ("chain:3", 3), ("ring:4", 3)]
+)
+def test_arrangements_are_counted(text, number):
+    assert n_arrangements(kernel_of(text)) == number
+    assert n_arrangements(kernel_of("chain:4")) == 12
+    assert n_arrangements(kernel_of("chain:5")) == np.inf
+
+
+# -- fit and agreement ------------------------------------------------------------------------------------------------
+
+
+def test_distances_that_follow_the_steps_fit_and_units_do_not_matter():
+    G = steps(kernel_of("chain:5"))
+    assert distance_fit(G**2, G) == (0.99, 0.99)
+    rng = np.random.default_rng(0)
+    D = squared_distances(np.cov(rng.standard_normal((5, 9))), np.ones(5))
+    pairs = np.triu_indices(5, 1)
+    fit, log_fit = distance_fit(D, G)
+    assert fit == pytest.approx(np.corrcoef(np.sqrt(D[pairs]), G[pairs])[0, 1])
+    assert log_fit == pytest.approx(np.corrcoef(np.log(D[pairs]), np.log(G[pairs]))[0, 1])
+    assert_allclose(distance_fit(1e-200 * D, G), (fit, log_fit))
+    assert distance_fit(np.zeros((5, 5)), G) == (0.0, 0.0)
+    assert distance_fit(1 - np.eye(5), G) == (0.0, 0.0)
+
+
+def plain_agreement(G, y, z):
+    """By pairs of samples, and all places of z's clusters."""
+    m, c = len(y), len(G)
+    H = np.eye(m) - 1 / m
+
+    def raw(z):
+        one, other = (H @ G[np.ix_(labels, labels)] @ H for labels in (y, z))
+        return (one * other).sum() / np.sqrt((one**2).sum() * (other**2).sum())
+
+    def top(z):
+        one, other = (H @ G[np.ix_(labels, labels)] @ H for labels in (y, z))
+        return (one * other).sum()
+
+    orders = [np.array(p)[z] for p in permutations(range(c))]
+    root = top(z) / raw(z)
+    chance = np.mean([top(order) for order in orders]) / root
+    best = raw(orders[int(np.argmax([top(order) for order in orders]))])
+    return (raw(z) - chance) / (max(best, raw(z)) - chance)
+
+
+def test_agreement_is_the_correlation_of_steps_between_chance_and_best():
+    rng = np.random.default_rng(1)
+    for text in ("chain:4", "ring:5", "flat:2*chain:2"):
+        G = steps(kernel_of(text))
+        c = len(G)
+        for _ in range(4):
+            y = np.r_[np.arange(c), rng.integers(c, size=20)]
+            z = np.where(rng.random(len(y)) < 0.7, y, rng.integers(c, size=len(y)))
+            z = rng.permutation(c)[z]
+            expected = plain_agreement(G, y, z)
+            if abs(expected) <= 1.5:
+                assert order_agreement(G, table_of(y, z, c)) == pytest.approx(expected)
+
+
+def test_agreement_is_one_for_equivalent_orders_and_zero_on_average():
+    y = np.repeat(np.arange(5), 6)
+    G = steps(kernel_of("ring:5"))
+    for node in ((np.arange(5) + 2) % 5, -np.arange(5) % 5):
+        assert order_agreement(G, table_of(y, node[y], 5)) == pytest.approx(1)
+    everyone = [order_agreement(G, table_of(y, np.array(p)[y], 5)) for p in permutations(range(5))]
+    assert np.mean(everyone) == pytest.approx(0, abs=1e-9)
+    moved = np.minimum((np.arange(30) + 2) // 6, 4)  # other borders, the same order
+    G = steps(kernel_of("chain:5"))
+    assert order_agreement(G, table_of(y, moved, 5)) == pytest.approx(1)
+    assert order_agreement(G, table_of(np.zeros(9, int), np.zeros(9, int), 5)) == 0
+
+
+def test_places_found_by_few_starts_are_the_best_of_all():
+    rng = np.random.default_rng(0)
+    A = kernel_of("chain:6")
+    for _ in range(5):
+        M = rng.standard_normal((6, 6))
+        M = M + M.T
+        score = [(A[np.ix_(p, p)] * M).sum() for p in permutations(range(6))]
+        node = place(A, M)
+        assert (A[np.ix_(node, node)] * M).sum() == pytest.approx(max(score))
+
+
+# -- repeats ----------------------------------------------------------------------------------------------------------
+
+
+def test_many_runs_find_the_clusters_of_their_own_samples():
+    rng = np.random.default_rng(0)
+    y = np.repeat(np.arange(3), 20)
+    X = 10 * np.eye(3)[y] + rng.standard_normal((60, 3))
+    weight = np.ones((4, 60))
+    weight[1, ::2] = 0  # takes no part
+    labels = many_kmeans(X[None], weight, 3, np.random.RandomState(0), 2)
+    for one in labels:
+        assert len(set(zip(y, one, strict=True))) == 3
+    many = many_kmeans(np.stack([X, X[::-1]]), np.ones((2, 60)), 3, np.random.RandomState(0), 2)
+    assert len(set(zip(y, many[1][::-1], strict=True))) == 3
+
+
+def test_means_count_weights_as_copies():
+    rng = np.random.default_rng(0)
+    X, y, w = rng.standard_normal((12, 2)), np.repeat([0, 2], 6), rng.integers(1, 4, 12)
+    means, n = cluster_means(X[None], w[None].astype(float), y[None], 3)
+    again, copies = cluster_means(np.repeat(X, w, axis=0)[None], np.ones((1, w.sum())), np.repeat(y, w)[None], 3)
+    assert_allclose(means, again)
+    assert_allclose(n, copies)
+    assert_allclose(means[0, 1], 0)
+
+
+# -- noise ------------------------------------------------------------------------------------------------------------
+
+
+def test_the_p_value_counts_draws_of_noise():
+    A = kernel_of("chain:5")
+    plane, space = noise_fits(A)
+    assert plane.shape == space.shape == (DRAWS, 2)
+    assert noise_fits(A)[0] is plane  # once
+    assert order_pvalue(A, 0.99, 0.99) == 1 / (DRAWS + 1)
+    assert order_pvalue(A, -0.99, -0.99) == 1
+    told = np.array([order_pvalue(A, *np.tanh(one)) for one in plane])
+    assert (np.mean(told < 0.05) <= 0.05) and told.min() < 0.2
+    falls = [order_pvalue(A, fit, 0.7) for fit in (0.2, 0.5, 0.8, 0.95)]
+    assert falls == sorted(falls, reverse=True)
+
+
+# -- the whole --------------------------------------------------------------------------------------------------------
+
+
+def clusters_of(X, y, text, weight=None, **more):
+    c = as_structure(text).n_clusters
+    weight = np.ones(len(X)) if weight is None else weight.astype(float)
+    X = X - weight @ X / weight.sum()
+    sums = np.stack([weight[y == j] @ X[y == j] for j in range(c)])
+    n = np.bincount(y, weight, minlength=c)
+    facts = {"margin": 0.5, "known": np.zeros(c, dtype=bool)} | more
+    return Clusters(kernel_of(text), leading_directions(X, c), weight, y, sums @ sums.T, n, **facts)
+
+
+def on_a_line(c, each=10, noise=0.3, columns=3, seed=0):
+    rng = np.random.default_rng(seed)
+    y = np.repeat(np.arange(c), each)
+    X = np.c_[y, np.zeros((len(y), columns - 1))] + noise * rng.standard_normal((len(y), columns))
+    return X, np.minimum(np.abs(X[:, :1] - np.arange(c)).argmin(axis=1), c - 1)
+
+
+def test_a_clear_order_is_sure_a_shuffled_one_is_not():
+    X, y = on_a_line(6)
+    right = order_of(clusters_of(X, y, "chain:6"))
+    assert right.confidence > 0.8 and right.pvalue <= 0.02
+    assert right.fit > 0.95 and right.halves > 0.9 and right.graphs == right.jitter == 1
+    wrong = order_of(clusters_of(X, np.array([0, 3, 1, 5, 2, 4])[y], "chain:6"))
+    assert wrong.confidence < 0.2 and wrong.pvalue > 0.5
+
+
+def test_links_are_symmetric_and_there_only():
+    X, y = on_a_line(6)
+    order = order_of(clusters_of(X, y, "ring:6"))
+    assert_array_equal(np.isnan(order.links), ~links(kernel_of("ring:6")))
+    assert_allclose(order.links, order.links.T)
+    inside = order.links[~np.isnan(order.links)]
+    assert inside.min() >= 0 and inside.max() <= 1
+
+
+def test_neither_the_order_of_samples_nor_equivalent_numbers_matter():
+    rng = np.random.default_rng(2)
+    y = np.repeat(np.arange(6), [9, 10, 11, 12, 13, 14])
+    angle = y * np.pi / 3
+    X = np.c_[np.cos(angle), np.sin(angle), 0 * angle] + 0.4 * rng.standard_normal((69, 3))
+    one = order_of(clusters_of(X, y, "ring:6"))
+    shuffled = rng.permutation(69)
+    turned = (2 - np.arange(6)) % 6
+    signs = np.array([-1.0, 1.0, -1.0])  # of eigenvectors
+    for other in (
+        order_of(clusters_of(X[shuffled], y[shuffled], "ring:6")),
+        order_of(clusters_of(X * signs, y, "ring:6")),
+        order_of(clusters_of(1e-120 * X, y, "ring:6")),
+        order_of(clusters_of(X, turned[y], "ring:6")),
+    ):
+        told = [[one.confidence, one.pvalue, one.fit, one.halves, one.graphs, one.jitter] for one in (one, other)]
+        assert_allclose(*told, rtol=1e-6)
+    assert_allclose(other.links[np.ix_(turned, turned)], one.links, rtol=1e-6)
+
+
+def test_weights_are_copies_where_only_sums_count():
+    rng = np.random.default_rng(0)
+    X, y = on_a_line(5)
+    w = rng.integers(1, 4, len(X))
+    one, copies = (
+        order_of(clusters_of(X, y, "chain:5", w)),
+        order_of(clusters_of(np.repeat(X, w, axis=0), np.repeat(y, w), "chain:5")),
+    )
+    assert_allclose([one.fit, one.pvalue, one.jitter], [copies.fit, copies.pvalue, copies.jitter])
+    twice = order_of(clusters_of(X, y, "chain:5", 2 * np.ones(len(X))))
+    once = order_of(clusters_of(X, y, "chain:5"))
+    assert_allclose([twice.confidence, twice.halves], [once.confidence, once.halves])
+
+
+def test_known_places_leave_less_to_doubt():
+    X, y = on_a_line(6, noise=1.5)
+    given = clusters_of(X, y, "chain:6")
+    told = []
+    for number in range(7):
+        known = np.arange(6) < number
+        told.append(order_of(replace(given, known=known)).confidence)
+    assert told == sorted(told)
+    assert told[0] < told[1] and told[5] == told[6] == 1
+
+
+def test_no_order_to_judge():
+    X, y = on_a_line(3)
+    for text in ("flat:3", "ring:3"):
+        order = order_of(clusters_of(X, y, text))
+        assert np.isnan([order.confidence, order.pvalue]).all() and np.isnan(order.links).all()
+        assert doubt_in_words(order, text) == ""
+    few = order_of(clusters_of(X[::4], y[::4], "chain:3"))  # hardly enough samples for halves
+    assert 0 <= few.confidence <= 1
+
+
+def test_samples_that_are_all_equal_have_no_order():
+    y = np.repeat(np.arange(4), 5)
+    order = order_of(clusters_of(np.zeros((20, 3)), y, "chain:4"))
+    assert order.confidence < 0.1 and order.pvalue > 0.5
+    assert np.isfinite(order.links[links(kernel_of("chain:4"))]).all()
+
+
+# -- estimators -------------------------------------------------------------------------------------------------------
+
+
+def test_estimators_keep_it_and_it_can_be_left_out():
+    X, _ = on_a_line(6, each=15)
+    plain = StructuredClustering(structure="chain:6", random_state=0, compute_confidence=False).fit(X)
+    assert plain.order_confidence_ is plain.order_pvalue_ is plain.link_confidence_ is None
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = StructuredClustering(structure="chain:6", random_state=0).fit(X)
+    assert_array_equal(model.labels_, plain.labels_)
+    assert model.order_confidence_ > 0.8 and model.order_pvalue_ < 0.05
+    assert model.link_confidence_.shape == (6, 6)
+    again = StructuredClustering(structure="chain:6", random_state=0, n_jobs=2).fit(X)
+    assert again.order_confidence_ == model.order_confidence_
+    assert_array_equal(again.link_confidence_, model.link_confidence_)
+    flat = KernelKMeans(6, random_state=0).fit(X)
+    assert np.isnan([flat.order_confidence_, flat.order_pvalue_]).all()
+    many = MultiKernelClustering(6, structure="chain", random_state=0).fit([X, X[:, :1]])
+    assert many.order_confidence_ > 0.8
+    assert CLUHSIC(6, structure="chain", random_state=0).fit(X).order_confidence_ > 0.8
+
+
+def test_noise_brings_one_warning_in_words():
+    X = np.random.default_rng(0).standard_normal((120, 5))
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        model = StructuredClustering(structure="ring:6", random_state=0).fit(X)
+    assert len(said) == 1
+    assert str(said[0].message).startswith("the order of these clusters on 'ring:6' is uncertain (confidence 0.")
+    assert model.order_confidence_ < 0.5 and model.order_pvalue_ > 0.05
+
+
+def test_labels_of_every_cluster_leave_no_doubt():
+    X, _ = on_a_line(5, each=12, noise=0.2)
+    known = np.full(len(X), -1)
+    known[::12] = [0, 3, 1, 4, 2]  # against the data
+    model = StructuredClustering(structure="chain:5", random_state=0).fit(X, known)
+    assert model.order_confidence_ == 1
+
+
+def test_what_is_asked_for_is_true_or_false():
+    with pytest.raises(TypeError, match="compute_confidence='no': give True or False"):
+        StructuredClustering(compute_confidence="no").fit(np.eye(9))
