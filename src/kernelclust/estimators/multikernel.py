@@ -31,7 +31,9 @@ from kernelclust.multikernel import (
     check_similarities,
     check_views,
     columns_of,
+    default_kernels,
     fit_many,
+    is_auto,
     is_many,
     load_method,
     pairwise_kernel,
@@ -66,9 +68,12 @@ class MultiKernelClustering(Placing, KernelClusterer):
     kernels : "auto", "precomputed", kernel or list, default="auto"
         A kernel is a name ("rbf", "linear", "graph", ...), a function k(X, Y), a number (gamma of "rbf") or a pair
         (kernel, {parameter: value}). A list has one for each view (or a list of several for it); with a single view all
-        are put on it. "auto": "rbf" for each view, or three of them, narrow to wide, on a single table. The width of
-        "rbf" is the median distance between samples unless gamma is given. "precomputed": X is a stack of kernels;
-        ("precomputed", {"indefinite": "clip"}) or "shift" takes such as are far from positive semidefinite.
+        are put on it. "auto": kernel="auto" of each view beside that of all views together, (K_p + K) / 2, where K
+        compares samples by the columns of all views in units of their standard deviations, and views that a sample
+        misses by their means; each by the smoothest functions on its graphs. (For methods that walk along affinities,
+        "crsc" and "rmsc", it is "rbf".) The width of "rbf" is the median distance between samples unless gamma is
+        given, as in the papers. "precomputed": X is a stack of kernels; ("precomputed", {"indefinite": "clip"}) or
+        "shift" takes such as are far from positive semidefinite.
     views : list or dict of columns, optional
         For X one table: the columns of every view, as names, numbers, a slice, or a function of X.
     lam : float or "auto", default="auto"
@@ -120,6 +125,9 @@ class MultiKernelClustering(Placing, KernelClusterer):
     labels_ : (n,) int array
     weights_ : (m,) array
         Weights mu of the kernels; they add up to one.
+    explained_ : (m,) array
+        Share of every kernel's own spread that lies between the clusters, 0 to 1: what the clusters say about a view,
+        and the view about them, whatever its weight.
     objective_ : float
         The value of eq. (8) on the prepared kernels at `labels_` and `weights_` (with `refine`; for other methods and
         structures its counterpart), or of the method's own objective at its relaxed solution (without).
@@ -294,6 +302,7 @@ class MultiKernelClustering(Placing, KernelClusterer):
         self.structure_ = fit.structure
         self.labels_ = fit.labels
         self.weights_ = refined.weights
+        self.explained_ = found.explained
         self.objective_ = float(refined.objective)
         self.relaxed_objective_ = float(relaxed.objective)
         self.history_ = refined.history
@@ -445,12 +454,13 @@ class MultiKernelClustering(Placing, KernelClusterer):
 
     def _request(self, structure: Structure) -> ManyRequest:
         """What is asked for."""
-        names = ("method", "kernels", "approximation", "n_components", "lam", "correlation", "power", "ridge", "loss")
+        names = ("method", "approximation", "n_components", "lam", "correlation", "power", "ridge", "loss")
         names += ("normalize", "rho", "placement", "max_iter", "tol", "n_jobs", "random_state")
         return ManyRequest(
             structure,
             lambda kernels: load_method(self.method, kernels),
             method_params=check_method_params(self.method, self.method_params),
+            kernels=default_kernels(self.method) if is_auto(self.kernels) else self.kernels,
             center=bool(self.center),
             unit_diagonal=bool(self.unit_diagonal),
             refine=bool(self.refine),

@@ -17,7 +17,7 @@ import numpy as np
 from kernelclust._names import check_keywords, check_name, keywords, load, names
 from kernelclust.kernels import Kernel
 from kernelclust.multikernel._checks import check_similarities
-from kernelclust.multikernel._choice import pairwise_kernel
+from kernelclust.multikernel._choice import is_auto, pairwise_kernel
 from kernelclust.multikernel._correlation import CORRELATIONS, correlation_matrix
 from kernelclust.multikernel._prepare import prepare
 from kernelclust.multikernel._refine import Refined, place, refine
@@ -42,7 +42,9 @@ __all__ = [
     "check_views",
     "columns_of",
     "correlation_matrix",
+    "default_kernels",
     "fit_many",
+    "is_auto",
     "is_many",
     "load_method",
     "method_names",
@@ -67,6 +69,11 @@ def _part(name: str) -> Any:
 def check_method_params(name: str, given: Mapping | None) -> dict[str, Any]:
     """The user's parameters of a method, all of them known."""
     return check_keywords("method_params", given, f"method={name!r}", keywords(_part(name).solve))
+
+
+def default_kernels(name: str) -> str:
+    """What kernels="auto" stands for: a method that walks along affinities needs kernels that are such."""
+    return "rbf" if "affinity" in getattr(_part(name), "NEEDS", ()) else "auto"
 
 
 def check_method_weights(name: str, weight: np.ndarray) -> None:

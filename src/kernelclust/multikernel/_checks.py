@@ -13,7 +13,7 @@ from kernelclust.multikernel._views import is_many
 ROUNDING = 1e-12  # share of a kernel's diagonal that centring may leave of a constant one
 
 
-def check_informative(kernels: Sequence[Kernel], views: Sequence[int]) -> None:
+def check_informative(kernels: Sequence[Kernel], views: Sequence[int | None]) -> None:
     """Refuse a constant kernel beside others: it has no residual, so weights would go to it."""
     constant = [float(np.mean(kernel.diagonal())) <= ROUNDING * kernel.raw_size() for kernel in kernels]
     if any(constant) and not all(constant):

@@ -12,7 +12,6 @@ from sklearn.metrics import euclidean_distances
 from kernelclust._names import check_name, check_number
 from kernelclust.kernels import check_kernel_params, is_pairwise, kernel_names
 
-WIDTHS = (0.25, 1.0, 4.0)  # of the Gaussian kernels that "auto" puts on a single table, times that of the median
 MEDIAN_SAMPLES = 2000
 
 Kernel = tuple[Any, dict[str, Any]]
@@ -20,9 +19,6 @@ Kernel = tuple[Any, dict[str, Any]]
 
 def kernels_of(kernels, n_views: int) -> list[list[Kernel]]:
     """Kernels, each with its parameters, for every view."""
-    if isinstance(kernels, str) and kernels == "auto":
-        widths = WIDTHS if n_views == 1 else (1.0,)
-        return [[("rbf", {"gamma": "median", "width": width}) for width in widths] for _ in range(n_views)]
     if not isinstance(kernels, list):
         return [[_one(kernels)] for _ in range(n_views)]
     if not kernels:
@@ -34,6 +30,11 @@ def kernels_of(kernels, n_views: int) -> list[list[Kernel]]:
             f"kernels lists {len(kernels)} for {n_views} views: give one for each view (or a list of several for it)."
         )
     return [[_one(k) for k in kernel] if isinstance(kernel, list) else [_one(kernel)] for kernel in kernels]
+
+
+def is_auto(kernels) -> bool:
+    """Whether nothing was chosen."""
+    return isinstance(kernels, str) and kernels == "auto"
 
 
 def pairwise_kernel(kernels) -> Kernel | None:
@@ -59,22 +60,21 @@ def _one(kernel) -> Kernel:
         also = ", a function k(X, Y), a number (gamma of 'rbf'), or (kernel, {parameter: value})"
         check_name("kernel", kernel, known, also=also)
     if isinstance(kernel, str):
-        check_kernel_params(kernel, {name: params[name] for name in params if (kernel, name) != ("rbf", "width")})
+        check_kernel_params(kernel, params)
     if kernel == "rbf":
         params = {"gamma": "median"} | params
     return kernel, params
 
 
-def median_gamma(X, weight: np.ndarray, width: float = 1.0) -> float | None:
-    """1 / (2 s^2) with s the median distance between samples and their copies (of at most 2000) times width; None where
-    that is zero."""
+def median_gamma(X, weight: np.ndarray) -> float | None:
+    """1 / (2 s^2), s the median distance between samples and their copies (of at most 2000); None where it is zero."""
     n = X.shape[0]
     if n > MEDIAN_SAMPLES:
         chosen = np.sort(np.random.RandomState(0).choice(n, MEDIAN_SAMPLES, replace=False))
         X, weight = X[chosen], weight[chosen]
     with np.errstate(all="ignore"):
         middle = _median_squared_distance(X, weight)
-        gamma = 1 / (2 * np.float64(middle) * width**2)
+        gamma = 1 / (2 * np.float64(middle))
     return float(gamma) if 0 < gamma < np.inf else None
 
 

@@ -17,19 +17,21 @@ from kernelclust._warnings import each_once, warn
 from kernelclust.engine import Fit, judge, useful_spectrum, with_order
 from kernelclust.kernels import FittedKernel, Kernel, WeightedSumKernel, fit_kernel
 from kernelclust.multikernel._checks import check_informative
-from kernelclust.multikernel._choice import kernels_of, median_gamma, pairwise_kernel
+from kernelclust.multikernel._choice import is_auto, kernels_of, median_gamma, pairwise_kernel
 from kernelclust.multikernel._correlation import correlation_matrix
 from kernelclust.multikernel._new_samples import Summed
 from kernelclust.multikernel._prepare import prepare
 from kernelclust.multikernel._refine import Refined
 from kernelclust.multikernel._search import Found, Search
 from kernelclust.multikernel._task import Relaxed, Task
+from kernelclust.multikernel._together import Columns, beside, over_all_views, shared
 from kernelclust.multikernel._views import Views
 from kernelclust.objectives import flat_objective, make_dependence
 from kernelclust.solvers import Constraints, Problem
 from kernelclust.structures import Structure
 
 DOMINANT = 0.9  # weight from which a kernel with next to no residual is reported
+FUNCTIONS = "functions"  # how kernel="auto" is held among several: by the smoothest functions on its graphs
 DEGENERATE = 0.01  # residual, as a share of the trace, that is next to none
 
 
@@ -72,6 +74,7 @@ class ManyFit:
     fit: Fit
     relaxed: Relaxed
     refined: Refined
+    explained: np.ndarray  # (m,) share of each kernel's trace that lies between the clusters
 
 
 def fit_many(views: Views, weight: np.ndarray, request: ManyRequest, known: Constraints | None = None) -> ManyFit:
@@ -85,13 +88,15 @@ def _fit(views: Views, weight: np.ndarray, request: ManyRequest, known: Constrai
     rng = check_random_state(request.random_state)
     at("the kernels of {} samples", len(weight))
     fitted, view_of = _fit_kernels(views, weight, request, rng)
-    held = [views.samples(v) for v in view_of]
+    held = [None if v is None else views.samples(v) for v in view_of]
     solve = request.load([one.operator for one in fitted])
     if request.center:
         check_informative([one.operator for one in fitted], view_of)
     kernels = _prepared(fitted, held, weight, request)
     objective = make_dependence(structure, loss=request.loss, normalize=request.normalize, rho=request.rho)
-    task = _task(kernels, request, rng)
+    together = view_of[-1] is None
+    weighed = beside(kernels[:-1], kernels[-1]) if together else kernels
+    task = _task(weighed, request, rng)
     search = Search(
         solve,
         objective,
@@ -99,29 +104,41 @@ def _fit(views: Views, weight: np.ndarray, request: ManyRequest, known: Constrai
         refines=request.refine,
         rule=request.placement,
         known=known,
+        keeps=not all(one.refines for one in fitted) and not objective.has_loss,
+        power=min(one.ring_power for one in fitted) if structure.is_closed else 1.0,
         n_jobs=request.n_jobs,
         report=request.report,
     )
     T = None
-    if _compares(request, kernels) and isinstance(request.lam, str):
-        T = task.M if request.correlation == "trace" else correlation_matrix(kernels)
-    at("weights of {} kernels by {}", len(kernels), request.method)
+    if _compares(request, weighed) and isinstance(request.lam, str):
+        T = task.M if request.correlation == "trace" else correlation_matrix(weighed)
+    at("weights of {} kernels by {}", len(weighed), request.method)
     found = search(task, T)
     _warn_of_stop(found, request)
     _warn_of_degenerate(found.relaxed, found.refined.weights, task, request)
 
-    operator = WeightedSumKernel(kernels, found.coefficients)
-    source = Summed(fitted, view_of, held, found.coefficients, weight, request.unit_diagonal)
+    coefficients = shared(found.coefficients) if together else found.coefficients
+    operator = WeightedSumKernel(kernels, coefficients)
+    source = Summed(fitted, view_of, held, coefficients, weight, request.unit_diagonal)
     spectrum = useful_spectrum(operator, c, rng)
     problem = Problem(operator, spectrum, objective, flat_objective(objective), known)
     seen = None
     if any(one.seen is not None for one in fitted):
-        seen = WeightedSumKernel(_prepared(fitted, held, weight, request, seen=True), found.coefficients)
-    kernel, solution = FittedKernel(operator, source, seen=seen), _solution(found, problem)
+        seen = WeightedSumKernel(_prepared(fitted, held, weight, request, seen=True), coefficients)
+    kernel = FittedKernel(operator, source, seen=seen, refines=not search.keeps, ring_power=search.power)
+    solution = _solution(found, problem)
     fit = judge(kernel, problem, solution, structure, request.placement, found.placed)
     if request.confidence:
         fit = with_order(fit, problem)
-    return ManyFit(fit, found.relaxed, found.refined)
+    explained = np.array([_explained(one, fit) for one in kernels[: len(weighed)]])
+    return ManyFit(fit, found.relaxed, found.refined, explained)
+
+
+def _explained(kernel: Kernel, fit: Fit) -> float:
+    """sum_j S_jj / n_j over the trace."""
+    some, trace = fit.n > 0, kernel.trace()
+    between = np.diag(kernel.cluster_sums(fit.labels, len(fit.n)))[some] / fit.n[some]
+    return float(np.clip(between.sum() / trace, 0.0, 1.0)) if trace > 0 else 0.0
 
 
 def _solution(found: Found, problem: Problem) -> Solution:
@@ -141,35 +158,41 @@ def _prepared(fitted: Sequence[FittedKernel], held, weight: np.ndarray, request:
 
 def _fit_kernels(
     views: Views, weight: np.ndarray, request: ManyRequest, rng: np.random.RandomState
-) -> tuple[list[FittedKernel], list[int]]:
-    """The kernels, and the view that each looks at."""
+) -> tuple[list[FittedKernel], list[int | None]]:
+    """The kernels, and the view that each looks at; None is all views together, the last of kernels="auto"."""
     given = pairwise_kernel(request.kernels)
     if given is not None:
         wanted: list[list] = [[given] for _ in views.arrays]
     else:
         wanted = kernels_of(request.kernels, len(views.arrays))
-    total = sum(len(some) for some in wanted)
+    together = is_auto(request.kernels) and len(wanted) > 1
+    total = sum(len(some) for some in wanted) + together
     fitted = []
     with each_once():
         for v, some in enumerate(wanted):
             X, held = views.held(v), weight[views.observed[:, v]]
             for kernel, params in some:
                 fitted.append(_fit_kernel(X, held, kernel, dict(params), total, request, rng))
-    return fitted, [v for v, some in enumerate(wanted) for _ in some]
+        view_of: list[int | None] = [v for v, some in enumerate(wanted) for _ in some]
+        if together:
+            columns = Columns.of(views, weight)
+            whole = _fit_kernel(columns(views), weight, "auto", {}, total, request, rng)
+            fitted.append(over_all_views(whole, columns))
+            view_of.append(None)
+    return fitted, view_of
 
 
 def _fit_kernel(X, weight, kernel, params: dict, total: int, request: ManyRequest, rng) -> FittedKernel:
     if kernel == "rbf":
-        width = params.pop("width", 1.0)
         if isinstance(params["gamma"], str) and params["gamma"] == "median":
-            params["gamma"] = lambda Z: median_gamma(Z, weight, width)
+            params["gamma"] = lambda Z: median_gamma(Z, weight)
     fitted = fit_kernel(
         X,
         weight,
         kernel=kernel,
         kernel_params=params,
         n_clusters=request.structure.n_clusters,
-        approximation=request.approximation,
+        approximation=FUNCTIONS if kernel == "auto" and request.approximation == "auto" else request.approximation,
         n_components=request.n_components,
         n_kernels=total,
         center=request.center,

@@ -14,9 +14,9 @@ from kernelclust.multikernel._views import Views
 
 @dataclass(frozen=True)
 class Part:
-    """One kernel of the sum: which view it looks at, and by what its similarities are multiplied."""
+    """One kernel of the sum: which view it looks at (None: all), and by what its similarities are multiplied."""
 
-    view: int
+    view: int | None
     coefficient: float
     size: float
     similarities: NewSamples
@@ -32,9 +32,9 @@ class SummedSamples(NewSamples):
     def both(self, X_new: Views) -> tuple[np.ndarray, np.ndarray]:
         sums, own = np.zeros((X_new.n_samples, self.n_clusters)), np.zeros(X_new.n_samples)
         for part in self.parts:
-            held = X_new.observed[:, part.view]
+            held = X_new.observed.any(axis=1) if part.view is None else X_new.observed[:, part.view]
             if held.any():
-                G, k = part.similarities.both(X_new.held(part.view))
+                G, k = part.similarities.both(X_new if part.view is None else X_new.held(part.view))
                 sums[held] += part.coefficient * part.size * G
                 own[held] += part.coefficient * part.size**2 * k
         return sums, own
@@ -44,11 +44,11 @@ class SummedSamples(NewSamples):
 class Summed(Source):
     """The means to compare new samples under sum_p c_p K~_p, K~_p prepared as `prepare` does it.
 
-    `samples` are those that a kernel holds (None: all), `views` the view that each kernel looks at.
+    `samples` are those that a kernel holds (None: all), `views` the view that each kernel looks at (None: all).
     """
 
     fitted: Sequence[FittedKernel]
-    views: Sequence[int]
+    views: Sequence[int | None]
     samples: Sequence[np.ndarray | None]
     coefficients: np.ndarray
     weight: np.ndarray

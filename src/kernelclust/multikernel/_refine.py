@@ -105,11 +105,12 @@ def place(
     objective: Dependence,
     known: Constraints | None = None,
     rule: str = "distance",
+    power: float = 1.0,
 ) -> np.ndarray:
     """Labels with every cluster at its best place in the structure, and labelled samples at theirs."""
     c = objective.n_clusters
     S, n = kernel.cluster_sums(labels, c), np.bincount(labels, kernel.weight, minlength=c)
-    problem = placement_problem(rule, objective, S, n, movable=None if known is None else known.alike)
+    problem = placement_problem(rule, objective, S, n, movable=None if known is None else known.alike, power=power)
     if problem.symmetric:
         return labels
     E = unit_rows(relaxed.embedding)

@@ -10,12 +10,15 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from kernelclust._threads import useful_jobs
+from kernelclust.kernels import WeightedSumKernel, leading_spectrum
 from kernelclust.multikernel._refine import Refined, alignment, cluster_sums, consensus, place, pulled, refine
 from kernelclust.multikernel._rounding import candidates
 from kernelclust.multikernel._spectral import lam_path
 from kernelclust.multikernel._task import Relaxed, Task
-from kernelclust.objectives import Dependence
-from kernelclust.solvers import Constraints
+from kernelclust.objectives import Dependence, flat_objective
+from kernelclust.solvers import Constraints, Options, Problem, greedy
+
+BEYOND = 8  # eigenvectors more than c that starts are tried in
 
 
 @dataclass(frozen=True)
@@ -44,27 +47,28 @@ class Search:
     refines: bool = True
     rule: str = "distance"
     known: Constraints | None = None
+    keeps: bool = False  # whether clusters are found without structure, then placed, and not refined there
+    power: float = 1.0  # of squared distances, where clusters are placed
     n_jobs: int | None = None
     report: Callable[[str], None] = lambda line: None
 
     def __call__(self, task: Task, T: np.ndarray | None = None) -> Found:
         """The fit; with T_pq = Tr(K_p K_q), that of the lambda whose labels align best with its combined kernel."""
         if T is None:
-            return self.once(task)
+            return self._best(task, self.once(task))
         seeds = task.rng.randint(np.iinfo(np.int32).max, size=2)  # every lambda draws the same starts
         tasks = [replace(one, rng=np.random.RandomState(seeds)) for one in lam_path(task)]
         found = Parallel(n_jobs=useful_jobs(self.n_jobs), prefer="threads")(delayed(self.once)(one, T) for one in tasks)
-        return found[int(np.argmax([one.aligned for one in found]))]
+        best = int(np.argmax([one.aligned for one in found]))
+        return self._best(tasks[best], found[best], T)
 
     def once(self, task: Task, T: np.ndarray | None = None) -> Found:
         relaxed = self.solve(task, **self.params)
         self.report(f"objective {relaxed.objective:.6g} after {len(relaxed.history)} steps")
-        known = self.known
-        if known is not None and known.pull.any():
-            known = pulled(known, consensus(task, relaxed), self.objective, task.rng)
+        known = self._known(task, relaxed)
         labelings = candidates(task, relaxed, known)
         if self._refinable(relaxed):
-            tried = [refine(task, relaxed, labels, self.objective, rule=self.rule, known=known) for labels in labelings]
+            tried = [refine(task, relaxed, labels, self._climbed, rule=self.rule, known=known) for labels in labelings]
             refined = min(tried, key=lambda one: one.history[-1])
             self.report(f"refined: objective {refined.objective:.6g} after {len(refined.history)} steps")
             refined = replace(refined, converged=relaxed.converged and refined.converged)
@@ -72,6 +76,45 @@ class Search:
             labels = place(consensus(task, relaxed), relaxed, labelings[0], self.objective, known, self.rule)
             way = (relaxed.objective, relaxed.history, relaxed.gap, relaxed.converged)
             refined = Refined(labels, relaxed.weights, *way)
+        return self._found(task, relaxed, refined, T)
+
+    @property
+    def _climbed(self) -> Dependence:
+        return flat_objective(self.objective) if self.keeps else self.objective
+
+    def _known(self, task: Task, relaxed: Relaxed) -> Constraints | None:
+        """What is known, soft labels in units of the objective."""
+        if self.known is None or not self.known.pull.any():
+            return self.known
+        return pulled(self.known, consensus(task, relaxed), self.objective, task.rng)
+
+    def _best(self, task: Task, found: Found, T: np.ndarray | None = None) -> Found:
+        """What was found, or labels by many starts under its kernel where these are better, with weights of theirs."""
+        if not self._refinable(found.relaxed):
+            return found
+        relaxed, known = replace(found.relaxed, weights=found.refined.weights), self._known(task, found.relaxed)
+        if relaxed.learns:
+            relaxed = replace(relaxed, coefficients=found.coefficients)
+        kernel, flat = consensus(task, relaxed), flat_objective(self.objective)
+        spectrum = leading_spectrum(kernel, task.n_clusters + BEYOND, task.n_clusters, task.rng)
+        problem = Problem(kernel, spectrum, flat, flat, self.known)
+        labels = greedy.solve(problem, Options(n_init=task.n_init), task.rng).labels
+        again = refine(task, relaxed, labels, self._climbed, rule=self.rule, known=known)
+        if again.history[-1] < found.refined.history[-1]:
+            self.report(f"many starts: objective {again.objective:.6g}")
+            again = replace(again, converged=again.converged and found.relaxed.converged)
+            found = self._found(task, found.relaxed, again, T)
+        return self._placed(task, found, T) if self.keeps else found
+
+    def _placed(self, task: Task, found: Found, T: np.ndarray | None) -> Found:
+        relaxed = found.relaxed
+        own = relaxed.coefficients is None or relaxed.by_sample is not None
+        kernel = consensus(task, relaxed) if own else WeightedSumKernel(task.kernels, found.coefficients)
+        known = self._known(task, relaxed)
+        labels = place(kernel, relaxed, found.refined.labels, self.objective, known, self.rule, self.power)
+        return self._found(task, relaxed, replace(found.refined, labels=labels, sums=None), T)
+
+    def _found(self, task: Task, relaxed: Relaxed, refined: Refined, T: np.ndarray | None) -> Found:
         c = self.objective.n_clusters
         sums = cluster_sums(task, refined.labels, c) if refined.sums is None else refined.sums
         n = np.bincount(refined.labels, task.weight, minlength=c)

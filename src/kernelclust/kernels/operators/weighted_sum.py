@@ -28,6 +28,8 @@ class WeightedSumKernel(Kernel):
             raise ValueError("coefficients must not be negative, or the sum is no kernel.")
         used = [p for p in range(len(kernels)) if coefficients[p] > 0] or [0]
         self._parts = [(kernels[p], coefficients[p], None if by_sample is None else by_sample[:, p]) for p in used]
+        if by_sample is None:
+            self._parts = _flattened(self._parts)
         self.weight = kernels[0].weight
         self.cheap = all(kernel.cheap for kernel, _, _ in self._parts)
         self.centred = by_sample is None and all(kernel.centred for kernel, _, _ in self._parts)
@@ -70,6 +72,18 @@ class WeightedSumKernel(Kernel):
 
     def raw_size(self) -> float:
         return float(sum(c * np.square(t).max() * kernel.raw_size() for kernel, c, t in self._each()))
+
+
+def _flattened(parts: list) -> list:
+    """A sum of sums as one, each kernel once."""
+    found: dict[int, tuple] = {}
+    for kernel, c, _ in parts:
+        inner = kernel._parts if isinstance(kernel, WeightedSumKernel) else [(kernel, 1.0, None)]
+        if any(t is not None for _, _, t in inner):
+            inner = [(kernel, 1.0, None)]
+        for one, share, _ in inner:
+            found[id(one)] = (one, c * share + (found[id(one)][1] if id(one) in found else 0.0), None)
+    return list(found.values())
 
 
 PART = WeightedSumKernel
