@@ -21,7 +21,7 @@ def _silent(line: str) -> None:
 class Problem:
     """The kernel and its spectrum, F, F without structure, what is known about samples, and which are copies.
 
-    `advice` are labels without structure that another kernel gives: they settle near ties.
+    `advice` are labels without structure that another kernel gives, and the share of F within which they settle ties.
     """
 
     kernel: Kernel
@@ -30,7 +30,7 @@ class Problem:
     flat: Dependence
     constraints: Constraints | None = None
     copies: Constraints | None = None
-    advice: np.ndarray | None = None
+    advice: tuple[np.ndarray, float] | None = None
 
     def constraints_for(self, objective: Dependence) -> Constraints | None:
         """The constraints, with soft labels in units of an objective: its bound for equal sizes, a sample."""
