@@ -12,6 +12,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from kernelclust import CLUHSIC, CLUHSICAL, Diffrac, DisKMeans, KernelKMeans, StructuredClustering, dependence_score
 from kernelclust.datasets import structured_blobs
+from kernelclust.engine import _fit as engine
 from kernelclust.engine._evidence import alignment
 from kernelclust.engine._rbf import advice, rbf_clusters
 from kernelclust.kernels import DenseKernel, LowRankKernel, fit_kernel, leading_spectrum
@@ -279,3 +280,24 @@ def test_presets_keep_rbf_and_commute_kernels_say_what_they_are():
         commute = kernel in ("graph", "auto")
         assert made.refines is not commute and (made.ring_power < 1) is commute
     assert isinstance(made.operator, DenseKernel)
+
+
+def test_the_size_prior_is_left_out_where_graph_and_rbf_of_x_as_given_agree(monkeypatch):
+    data, _ = make_blobs(60, centers=3, n_features=4, random_state=0)
+    monkeypatch.setattr(engine, "DISAGREE", 2.0)  # the views are said to disagree
+    assert fitted(data, "flat:3").size_prior_ == 0
+    monkeypatch.setattr(engine, "TRUSTED", 2.0)
+    assert fitted(data, "flat:3").size_prior_ > 0
+
+
+def test_ties_of_few_samples_a_place_are_left_to_the_graphs(monkeypatch):
+    asked = []
+    monkeypatch.setattr(engine, "advice", lambda labels, agreement: asked.append(len(labels)) or (labels, 0.0))
+    data, _ = months(12)
+    for each in (10, 11):
+        some = np.arange(144) % 12 < each
+        fitted(data[some], "ring:12")
+        fitted(np.repeat(data[some], 2, axis=0), "ring:12")  # copies are no more samples
+    assert asked == [132, 264]
+    fitted(data, "tree:3x4")
+    assert len(asked) == 2

@@ -17,7 +17,7 @@ from kernelclust._warnings import warn
 from kernelclust.engine._evidence import DISAGREE, LOW_SUPPORT, SIZE_PRIOR, TRUSTED, Evidence, alignment
 from kernelclust.engine._numbering import canonical_places, renumbered
 from kernelclust.engine._prediction import Prediction
-from kernelclust.engine._rbf import advice, rbf_clusters, warn_of_rbf
+from kernelclust.engine._rbf import FEW, advice, rbf_clusters, warn_of_rbf
 from kernelclust.kernels import (
     FittedKernel,
     Kernel,
@@ -147,7 +147,7 @@ def _fit(X, weight, request: Request, known, kernel) -> Fit:
         spectrum = leading_spectrum(kernel.operator, spectrum.values.size, c - 1, rng)
     flat = flat_objective(objective)
     problem = Problem(kernel.operator, spectrum, objective, flat, known, copies)
-    if evidence is not None and other is not None and structure.is_sweep:
+    if evidence is not None and other is not None and structure.is_sweep and kernel.n_different > FEW * c:
         problem = replace(problem, advice=advice(other, evidence.agreement()))
     options, clusters, made = _options(request, kernel), None, kernel
     at("solver {}", request.solver)
