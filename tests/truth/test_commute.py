@@ -54,7 +54,7 @@ def test_graphs_of_large_groups_spread():
 @pytest.mark.parametrize("kernel", ["auto", "graph", "precomputed_graph"])
 @pytest.mark.parametrize("structure", ["chain:4", "ring:4", "tree:2x2"])
 def test_clusters_of_commute_kernels_are_placed_and_left_alone(kernel, structure):
-    data = np.random.default_rng(0).standard_normal((40, 3))
+    data = np.random.default_rng(0).standard_normal((41, 3))
     if kernel == "precomputed_graph":
         data = np.exp(-cdist(data, data))
     model, flat = fitted(data, structure, kernel=kernel), fitted(data, "flat:4", kernel=kernel)
@@ -63,6 +63,13 @@ def test_clusters_of_commute_kernels_are_placed_and_left_alone(kernel, structure
     if structure.startswith("tree"):  # near ties on chains and rings are settled by rbf, if there is one
         assert adjusted_rand_score(flat.labels_, model.labels_) == 1
     assert fitted(data, structure, kernel=kernel, search="global").objective_ >= model.objective_ - 1e-9
+
+
+def test_sweeps_of_few_samples_a_place_are_refined():
+    data = np.random.default_rng(0).standard_normal((45, 3))
+    for structure, refined in {"chain:4": False, "chain:5": True, "tree:(a,(b,(c,(d,e))))": False}.items():
+        model, placed = fitted(data, structure), fitted(data, structure, search="place")
+        assert (model.objective_ > placed.objective_) == refined, structure
 
 
 def test_without_structure_other_norms_are_still_refined():

@@ -238,11 +238,13 @@ def judge(
 def _options(request: Request, kernel: FittedKernel) -> Options:
     """How to search, as far as the kernel has a say: see `FittedKernel.refines` and `ring_power`.
 
-    Maps are refined in any case: commute times hold no order there, and F mends some of it.
+    Maps are refined in any case: commute times hold no order there, and F mends some of it. So are sweeps of few
+    samples a cluster, whose neighbours are the next steps.
     """
     options, structure = request.options, request.structure
     A = structure.kernel
-    keeps = not (kernel.refines or structure.is_map or np.array_equal(A, A[0, 0] * np.eye(len(A))))
+    few = structure.is_sweep and 0 < kernel.n_different <= FEW * len(A)
+    keeps = not (kernel.refines or structure.is_map or few or np.array_equal(A, A[0, 0] * np.eye(len(A))))
     search = "place" if options.search == "refine" and keeps else options.search
     return replace(options, search=search, power=_power(kernel, structure))
 

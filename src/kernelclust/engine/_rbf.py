@@ -12,7 +12,7 @@ from kernelclust.solvers import Constraints, Options, Problem, greedy
 
 EXACT = 3000  # samples beyond which the kernel is approximated: it advises, and decides nothing alone
 NEAR_TIE, DOUBTED_TIE = 0.001, 0.02  # shares of F within which its clusters settle a tie of the graphs'
-FEW = 10  # samples a cluster up to which graphs are not advised: there neighbours are the next steps of a sweep
+FEW = 10  # samples a cluster up to which graphs of sweeps need no care: neighbours are the next steps
 DOUBTED = 0.7  # agreement of the views below which the second counts: neighbourhoods are noise
 DISAGREE = 0.7  # alignment of its clusters with the graphs' below which both should be looked at
 BEYOND = 8  # eigenvectors more than c - 1
