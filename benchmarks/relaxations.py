@@ -69,7 +69,7 @@ def with_solver(solver: str, **options) -> Callable:
 
 
 def ours(X: np.ndarray, structure: str, gamma: float, seed: int) -> np.ndarray:
-    return StructuredClustering(structure=structure, gamma=gamma, random_state=seed).fit_predict(X)
+    return StructuredClustering(structure=structure, kernel="rbf", gamma=gamma, random_state=seed).fit_predict(X)
 
 
 METHODS: dict[str, Callable] = {

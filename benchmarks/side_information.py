@@ -59,7 +59,9 @@ def methods(sdp: bool) -> dict[str, Method]:
         "DisKMeans, no structure": fitted(lambda: DisKMeans(4, random_state=0)),
         "DisKMeans, tree": fitted(lambda: DisKMeans(structure=TREE, random_state=0)),
         "kernel k-means": fitted(lambda: KernelKMeans(4, random_state=0)),
-        "StructuredClustering, tree": fitted(lambda: StructuredClustering(structure=TREE, random_state=0)),
+        "StructuredClustering, tree": fitted(
+            lambda: StructuredClustering(structure=TREE, kernel="rbf", random_state=0)
+        ),
         "LabelSpreading, rbf, default": spread(),
         "LabelSpreading, rbf, gamma=0.25": spread(gamma=0.25),
         "LabelSpreading, 10 neighbours": spread(kernel="knn", n_neighbors=10),
@@ -196,7 +198,10 @@ def speed(n: int = 10_000, number: int = 1000, calls: int = 3) -> None:
         "5 % labels": {"y": known},
     }
     print(f"\nn = {n}: best CPU time of {calls} fits")
-    for model in (KernelKMeans(10, random_state=0), StructuredClustering(10, structure="ring", random_state=0)):
+    for model in (
+        KernelKMeans(10, random_state=0),
+        StructuredClustering(10, structure="ring", kernel="rbf", random_state=0),
+    ):
         model.fit(X[:500]).fit(X[:500], must_link=[[0, 1]], cannot_link=[[2, 3]])
         took: dict[str, list[float]] = {name: [] for name in cases}
         for _ in range(calls):

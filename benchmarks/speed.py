@@ -43,7 +43,9 @@ def ours(n: int, structure: str = "flat", approximation: str | None = "auto") ->
     from kernelclust import StructuredClustering
 
     def model():
-        return StructuredClustering(CLUSTERS, structure=structure, approximation=approximation, random_state=0)
+        return StructuredClustering(
+            CLUSTERS, structure=structure, kernel="rbf", approximation=approximation, random_state=0
+        )
 
     X = blobs(n)
 
@@ -159,7 +161,7 @@ def first_fit(n: int) -> Callable:
     from kernelclust import StructuredClustering
 
     X = blobs(n)
-    return lambda: lambda: StructuredClustering(CLUSTERS, structure="ring", random_state=0).fit(X)
+    return lambda: lambda: StructuredClustering(CLUSTERS, structure="ring", kernel="rbf", random_state=0).fit(X)
 
 
 def importing(module: str) -> Callable:

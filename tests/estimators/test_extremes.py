@@ -153,7 +153,9 @@ def test_degenerate_data_in_low_rank(name, approximation):
 def test_degenerate_data_from_every_start(name, init):
     X = DEGENERATE[name]
     for search in ("refine", "global"):
-        model = StructuredClustering(structure="ring:4", init=init, search=search, n_init=3, random_state=0)
+        model = StructuredClustering(
+            kernel="rbf", structure="ring:4", init=init, search=search, n_init=3, random_state=0
+        )
         check_sound(model.fit(X), X)
 
 
@@ -164,6 +166,7 @@ def test_degenerate_data_under_every_objective(loss, normalize):
     for name, structure, search in itertools.product(names, STRUCTURES, ["refine", "global"]):
         X = DEGENERATE[name]
         model = StructuredClustering(
+            kernel="rbf",
             structure=structure,
             loss=loss,
             normalize=normalize,
@@ -188,7 +191,7 @@ def test_degenerate_data_of_discriminative_kernels(name, Estimator):
 def test_degenerate_data_with_every_solver(name, solver):
     X = DEGENERATE[name][::3]
     for structure in ("flat:2", "ring:2"):
-        check_sound(StructuredClustering(structure=structure, solver=solver, random_state=0).fit(X), X)
+        check_sound(StructuredClustering(kernel="rbf", structure=structure, solver=solver, random_state=0).fit(X), X)
 
 
 def test_duplicates_stay_together():
@@ -269,7 +272,7 @@ def test_as_many_clusters_as_samples_of_positive_weight():
     weight = np.zeros(m)
     weight[[0, 6, 12, 18]] = [1.0, 2.0, 3.0, 4.0]
     for structure in STRUCTURES:
-        model = StructuredClustering(structure=structure, random_state=0).fit(blobs, sample_weight=weight)
+        model = StructuredClustering(kernel="rbf", structure=structure, random_state=0).fit(blobs, sample_weight=weight)
         assert adjusted_rand_score(truth, model.labels_) == 1
         assert_array_equal(np.sort(model.sizes_), [1, 2, 3, 4])
 
@@ -415,12 +418,15 @@ def test_constant_in_a_precomputed_kernel(value):
 @pytest.mark.parametrize("rho", [0.0, 1e-300, 1e12, 1e300])
 @pytest.mark.parametrize("structure", STRUCTURES)
 def test_rho(structure, rho):
-    outcome(StructuredClustering(structure=structure, rho=rho, random_state=0), blobs)
+    outcome(StructuredClustering(kernel="rbf", structure=structure, rho=rho, random_state=0), blobs)
 
 
 @pytest.mark.parametrize("scale", [1e-300, 1e-12, 1e12, 1e150, 1e300])
 def test_scale_of_a_label_kernel(scale):
-    model = outcome(StructuredClustering(structure=scale * as_structure("ring:4").kernel, rho=0, random_state=0), blobs)
+    model = outcome(
+        StructuredClustering(kernel="rbf", structure=scale * as_structure("ring:4").kernel, rho=0, random_state=0),
+        blobs,
+    )
     if model is not None:
         assert adjusted_rand_score(truth, model.labels_) == 1
 
@@ -429,7 +435,7 @@ def test_scale_of_a_label_kernel(scale):
 @pytest.mark.parametrize("normalize", NORMALIZATIONS)
 def test_scale_of_a_loss(scale, normalize):
     loss = scale * (1 - np.eye(4))
-    model = StructuredClustering(4, structure="chain", loss=loss, normalize=normalize, random_state=0)
+    model = StructuredClustering(4, kernel="rbf", structure="chain", loss=loss, normalize=normalize, random_state=0)
     check_sound(model.fit(blobs), blobs)
 
 
@@ -438,7 +444,7 @@ def test_scale_of_a_loss(scale, normalize):
 def test_odd_losses(loss, normalize):
     for search in ("refine", "global"):
         model = StructuredClustering(
-            structure="chain:4", loss=loss, normalize=normalize, search=search, n_init=2, random_state=0
+            kernel="rbf", structure="chain:4", loss=loss, normalize=normalize, search=search, n_init=2, random_state=0
         )
         check_sound(model.fit(blobs), blobs)
 
@@ -446,7 +452,9 @@ def test_odd_losses(loss, normalize):
 @pytest.mark.parametrize("A", [np.zeros((4, 4)), np.ones((4, 4)), np.diag([1.0, 0, 0, 0])], ids=["0", "1", "one"])
 def test_odd_label_kernels(A):
     for rho, normalize, search in itertools.product([0.0, 2.0], NORMALIZATIONS, ["refine", "global"]):
-        model = StructuredClustering(structure=A, rho=rho, normalize=normalize, search=search, n_init=2, random_state=0)
+        model = StructuredClustering(
+            kernel="rbf", structure=A, rho=rho, normalize=normalize, search=search, n_init=2, random_state=0
+        )
         check_sound(model.fit(blobs), blobs)
 
 
@@ -478,6 +486,7 @@ def test_weights_under_every_objective(name, data):
     options = itertools.product([("flat:4", "refine"), ("ring:4", "global")], LOSSES, NORMALIZATIONS)
     for (structure, search), loss, normalize in options:
         model = StructuredClustering(
+            kernel="rbf",
             structure=structure,
             loss=loss,
             normalize=normalize,
@@ -501,7 +510,9 @@ def test_weights_with_every_kernel(name, kernel):
 @pytest.mark.parametrize("name", BEYOND)
 def test_weights_beyond_reason(name):
     for normalize, search in itertools.product(NORMALIZATIONS, ["refine", "global"]):
-        model = StructuredClustering(structure="ring:4", normalize=normalize, search=search, n_init=2, random_state=0)
+        model = StructuredClustering(
+            kernel="rbf", structure="ring:4", normalize=normalize, search=search, n_init=2, random_state=0
+        )
         try:
             model.fit(blobs, sample_weight=BEYOND[name])
         except ValueError as error:
@@ -515,8 +526,10 @@ def test_common_factor_of_weights(scale):
     """Scaling all weights changes no label; F for l2 scales with them."""
     weight = np.random.default_rng(0).uniform(0.5, 2, m)
     for structure in STRUCTURES:
-        one = StructuredClustering(structure=structure, random_state=0).fit(blobs, sample_weight=weight)
-        other = StructuredClustering(structure=structure, random_state=0).fit(blobs, sample_weight=weight * scale)
+        one = StructuredClustering(kernel="rbf", structure=structure, random_state=0).fit(blobs, sample_weight=weight)
+        other = StructuredClustering(kernel="rbf", structure=structure, random_state=0).fit(
+            blobs, sample_weight=weight * scale
+        )
         assert_array_equal(one.labels_, other.labels_)
         assert_allclose(other.objective_, one.objective_ * scale, rtol=1e-9)
 
@@ -530,6 +543,7 @@ def test_objective_is_the_value_of_the_labels(name, loss, normalize):
     used = weight > 0
     for structure, search in (("flat:4", "global"), ("ring:4", "refine"), ("ring:4", "global")):
         model = StructuredClustering(
+            kernel="rbf",
             structure=structure,
             loss=loss,
             normalize=normalize,

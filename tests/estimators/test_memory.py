@@ -29,7 +29,9 @@ def compiled_once():
         for dtype in (np.float64, np.float32):
             small = X[:60].astype(dtype)
             for approximation in (None, "nystroem"):
-                model = StructuredClustering(3, structure="ring", approximation=approximation, random_state=0)
+                model = StructuredClustering(
+                    3, kernel="rbf", structure="ring", approximation=approximation, random_state=0
+                )
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore")
                     model.fit(small).predict(small)
@@ -114,7 +116,7 @@ LARGE = rng.standard_normal((20_000, 3))  # its kernel matrix would take 3.2 GB
 @pytest.mark.parametrize("approximation", ["nystroem", "cholesky", "random_features"])
 def test_low_rank_never_holds_the_matrix(approximation):
     model = StructuredClustering(
-        5, structure="ring", approximation=approximation, n_components=50, init="spectral", random_state=0
+        5, kernel="rbf", structure="ring", approximation=approximation, n_components=50, init="spectral", random_state=0
     )
     used = peak(lambda: model.fit(LARGE))
     factor = 8 * 50 * len(LARGE)
@@ -260,7 +262,7 @@ def test_tiled_fits_hold_no_matrix():
     """6000 x 6000 floats would take 144 MB."""
     Z = rng.standard_normal((6000, 5))
     with config_context(working_memory=16):
-        model = StructuredClustering(structure="ring:6", approximation=None, random_state=0)
+        model = StructuredClustering(kernel="rbf", structure="ring:6", approximation=None, random_state=0)
         used = peak(lambda: model.fit(Z).predict(Z))
     assert used < 100e6, f"{used / 1e6:.0f} MB"
 

@@ -48,7 +48,7 @@ def rng():
 
 def six(structure, **options):
     """Six clusters on any of the structures."""
-    return StructuredClustering(6, structure=structure, **({"n_init": 3, "random_state": 0} | options))
+    return StructuredClustering(6, structure=structure, **({"kernel": "rbf", "n_init": 3, "random_state": 0} | options))
 
 
 # -- predict ----------------------------------------------------------------------------------------------------------
@@ -152,7 +152,9 @@ def test_precomputed_is_the_kernel_it_was_computed_from(approximation, weighted,
     weight = (rng.random(160) > 0.3) * rng.uniform(0.5, 2, 160) if weighted else None
     for structure in ("flat", "ring"):
         options = {"approximation": approximation, "n_components": 50, "random_state": 0}
-        one = StructuredClustering(5, structure=structure, gamma=0.1, **options).fit(noise, sample_weight=weight)
+        one = StructuredClustering(5, structure=structure, kernel="rbf", gamma=0.1, **options).fit(
+            noise, sample_weight=weight
+        )
         given = StructuredClustering(5, structure=structure, kernel="precomputed", **options)
         given.fit(rbf_kernel(noise, gamma=0.1), sample_weight=weight)
         assert_array_equal(one.labels_, given.labels_)

@@ -172,7 +172,7 @@ def test_place_keeps_the_flat_clusters_and_gives_them_the_best_places():
         X = np.random.default_rng(seed).standard_normal((60, 2))
         flat = KernelKMeans(5, random_state=0).fit(X)
         placed, refined = (
-            StructuredClustering(structure="chain:5", search=search, random_state=0).fit(X)
+            StructuredClustering(kernel="rbf", structure="chain:5", search=search, random_state=0).fit(X)
             for search in ("place", "refine")
         )
         assert adjusted_rand_score(flat.labels_, placed.labels_) == 1
@@ -255,7 +255,9 @@ def test_empty_clusters_are_filled_with_far_samples():
 @pytest.mark.parametrize("search", ["refine", "global"])
 def test_every_start_and_search_reaches_separated_blobs(init, search):
     X, y = make_blobs(150, centers=[[0, 0], [6, 0], [12, 0], [18, 0]], random_state=0)
-    model = StructuredClustering(structure="chain:4", init=init, search=search, gamma=0.02, random_state=0).fit(X)
+    model = StructuredClustering(
+        kernel="rbf", structure="chain:4", init=init, search=search, gamma=0.02, random_state=0
+    ).fit(X)
     order = model.labels_[[np.flatnonzero(y == k)[0] for k in range(4)]]
     assert order.tolist() in ([0, 1, 2, 3], [3, 2, 1, 0])
     assert np.mean(order[y] == model.labels_) == 1
@@ -264,7 +266,7 @@ def test_every_start_and_search_reaches_separated_blobs(init, search):
 def test_given_labels_are_a_start_and_their_places_are_kept_in_a_global_search():
     X, y = make_blobs(120, centers=[[0, 0], [6, 0], [12, 0]], random_state=0)
     for search in ("refine", "global"):
-        model = StructuredClustering(structure="chain:3", init=y, search=search, gamma=0.02).fit(X)
+        model = StructuredClustering(kernel="rbf", structure="chain:3", init=y, search=search, gamma=0.02).fit(X)
         assert model.labels_.tolist() in (y.tolist(), (2 - y).tolist())
 
 

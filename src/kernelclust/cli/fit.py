@@ -115,14 +115,18 @@ def fit_figures(model: Any, X: Any, **options: Any) -> dict[str, Any]:
 
 
 def _similarities(model: Any, X: Any, some: NDArray[Any]) -> NDArray[Any] | None:
-    """Return the kernel between some of the samples, where scikit-learn knows it by the same name."""
+    """Return the kernel between some of the samples, where scikit-learn knows it by the same name; rbf for "auto"."""
     if model.kernel == "precomputed":
         return X[np.ix_(some, some)]
     extreme = abs(X).max() > MOST_EXTREME  # squares leave floating point, and the width is no normal number
-    if model.kernel not in PAIRWISE_KERNEL_FUNCTIONS or extreme:
+    kernel = "rbf" if model.kernel == "auto" else model.kernel
+    if kernel not in PAIRWISE_KERNEL_FUNCTIONS or extreme:
         return None
-    parameters = {"gamma": model.gamma_, "degree": 3, "coef0": 1} | dict(model.kernel_params or {})
-    return pairwise_kernels(X[some], metric=model.kernel, filter_params=True, **parameters)
+    gamma = model.gamma_
+    if model.kernel == "auto" and gamma is None:
+        gamma = 1 / max(2 * float(np.var(X, axis=0).sum()), np.finfo(float).tiny)
+    parameters = {"gamma": gamma, "degree": 3, "coef0": 1} | dict(model.kernel_params or {})
+    return pairwise_kernels(X[some], metric=kernel, filter_params=True, **parameters)
 
 
 def _report(model: Any, X: Any, scores: dict[str, str], file: str, doubts: list[str]) -> str:

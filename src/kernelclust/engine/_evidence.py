@@ -17,6 +17,7 @@ from kernelclust.objectives import Dependence
 from kernelclust.solvers import Options, Problem, best_placement, greedy, placement_problem
 
 DISAGREE = 0.5  # mean alignment of the views' own clusterings below which sizes are expected to be alike
+TRUSTED = 0.7  # unless X as given leads graph and rbf to clusterings that are alike by so much
 SIZE_PRIOR = 0.2
 MIDDLE = 1.5  # size of the graph whose clusterings are compared
 STARTS = 5
@@ -87,23 +88,29 @@ class Evidence:
         pairs = [alignment(A, one, other, weight) for one, other in combinations(labels, 2)]
         return float(np.mean(pairs)) if pairs else 1.0
 
-    def support(self, A: np.ndarray, labels: np.ndarray) -> float:
+    def given_agreement(self, labels: np.ndarray) -> float:
+        """Alignment of labels with the clustering that X as given leads to."""
+        own = self.clustering(self._middle(self.members[0].view))
+        return alignment(np.eye(self.n_clusters), own, labels[self.compared], self.weight[self.compared])
+
+    def support(self, A: np.ndarray, labels: np.ndarray, power: float = 1.0) -> float:
         """How far other kernels arrange the samples in the same way: agree x place, one when all do.
 
         agree: mean alignment of Pi A Pi' with the arrangement of every graph's own clusters. place: mean alignment
-        with the arrangements of *these* clusters that every graph chooses, and rbf kernels of the views.
+        with the arrangements of *these* clusters that every graph chooses, and rbf kernels of the views. Graphs arrange
+        by squared distances to this `power`.
         """
         c, objective = self.n_clusters, Dependence(A, np.eye(self.n_clusters), "l2")
 
-        def arranged(S: np.ndarray, which: np.ndarray, by: np.ndarray, judged: np.ndarray) -> float:
+        def arranged(S: np.ndarray, which: np.ndarray, by: np.ndarray, judged: np.ndarray, power: float = 1.0) -> float:
             """Alignment, on the judged samples, of the labels with clusters `which` as S arranges them."""
             n = np.bincount(which, self.weight[by], minlength=c)
-            node = best_placement(placement_problem("distance", objective, S, n))
+            node = best_placement(placement_problem("distance", objective, S, n, power=power))
             return alignment(A, labels[judged], node[which if by is judged else labels[judged]], self.weight[judged])
 
         def of_graph(member: Member, which: np.ndarray, samples: np.ndarray) -> float:
             sums = one_hot(which, c, self.weight[samples]).T @ member.B[samples]
-            return arranged(sums @ sums.T, which, samples, samples)
+            return arranged(sums @ sums.T, which, samples, samples, power)
 
         with one_thread():
             some = self.compared

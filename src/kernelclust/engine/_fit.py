@@ -15,12 +15,12 @@ from kernelclust._solution import Solution
 from kernelclust._threads import one_thread
 from kernelclust._warnings import warn
 from kernelclust.engine._doubt import doubt_in_words
-from kernelclust.engine._evidence import DISAGREE, SIZE_PRIOR, Evidence, alignment
+from kernelclust.engine._evidence import DISAGREE, SIZE_PRIOR, TRUSTED, Evidence, alignment
 from kernelclust.engine._numbering import canonical_places, renumbered
 from kernelclust.engine._order import Clusters, Order, leading_directions, order_of
 from kernelclust.engine._places import Places, fitted_places
 from kernelclust.engine._prediction import Prediction
-from kernelclust.engine._rbf import rbf_clusters, warn_of_rbf
+from kernelclust.engine._rbf import FEW, advice, rbf_clusters, warn_of_rbf
 from kernelclust.kernels import (
     FittedKernel,
     Kernel,
@@ -143,7 +143,13 @@ def _fit(X, weight, request: Request, known, kernel) -> Fit:
         kernel = fit_kernel(X, weight, n_clusters=c, rng=rng, **request.kernel)
     solve = load_solver(request.solver, kernel.operator)
     evidence = _evidence(kernel, weight, c)
-    size_prior = _size_prior(request, evidence)
+    comparable = getattr(kernel_part(request.kernel.get("kernel", "rbf")), "COPIES", True)
+    copies = equal_rows(X, c, weight) if known is None and comparable and X is not None else None
+    other = None
+    if evidence is not None and request.ridge is None:
+        at("clusters by rbf, to compare")
+        other = rbf_clusters(kernel.pictures[0], weight, c, known, copies)
+    size_prior = _size_prior(request, evidence, other)
     objective = make_dependence(
         structure, loss=request.loss, normalize=request.normalize, rho=request.rho, size_prior=size_prior
     )
@@ -156,19 +162,13 @@ def _fit(X, weight, request: Request, known, kernel) -> Fit:
         ridge = request.ridge(spectrum, total, 1e-12 * total * kernel.operator.raw_size())
         kernel = discriminative(kernel, ridge)
         spectrum = leading_spectrum(kernel.operator, spectrum.values.size, c - 1, rng)
-    comparable = getattr(kernel_part(request.kernel.get("kernel", "rbf")), "COPIES", True)
-    copies = equal_rows(X, c, weight) if known is None and comparable and X is not None else None
     flat = flat_objective(objective)
-    other = None
-    if evidence is not None and ridge is None:
-        at("clusters by rbf, to compare")
-        other = rbf_clusters(kernel.pictures[0], weight, flat, known, copies)
-    advice = other if structure.is_sweep else None
-    problem = Problem(kernel.operator, spectrum, objective, flat, known, copies, advice, structure)
+    problem = Problem(kernel.operator, spectrum, objective, flat, known, copies, structure=structure)
+    if evidence is not None and other is not None and structure.is_sweep and kernel.n_different > FEW * c:
+        problem = replace(problem, advice=advice(other, evidence.agreement()))
     options, clusters, made = _options(request, kernel), None, kernel
     at("solver {}", request.solver)
-    kept = options.search != request.options.search  # clusters of this kernel are not refined under it
-    if kept and other is not None and structure.is_map and request.solver == "greedy":
+    if other is not None and structure.is_map and (request.solver, options.search) == ("greedy", "refine"):
         clusters = solve(replace(problem, objective=flat), options, rng).labels
         kernel, problem, options = _by_rbf(X, problem, request, clusters, rng)
     solution = solve(problem, options, rng, **request.solver_params)
@@ -178,7 +178,8 @@ def _fit(X, weight, request: Request, known, kernel) -> Fit:
     if ridge is not None:
         found = replace(found, ridge=ridge, reach=1.0)
     if evidence is not None:
-        support = evidence.support(structure.kernel, found.labels) if structure.is_sweep else None
+        power = placing_power(made, structure)
+        support = evidence.support(structure.kernel, found.labels, power) if structure.is_sweep else None
         found = replace(found, view_agreement=evidence.agreement(), support=support)
     if other is not None:
         mine = found.labels if clusters is None else clusters
@@ -252,10 +253,15 @@ def judge(
 
 
 def _options(request: Request, kernel: FittedKernel) -> Options:
-    """How to search, as far as the kernel has a say: see `FittedKernel.refines` and `ring_power`."""
+    """How to search, as far as the kernel has a say: see `FittedKernel.refines` and `ring_power`.
+
+    Maps are refined in any case: commute times hold no order there, and F mends some of it. So are sweeps of few
+    samples a cluster, whose neighbours are the next steps.
+    """
     options, structure = request.options, request.structure
     A = structure.kernel
-    keeps = not kernel.refines and not np.array_equal(A, A[0, 0] * np.eye(len(A)))
+    few = structure.is_sweep and 0 < kernel.n_different <= FEW * len(A)
+    keeps = not (kernel.refines or structure.is_map or few or np.array_equal(A, A[0, 0] * np.eye(len(A))))
     search = "place" if options.search == "refine" and keeps else options.search
     return replace(options, search=search, power=placing_power(kernel, structure))
 
@@ -292,11 +298,14 @@ def _evidence(kernel: FittedKernel, weight: np.ndarray, n_clusters: int) -> Evid
     return Evidence(kernel.members, kernel.pictures, weight, n_clusters, check_random_state(0))
 
 
-def _size_prior(request: Request, evidence: Evidence | None) -> float:
+def _size_prior(request: Request, evidence: Evidence | None, other: np.ndarray | None) -> float:
+    """The size prior asked for; "auto" is one where the views disagree, unless rbf says that X as given is right."""
     if not isinstance(request.size_prior, str):
         return float(request.size_prior)
     plain = request.loss is None and request.normalize is not None and request.solver == "greedy"
     if evidence is None or not plain or evidence.agreement() >= DISAGREE:
+        return 0.0
+    if other is not None and evidence.given_agreement(other) >= TRUSTED:
         return 0.0
     warn(
         f"the views of X (as given, columns standardised, rows scaled) cluster it differently (alignment "

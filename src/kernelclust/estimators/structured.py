@@ -85,9 +85,10 @@ class StructuredClustering(Placing, KernelClusterer):
     search : {"refine", "place", "global"}, default="refine"
         "refine": fit without structure, place the clusters on the structure, improve with F. "place": stop before the
         improvement; keeps the flat clusters. "global": maximise F from every start, point moves alternated with
-        placement, as the papers mean it. "refine" stops there too where improving F would spoil clusters: under
-        "auto", "graph" and "precomputed_graph", whose F hardly sees the borders of clusters (on a grid "auto" refines
-        under "rbf"), and where it would make clusters wider by more than a tenth, with a warning.
+        placement, as the papers mean it. "refine" stops there too where improving F would spoil clusters: under "auto",
+        "graph" and "precomputed_graph", whose F hardly sees the borders of clusters (but "auto" refines chains and
+        rings of up to 10 samples a cluster, and grids under "rbf"), and where it would make clusters wider by more than
+        a tenth, with a warning.
     placement : {"distance", "F"}, default="distance"
         How clusters find their places: neighbours should have close means, or F should be large.
     solver : {"greedy", "spectral", "polar", "nmf", "low_rank_sdp", "sdp"}, default="greedy"

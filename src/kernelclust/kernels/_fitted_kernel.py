@@ -44,6 +44,7 @@ class FittedKernel:
     gamma: float | None = None
     members: list[Member] = field(default_factory=list)
     pictures: list[Any] = field(default_factory=list)
+    n_different: int = 0  # samples, equal ones counted once, where that is known
     base: FittedKernel | None = None  # that a discriminative kernel was made of
     seen: Kernel | None = None
     refines: bool = True

@@ -60,6 +60,7 @@ def _fit(X, weight: np.ndarray, n_clusters: int, method: str | None, n_component
         Neighbours([picture.search() for picture in pictures]),
         members=members,
         pictures=[picture.Z for picture in pictures],
+        n_different=len(pictures[0].first),
         **COMMUTE,
     )
 

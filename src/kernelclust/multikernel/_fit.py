@@ -104,7 +104,7 @@ def _fit(views: Views, weight: np.ndarray, request: ManyRequest, known: Constrai
         refines=request.refine,
         rule=request.placement,
         known=known,
-        keeps=not all(one.refines for one in fitted) and not objective.has_loss,
+        keeps=not (all(one.refines for one in fitted) or structure.is_map or objective.has_loss),
         power=min(one.ring_power for one in fitted) if structure.is_closed else 1.0,
         n_jobs=request.n_jobs,
         report=request.report,

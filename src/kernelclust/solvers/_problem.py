@@ -22,7 +22,7 @@ def _silent(line: str) -> None:
 class Problem:
     """The kernel and its spectrum, F, F without structure, what is known about samples, and which are copies.
 
-    `advice` are labels without structure that another kernel gives: they settle near ties.
+    `advice` are labels without structure that another kernel gives, and the share of F within which they settle ties.
     """
 
     kernel: Kernel
@@ -31,7 +31,7 @@ class Problem:
     flat: Dependence
     constraints: Constraints | None = None
     copies: Constraints | None = None
-    advice: np.ndarray | None = None
+    advice: tuple[np.ndarray, float] | None = None
     structure: Structure | None = None  # that the objective has A of; found from A where it is not given
 
     def constraints_for(self, objective: Dependence) -> Constraints | None:

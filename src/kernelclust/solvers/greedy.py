@@ -34,7 +34,6 @@ POLISH_ALL = 2000  # up to so many samples every start of "auto" is finished on 
 POLISH = 3  # beyond, so many at most, and only those within CLOSE of the best
 CLOSE = 0.01
 QUICK = 1e-6  # tol while only the best start is sought
-NEAR_TIE = 0.001  # share of F by which flat labelings nearly tie
 WIDER = 0.1  # clusters are not refined where that makes them wider by more than this share
 ROUNDING = 1e-9  # of a kernel's trace
 QUICK_RESTARTS = 3  # and restarts of the search for places
@@ -118,8 +117,9 @@ def _flat(problem: Problem, options: Options, rng: np.random.RandomState) -> Sol
     best = _best_start(problem, climber, options, rng)
     if problem.advice is None or not isinstance(options.init, str):
         return best
-    advised = _climb_all(_whole(problem, climber), climber, [problem.advice], None)[0]
-    return advised if advised.value > best.value - NEAR_TIE * abs(best.value) else best
+    labels, tie = problem.advice
+    advised = _climb_all(_whole(problem, climber), climber, [labels], None)[0]
+    return advised if advised.value > best.value - tie * abs(best.value) else best
 
 
 @dataclass(frozen=True)
