@@ -36,13 +36,11 @@ def alternatives(placing: PlacementProblem, structure: Structure, n: np.ndarray,
 
 
 def _nearest(placing: PlacementProblem, structure: Structure, n: np.ndarray, p: np.ndarray) -> np.ndarray:
-    """The equivalent placement that moves the fewest samples and keeps what is known."""
+    """The equivalent placement that moves the fewest samples, and no cluster whose place is known; p itself where soft
+    labels make equivalent placements different."""
     benefit = np.zeros((len(n), len(n)))
     benefit[np.arange(len(n)), p] = np.where(placing.movable, n, 1 + 2 * n.sum())
-    near = structure.align(benefit)[p]
-    unchanged = np.array_equal(near[~placing.movable], p[~placing.movable]) and not placing.linear.any()
-    same = np.array_equal(placing.A[np.ix_(near, near)], placing.A[np.ix_(p, p)])
-    return near if unchanged and same else p
+    return p if placing.linear.any() else structure.align(benefit)[p]
 
 
 def doubtful(placing: PlacementProblem, n: np.ndarray) -> np.ndarray:
