@@ -168,6 +168,14 @@ def test_a_tree_without_a_shape_joins_what_is_near():
     assert arrange(Z, np.zeros(100), "tree", kernel="linear").order == [0.0]
 
 
+def test_branches_are_joined_by_their_mean_distance():
+    """The nearest groups alone would make a caterpillar of these."""
+    Z = np.array([[0.0], [1.0], [2.1], [3.3]]).repeat(5, axis=0)
+    found = arrange(Z, np.repeat(list("abcd"), 5), "tree", kernel="linear")
+    assert {frozenset(found.order[:2]), frozenset(found.order[2:])} == {frozenset("ab"), frozenset("cd")}
+    assert found.structure.loss.max() == 2
+
+
 def test_inputs():
     plain = arrange(X, names, kernel="rbf")
     for table in (pd.DataFrame(X, columns=["u", "v"]), sparse.csr_array(X), X.tolist()):

@@ -172,6 +172,19 @@ def test_operators_know_their_own_samples():
         model.transform(K)
 
 
+@pytest.mark.parametrize("label_weight", [None, 0.5])
+@pytest.mark.parametrize("Estimator", [StructuredClustering, MultiKernelClustering])
+def test_known_labels_are_not_asked_for(Estimator, label_weight):
+    y, weight = np.full(60, -1), np.ones(60)
+    y[[3, 7]], weight[[7, 9]] = truth[[3, 7]], 0
+    model = Estimator(structure="chain:4", label_weight=label_weight, random_state=0)
+    model.fit(X, y, sample_weight=weight, must_link=[(3, 5), (10, 11)])
+    closed = {3, 5, 7, 9}  # 5 is in the cluster of 3; 9 has no weight
+    assert set(model.questions(56)) == set(range(60)) - closed
+    with pytest.raises(ValueError, match="n=57 questions, but 56 samples"):
+        model.questions(57)
+
+
 def test_questions_are_typical_samples_first():
     model = StructuredClustering(structure="ring:4", random_state=0).fit(X)
     asked = model.questions(8)

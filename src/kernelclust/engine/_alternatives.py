@@ -36,13 +36,11 @@ def alternatives(placing: PlacementProblem, structure: Structure, n: np.ndarray,
 
 
 def _nearest(placing: PlacementProblem, structure: Structure, n: np.ndarray, p: np.ndarray) -> np.ndarray:
-    """The equivalent placement that moves the fewest samples and keeps what is known."""
+    """The equivalent placement that moves the fewest samples, and no cluster whose place is known; p itself where soft
+    labels make equivalent placements different."""
     benefit = np.zeros((len(n), len(n)))
     benefit[np.arange(len(n)), p] = np.where(placing.movable, n, 1 + 2 * n.sum())
-    near = structure.align(benefit)[p]
-    unchanged = np.array_equal(near[~placing.movable], p[~placing.movable]) and not placing.linear.any()
-    same = np.array_equal(placing.A[np.ix_(near, near)], placing.A[np.ix_(p, p)])
-    return near if unchanged and same else p
+    return p if placing.linear.any() else structure.align(benefit)[p]
 
 
 def doubtful(placing: PlacementProblem, n: np.ndarray) -> np.ndarray:
@@ -65,7 +63,7 @@ def doubtful(placing: PlacementProblem, n: np.ndarray) -> np.ndarray:
     rest = [j for j in large.tolist() if placing.movable[j]]
     chosen, some = known, min(TOGETHER, len(rest))
     if comb(len(rest), some) <= SETS:
-        best = min(combinations(rest, some), key=lambda clusters: round(told.left([*known, *clusters]), 9))
+        best = min(combinations(rest, some), key=lambda clusters: told.left([*known, *clusters]))
         chosen = told.ordered(known, best)
     chosen = told.ordered(chosen, [j for j in rest if j not in chosen])
     return np.array([*chosen[len(known) :], *known])
@@ -77,23 +75,35 @@ class _Told(NamedTuple):
     kind: np.ndarray  # (c,) of a place
     steps: np.ndarray  # (c, c) between places; numbers that stand for them, as in `kind`
 
-    def left(self, clusters: Sequence[int]) -> float:
-        """Entropy of the arrangement once the places of these clusters are known, up to a constant."""
-        code = np.zeros(len(self.placements), dtype=np.int64)
-        for number, i in enumerate(clusters):
-            at = self.placements[:, i]
-            for kind in [self.kind[at], *(self.steps[at, self.placements[:, j]] for j in clusters[:number])]:
-                code = np.unique(code * (kind.max() + 1) + kind, return_inverse=True)[1]
-        mass = np.bincount(code, self.weight)
-        return float((mass * np.log(np.maximum(mass, np.finfo(float).tiny))).sum())
+    def parted(self, parts: np.ndarray, known: Sequence[int], new: int) -> np.ndarray:
+        """The part (r,) of every arrangement, those alike that the places of one more cluster cannot tell apart."""
+        at = self.placements[:, new]
+        for kind in [self.kind[at], *(self.steps[at, self.placements[:, j]] for j in known)]:
+            parts = np.unique(parts * (kind.max() + 1) + kind, return_inverse=True)[1]
+        return parts
+
+    def parts(self, known: Sequence[int]) -> np.ndarray:
+        parts = np.zeros(len(self.placements), dtype=np.int64)
+        for number, j in enumerate(known):
+            parts = self.parted(parts, known[:number], j)
+        return parts
+
+    def entropy(self, parts: np.ndarray) -> float:
+        """Of the arrangement once its part is known, up to a constant; rounded, so that ties are ties."""
+        mass = np.bincount(parts, self.weight)
+        return round(float((mass * np.log(np.maximum(mass, np.finfo(float).tiny))).sum()), 9)
+
+    def left(self, known: Sequence[int]) -> float:
+        return self.entropy(self.parts(known))
 
     def ordered(self, chosen: Sequence[int], rest: Sequence[int]) -> list[int]:
         """The clusters chosen, then the rest, each time the one that leaves least open; the first of those that tie."""
-        chosen, rest = list(chosen), list(rest)
+        chosen, rest, parts = list(chosen), list(rest), self.parts(chosen)
         while rest:
-            best = min(rest, key=lambda j: round(self.left([*chosen, j]), 9))
-            chosen.append(best)
-            rest.remove(best)
+            finer = [self.parted(parts, chosen, j) for j in rest]
+            best = min(range(len(rest)), key=lambda i: self.entropy(finer[i]))
+            parts = finer[best]
+            chosen.append(rest.pop(best))
         return chosen
 
 

@@ -52,9 +52,10 @@ class Placing(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
             self.position_[rest] = self._places.position(X_rest, labels[rest])
 
     def _keep_known(self, known: Constraints | None) -> None:
-        """Samples whose label is known are not asked for."""
+        """Samples whose label is known, fully or softly, are not asked for."""
         if known is not None:
-            self._asked[known.place >= 0] = -1
+            told = (known.place >= 0) | known.pull.any(axis=1)
+            self._asked[told[known.block]] = -1
 
     def transform(self, X):
         """Distances |phi(x) - mu_j| to the means of the clusters in the kernel's feature space, as KMeans has them.
