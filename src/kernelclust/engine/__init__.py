@@ -1,9 +1,9 @@
 """One fit as a value: checked input in, a frozen result out. Estimators, selection and many kernels call it."""
 
-from kernelclust.engine._doubt import FEW, UNSURE
+from kernelclust.engine._doubt import UNSURE
 from kernelclust.engine._fit import Fit, Request, fit, judge, useful_spectrum, with_order
 from kernelclust.engine._numbering import canonical_places
-from kernelclust.engine._order import Order, n_arrangements
+from kernelclust.engine._order import FEW, Order, n_arrangements
 from kernelclust.engine._prediction import Prediction
 from kernelclust.engine._steps import is_connected
 

@@ -271,9 +271,7 @@ def with_order(found: Fit, problem: Problem) -> Fit:
             found.labels,
             found.S,
             found.n,
-            margin=found.placement_margin,
             known=known,
-            support=found.support,
             movable=problem.placing(found.objective, found.labels).get("movable"),
         )
     )

@@ -6,11 +6,11 @@ from functools import lru_cache
 
 import numpy as np
 from scipy.sparse.csgraph import connected_components, shortest_path
+from scipy.stats import rankdata
 
 from kernelclust.solvers import PlacementProblem, likely_placement
 
 LARGEST_FIT = 0.99
-LEAST_DISTANCE = 1e-9  # squared, beside the largest, where logarithms are taken
 FEW_RESTARTS = ((8, 5), (12, 2))  # of the search for places in repeats: up to so many clusters, so many
 
 
@@ -47,14 +47,14 @@ def is_connected(A: np.ndarray) -> bool:
 
 
 def distance_fit(D: np.ndarray, G: np.ndarray) -> tuple[float, float]:
-    """How well squared distances D (c, c) between means follow steps: the correlations of sqrt D with G and of log D
-    with log G, at most 0.99 in size; zero where distances or steps are all the same."""
+    """How well squared distances D (c, c) between means follow steps: the correlation T of sqrt D with G, and R of
+    their ranks, at most 0.99 in size; zero where distances or steps are all the same."""
     pairs = np.triu_indices(len(G), 1)
     far, step = np.maximum(D[pairs], 0.0), G[pairs]
     if not far.max(initial=0.0) > 0:
         return 0.0, 0.0
-    far = np.maximum(far / far.max(), LEAST_DISTANCE)
-    return _correlation(np.sqrt(far), step), _correlation(np.log(far), np.log(step))
+    far = np.sqrt(far / far.max()).round(9)  # rounding makes no ranks
+    return _correlation(far, step), _correlation(rankdata(far), rankdata(step))
 
 
 def _correlation(x: np.ndarray, y: np.ndarray) -> float:
