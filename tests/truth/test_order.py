@@ -135,6 +135,8 @@ def test_agreement_is_one_for_equivalent_orders_and_zero_on_average():
     for node in ((np.arange(5) + 2) % 5, -np.arange(5) % 5):
         assert order_agreement(G, table_of(y, node[y], 5)) == pytest.approx(1)
     everyone = [order_agreement(G, table_of(y, np.array(p)[y], 5)) for p in permutations(range(5))]
+    known = [order_agreement(G, table_of(y, np.array(p)[y], 5), best=1.0) for p in permutations(range(5))]
+    assert_allclose(everyone, known)
     assert np.mean(everyone) == pytest.approx(0, abs=1e-9)
     moved = np.minimum((np.arange(30) + 2) // 6, 4)  # other borders, the same order
     G = steps(kernel_of("chain:5"))
@@ -286,6 +288,12 @@ def test_no_order_to_judge():
         assert doubt_in_words(order, text) == ""
     few = order_of(clusters_of(X[::4], y[::4], "chain:3"))  # hardly enough samples for halves
     assert 0 <= few.confidence <= 1
+
+
+def test_more_than_fifty_clusters_are_not_judged():
+    y = np.arange(102) % 51
+    order = order_of(clusters_of(y[:, None] + 0.0, y, "chain:51"))
+    assert np.isnan([order.confidence, order.pvalue]).all() and order.links.shape == (51, 51)
 
 
 def test_samples_that_are_all_equal_have_no_order():

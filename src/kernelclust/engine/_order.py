@@ -26,6 +26,7 @@ from kernelclust.engine._steps import (
     steps,
 )
 
+MOST_CLUSTERS = 50  # that are placed often enough in the time of a fit
 HALVED = 1000  # samples that are divided into halves, or 40 a cluster
 SPLITS = 4
 STARTS = 3
@@ -96,16 +97,18 @@ def _order_of(given: Clusters) -> Order:
     A, c = given.A, len(given.A)
     linked, connected, number = links(A), is_connected(A), n_arrangements(A)
     nothing = np.full((c, c), np.nan)
-    if number == 1 or not (given.n > 0).all():
+    if number == 1 or c > MOST_CLUSTERS or not (given.n > 0).all():
         return Order(np.nan, np.nan, nothing, connected, number)
     D = squared_distances(given.S, given.n)
     fit, rank_fit = distance_fit(D, steps(A))
     given = _thinned(given, max(HALVED, 40 * c))
     jitters, halves = _jitters(given, D), _halves(given)
     J, h = _mean([r >= KEPT for r, _ in jitters]), _mean([r for r, _ in halves])
-    confidence = 1 - (1 - _likelihood(fit, h, J, connected, number)) * _open(given.known)
+    doubt = _open(given.known)
+    confidence = 1 - (1 - _likelihood(fit, h, J, connected, number)) * doubt
     kept = [np.mean([A[np.ix_(at, at)] >= A for _, at in some], axis=0) for some in (jitters, halves) if some]
-    shares = np.where(linked, np.mean(kept, axis=0) * (LINK + (1 - LINK) * confidence), np.nan)
+    told = 1 - (1 - np.mean(kept, axis=0) * (LINK + (1 - LINK) * confidence)) * doubt
+    shares = np.where(linked, (told + told.T) / 2, np.nan)
     return Order(order_pvalue(A, fit, rank_fit), confidence, shares, connected, number, fit, h, J)
 
 
@@ -140,7 +143,7 @@ def _jitters(given: Clusters, D: np.ndarray) -> list[tuple[float, np.ndarray]]:
         noise = np.triu(rng.standard_normal((c, c)), 1)
         noise = (noise + noise.T)[np.ix_(rank, rank)]
         node = place(given.A, -D * np.exp(JITTER * noise), movable=given.movable)
-        found.append((order_agreement(G, _moved(given.n, node)), node))
+        found.append((order_agreement(G, _moved(given.n, node), best=1.0), node))
     return found
 
 

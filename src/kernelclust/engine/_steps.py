@@ -80,13 +80,14 @@ def place(A: np.ndarray, score: np.ndarray, movable: np.ndarray | None = None) -
     return likely_placement(PlacementProblem(A, score, np.ones(c), movable, np.zeros((c, c))), restarts)
 
 
-def order_agreement(G: np.ndarray, table: np.ndarray) -> float:
+def order_agreement(G: np.ndarray, table: np.ndarray, best: float | None = None) -> float:
     """How far two labelings put samples in the same order, whatever the borders of their clusters: 1 the same, 0 as
     expected of clusters put anywhere.
 
     With N = `table` (weights of samples with labels j and k), X = N - n k'/m and X_y, X_z the same of each labeling
     with itself, raw = tr(G X G X') / sqrt(tr(G X_y G X_y) tr(G X_z G X_z)), the correlation of steps over all pairs of
-    samples. (raw - chance) / (best - chance), chance the mean and best the largest raw over all places of z's clusters.
+    samples. (raw - chance) / (best - chance), chance the mean and best the largest raw over all places of z's clusters
+    (1 where they are y's own).
     """
     n, k, m = table.sum(axis=1), table.sum(axis=0), table.sum()
     c = len(G)
@@ -106,6 +107,6 @@ def order_agreement(G: np.ndarray, table: np.ndarray) -> float:
     if not root > 0:
         return 0.0
     chance = -G[~np.eye(c, dtype=bool)].mean() * float(np.trace(pull)) / root
-    best = max(here, raw(place(G, pull)))
+    best = max(here, raw(place(G, pull))) if best is None else best
     found = (here - chance) / (best - chance) if best > chance else 0.0
     return float(found) if abs(found) <= 1.5 else 0.0
