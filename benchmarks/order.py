@@ -126,9 +126,9 @@ def chains(fits: int) -> int:
         rng = np.random.default_rng([8, seed])
         c = int(rng.integers(8, 25))
         y = np.repeat(np.arange(c), int(rng.choice([15, 30])))
-        place = y + rng.uniform(-0.4, 0.4, len(y))
+        place = y + rng.uniform(-0.3, 0.3, len(y))
         bent = np.c_[place, c * rng.uniform(0, 0.5) * np.sin(np.pi * place / c), np.zeros((len(y), 2))]
-        model = fit(bent + 0.3 * rng.standard_normal(bent.shape), f"chain:{c}", seed, kernel=("rbf", "auto")[seed % 2])
+        model = fit(bent + 0.15 * rng.standard_normal(bent.shape), f"chain:{c}", seed, kernel=("rbf", "auto")[seed % 2])
         if is_right(y, model):
             sure.append(model.order_confidence_)
     print(f"true chains of 8 to 24, {len(sure)} of {fits} in the right order; lowest confidence {min(sure):.2f}")

@@ -269,6 +269,17 @@ def test_weights_are_copies_where_only_sums_count():
     assert_allclose([twice.confidence, twice.halves], [once.confidence, once.halves])
 
 
+def test_views_that_see_the_same_distances_change_nothing_others_do():
+    X, y = on_a_line(6)
+    given = clusters_of(X, y, "chain:6")
+    plain = order_of(given)
+    same = order_of(replace(given, views=[7.0 * given.distances, given.distances]))
+    assert_allclose([same.confidence, same.pvalue, same.fit], [plain.confidence, plain.pvalue, plain.fit])
+    node = np.array([0, 3, 1, 5, 2, 4])
+    other = order_of(replace(given, views=[given.distances[np.ix_(node, node)]]))
+    assert other.fit < plain.fit and other.confidence < plain.confidence
+
+
 def test_known_places_leave_less_to_doubt():
     X, y = on_a_line(6, noise=1.5)
     given = clusters_of(X, y, "chain:6")
