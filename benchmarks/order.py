@@ -173,7 +173,7 @@ def real(load) -> int:
     from auto import SWEEPS
 
     misses = 0
-    for kernel in ("rbf", "graph", "auto"):
+    for kernel in ("auto", "rbf", "graph"):
         rows = []
         for make in SWEEPS.values():
             for task in make(load):
