@@ -37,6 +37,7 @@ RIGHT = 0.9
 LEVEL, LONG_CHAINS, REAL = 0.07, 0.9, 0.88  # what is promised
 NOISY = ("ring:4", "ring:6", "ring:8", "chain:4", "chain:6")
 STRUCTURES = (*NOISY, "chain:8", "chain:12", "chain:24", "ring:5", "ring:12", "grid:3x3", "tree:2x3", "flat:3*chain:3")
+KERNELS = ("auto", "rbf", "graph")
 BINS = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0)
 
 
@@ -173,7 +174,7 @@ def real(load) -> int:
     from auto import SWEEPS
 
     misses = 0
-    for kernel in ("auto", "rbf", "graph"):
+    for kernel in KERNELS:
         rows = []
         for make in SWEEPS.values():
             for task in make(load):

@@ -269,15 +269,16 @@ def test_weights_are_copies_where_only_sums_count():
     assert_allclose([twice.confidence, twice.halves], [once.confidence, once.halves])
 
 
-def test_views_that_see_the_same_distances_change_nothing_others_do():
+def test_views_are_asked_where_they_follow_the_structure_better():
     X, y = on_a_line(6)
     given = clusters_of(X, y, "chain:6")
-    plain = order_of(given)
-    same = order_of(replace(given, views=[7.0 * given.distances, given.distances]))
-    assert_allclose([same.confidence, same.pvalue, same.fit], [plain.confidence, plain.pvalue, plain.fit])
+    plain, D = order_of(given), given.distances()
     node = np.array([0, 3, 1, 5, 2, 4])
-    other = order_of(replace(given, views=[given.distances[np.ix_(node, node)]]))
-    assert other.fit < plain.fit and other.confidence < plain.confidence
+    for views in ([7.0 * D, D], [D[np.ix_(node, node)]]):
+        same = order_of(replace(given, views=views))
+        assert_allclose([same.confidence, same.pvalue, same.fit], [plain.confidence, plain.pvalue, plain.fit])
+    lost = replace(given, S=np.diag(given.n))  # all means equally far
+    assert order_of(lost).confidence < 0.5 < order_of(replace(lost, views=[D])).confidence
 
 
 def test_known_places_leave_less_to_doubt():

@@ -75,12 +75,14 @@ class Clusters:
     movable: np.ndarray | None = None  # (c,) and those that may be placed elsewhere
     views: Sequence[np.ndarray] = ()  # squared distances (c, c) between their means by other kernels
 
-    @property
     def distances(self) -> np.ndarray:
-        """Squared distances between means (c, c); with views the mean of theirs and of the kernel's own, each in units
-        of its mean: commute times between clusters that hang together by few links know no order."""
+        """Squared distances between means (c, c): the kernel's own or, where they follow the structure better, the mean
+        of these and the views', each in units of its mean. Commute times between clusters that hang together by few
+        links know no order."""
         own = squared_distances(self.S, self.n)
-        return np.asarray(np.mean([D / max(float(D.mean()), np.finfo(float).tiny) for D in (own, *self.views)], axis=0))
+        seen = [D / max(float(D.mean()), np.finfo(float).tiny) for D in (own, *self.views)]
+        G = steps(self.A)
+        return max([own, np.asarray(np.mean(seen, axis=0))], key=lambda D: distance_fit(D, G)[0])
 
     @property
     def rank(self) -> np.ndarray:
@@ -108,7 +110,7 @@ def _order_of(given: Clusters) -> Order:
     nothing = np.full((c, c), np.nan)
     if number == 1 or c > MOST_CLUSTERS or not (given.n > 0).all():
         return Order(np.nan, np.nan, nothing, connected, number)
-    D = given.distances
+    D = given.distances()
     fit, rank_fit = distance_fit(D, steps(A))
     given = _thinned(given, max(HALVED, 40 * c))
     jitters, halves = _jitters(given, D), _halves(given)

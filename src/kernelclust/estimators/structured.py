@@ -149,7 +149,7 @@ class StructuredClustering(KernelClusterer):
     order_confidence_ : float or None
         How likely the order of the clusters is right, in [0, 1]: 1 / (1 + exp(-3.2 atanh T - 2.2 h - 1.8 J + 5.3)),
         fitted to simulated data, half of them in the right order. T is the correlation of distances between cluster
-        means (with kernel="auto" the mean of its own and of those by rbf kernels of its views) with steps on the
+        means (with kernel="auto" its own, or the mean of these and of rbf kernels of its views) with steps on the
         structure, h how far halves of the samples, clustered again, give the same order, J the share of slightly
         changed distances (by 20 %) that do. Below 0.5 there is a warning. Where places of clusters are known from
         labels, doubt is multiplied by log q! / log c!, q clusters being without: 1 where all are known. nan where
