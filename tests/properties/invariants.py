@@ -247,12 +247,13 @@ def no_trace(fit: Fitted, before: dict[str, Any]) -> None:
 # -- of every fit ----------------------------------------------------------------------------------------------------
 
 MAY_BE_INFINITE = ("upper_bound_", "size_bound_", "placement_margin_", "gamma_")  # each with a warning or a word
+ABOUT_ORDER = ("order_confidence_", "order_pvalue_", "link_confidence_")  # nan where there is no order
 EMPTY_FOR_NO_WEIGHT = ("embedding_", "sample_weights_")
 
 
 def finite(fit: Fitted) -> None:
     for name, value in vars(fit.model).items():
-        if not name.endswith("_") or value is None:
+        if not name.endswith("_") or name in ABOUT_ORDER or value is None:
             continue
         value = np.asarray(value)
         if value.dtype.kind != "f":
@@ -260,6 +261,16 @@ def finite(fit: Fitted) -> None:
         value = value[fit.used] if name in EMPTY_FOR_NO_WEIGHT else value
         good = ~np.isnan(value) if name in MAY_BE_INFINITE else np.isfinite(value)
         assert np.all(good), f"{name} = {value}"
+
+
+def order_in_range(fit: Fitted) -> None:
+    """Confidences and p-values are in [0, 1], or nan all together."""
+    values = [
+        np.asarray(getattr(fit.model, name)) for name in ABOUT_ORDER if getattr(fit.model, name, None) is not None
+    ]
+    for value in values:
+        assert np.all(np.isnan(value) | ((value >= 0) & (value <= 1))), f"{value}"
+    assert not values or np.isnan(values[0]) == np.isnan(values[1])
 
 
 def labels_in_range(fit: Fitted) -> None:
@@ -403,6 +414,7 @@ def failure_keeps_the_fit(fit: Fitted) -> None:
 
 ALWAYS = (
     finite,
+    order_in_range,
     labels_in_range,
     sizes_add_up,
     known_is_kept,

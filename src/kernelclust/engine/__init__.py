@@ -2,10 +2,10 @@
 
 from kernelclust.engine._alternatives import Alternative, alternatives, doubtful
 from kernelclust.engine._arrange import arrange
-from kernelclust.engine._doubt import FEW, UNSURE
+from kernelclust.engine._doubt import UNSURE
 from kernelclust.engine._fit import Fit, Request, fit, judge, useful_spectrum, with_order
 from kernelclust.engine._numbering import canonical_places
-from kernelclust.engine._order import Order, n_arrangements
+from kernelclust.engine._order import FEW, Order, n_arrangements
 from kernelclust.engine._places import Places
 from kernelclust.engine._prediction import Prediction
 from kernelclust.engine._steps import is_connected

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from kernelclust.engine._order import JITTERS, KEPT, Order
+from kernelclust.engine._order import FEW, JITTERS, KEPT, Order
 
 UNSURE = 0.5  # confidence below which there is a warning
-FEW = 3  # arrangements that data can hardly choose between
 LOOSE = 0.8  # correlation of distances with steps
 NOISE = 0.2  # p-value from which noise is named
 

@@ -12,6 +12,7 @@ from scipy import sparse
 from sklearn.metrics.pairwise import euclidean_distances
 
 from kernelclust._threads import one_thread
+from kernelclust.engine._steps import squared_distances
 from kernelclust.kernels import LowRankKernel, Member, leading_spectrum, one_hot
 from kernelclust.objectives import Dependence
 from kernelclust.solvers import Options, Problem, best_placement, greedy, placement_problem
@@ -123,6 +124,16 @@ class Evidence:
                     sums = _rbf_sums(Z[few], labels[few], self.weight[few], c)
                     place += [arranged(S, labels[few], few, everyone) for S in sums]
         return float(np.mean(agree) * np.mean(place))
+
+    def distances(self, labels: np.ndarray) -> list[np.ndarray]:
+        """Squared distances (c, c) between the clusters' means as rbf kernels of the views see them."""
+        few = _evenly(len(labels), RBF_SAMPLES)
+        n = np.bincount(labels[few], self.weight[few], minlength=self.n_clusters)
+        if not n.all():
+            return []
+        with one_thread():
+            seen = [_rbf_sums(Z[few], labels[few], self.weight[few], self.n_clusters) for Z in self.pictures]
+        return [squared_distances(S, n) for sums in seen for S in sums]
 
 
 def _evenly(number: int, at_most: int) -> np.ndarray:

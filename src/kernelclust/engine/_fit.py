@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -185,7 +185,9 @@ def _fit(X, weight, request: Request, known, kernel) -> Fit:
         mine = found.labels if clusters is None else clusters
         found = replace(found, rbf_agreement=alignment(np.eye(c), other, mine, weight), made=made)
     warn_of_rbf(found.rbf_agreement)
-    return with_order(found, problem) if request.confidence else found
+    if not request.confidence:
+        return found
+    return with_order(found, problem, () if evidence is None else evidence.distances(found.labels))
 
 
 def useful_spectrum(kernel: Kernel, n_clusters: int, rng: np.random.RandomState) -> Spectrum:
@@ -327,8 +329,11 @@ def _warn_of_stop(solution: Solution, request: Request) -> None:
     warn(said[solution.stopped_because], ConvergenceWarning)
 
 
-def with_order(found: Fit, problem: Problem) -> Fit:
-    """The fit with how sure the order of its clusters is, and a warning where that is little."""
+def with_order(found: Fit, problem: Problem, views: Sequence[np.ndarray] = ()) -> Fit:
+    """The fit with how sure the order of its clusters is, and a warning where that is little.
+
+    `views` are distances between the clusters' means that other kernels give.
+    """
     at("how sure the order is")
     c, constraints = len(found.n), problem.constraints
     known = np.zeros(c, dtype=bool)
@@ -342,10 +347,9 @@ def with_order(found: Fit, problem: Problem) -> Fit:
             found.labels,
             found.S,
             found.n,
-            margin=found.placement_margin,
             known=known,
-            support=found.support,
             movable=problem.placing(found.objective, found.labels).get("movable"),
+            views=views,
         )
     )
     if doubt := doubt_in_words(order, str(found.structure)):

@@ -19,10 +19,10 @@ ROUNDS = 5  # of refinement at most
 RHO = 2.0
 
 
-def order_pvalue(A: np.ndarray, fit: float, log_fit: float) -> float:
+def order_pvalue(A: np.ndarray, fit: float, rank_fit: float) -> float:
     """Share of draws of noise that follow the structure A at least as well: the larger of noise in 2 and 3 dimensions.
 
-    u = (atanh T - mean) / sd + (atanh L - mean) / sd, T and L the correlations of `distance_fit`, means and standard
+    u = (atanh T - mean) / sd + (atanh R - mean) / sd, T and R the correlations of `distance_fit`, means and standard
     deviations over the draws, and p = (1 + number of draws with no smaller u) / (1 + draws). In the plane noise is
     arranged like a ring or a grid more often than in space, beyond which it is less and less.
     """
@@ -30,13 +30,13 @@ def order_pvalue(A: np.ndarray, fit: float, log_fit: float) -> float:
     for draws in noise_fits(A):
         spread = np.where(draws.std(axis=0) > 0, draws.std(axis=0), 1.0)
         u = ((draws - draws.mean(axis=0)) / spread).sum(axis=1)
-        own = float(((np.arctanh([fit, log_fit]) - draws.mean(axis=0)) / spread).sum())
+        own = float(((np.arctanh([fit, rank_fit]) - draws.mean(axis=0)) / spread).sum())
         told.append((1 + int((u >= own - 1e-9).sum())) / (1 + len(u)))
     return float(max(told))
 
 
 def noise_fits(A: np.ndarray) -> tuple[np.ndarray, ...]:
-    """(atanh T, atanh L) of draws of noise (draws, 2), for each number of dimensions; kept for the next fit."""
+    """(atanh T, atanh R) of draws of noise (draws, 2), for each number of dimensions; kept for the next fit."""
     return _noise_fits(np.ascontiguousarray(A, dtype=float).tobytes(), len(A))
 
 

@@ -6,11 +6,11 @@ from functools import lru_cache
 
 import numpy as np
 from scipy.sparse.csgraph import connected_components, shortest_path
+from scipy.stats import rankdata
 
 from kernelclust.solvers import PlacementProblem, likely_placement
 
 LARGEST_FIT = 0.99
-LEAST_DISTANCE = 1e-9  # squared, beside the largest, where logarithms are taken
 FEW_RESTARTS = ((8, 5), (12, 2))  # of the search for places in repeats: up to so many clusters, so many
 
 
@@ -47,14 +47,14 @@ def is_connected(A: np.ndarray) -> bool:
 
 
 def distance_fit(D: np.ndarray, G: np.ndarray) -> tuple[float, float]:
-    """How well squared distances D (c, c) between means follow steps: the correlations of sqrt D with G and of log D
-    with log G, at most 0.99 in size; zero where distances or steps are all the same."""
+    """How well squared distances D (c, c) between means follow steps: the correlation T of sqrt D with G, and R of
+    their ranks, at most 0.99 in size; zero where distances or steps are all the same."""
     pairs = np.triu_indices(len(G), 1)
     far, step = np.maximum(D[pairs], 0.0), G[pairs]
     if not far.max(initial=0.0) > 0:
         return 0.0, 0.0
-    far = np.maximum(far / far.max(), LEAST_DISTANCE)
-    return _correlation(np.sqrt(far), step), _correlation(np.log(far), np.log(step))
+    far = np.sqrt(far / far.max()).round(9)  # rounding makes no ranks
+    return _correlation(far, step), _correlation(rankdata(far), rankdata(step))
 
 
 def _correlation(x: np.ndarray, y: np.ndarray) -> float:
@@ -80,13 +80,14 @@ def place(A: np.ndarray, score: np.ndarray, movable: np.ndarray | None = None) -
     return likely_placement(PlacementProblem(A, score, np.ones(c), movable, np.zeros((c, c))), restarts)
 
 
-def order_agreement(G: np.ndarray, table: np.ndarray) -> float:
+def order_agreement(G: np.ndarray, table: np.ndarray, best: float | None = None) -> float:
     """How far two labelings put samples in the same order, whatever the borders of their clusters: 1 the same, 0 as
     expected of clusters put anywhere.
 
     With N = `table` (weights of samples with labels j and k), X = N - n k'/m and X_y, X_z the same of each labeling
     with itself, raw = tr(G X G X') / sqrt(tr(G X_y G X_y) tr(G X_z G X_z)), the correlation of steps over all pairs of
-    samples. (raw - chance) / (best - chance), chance the mean and best the largest raw over all places of z's clusters.
+    samples. (raw - chance) / (best - chance), chance the mean and best the largest raw over all places of z's clusters
+    (1 where they are y's own).
     """
     n, k, m = table.sum(axis=1), table.sum(axis=0), table.sum()
     c = len(G)
@@ -106,6 +107,6 @@ def order_agreement(G: np.ndarray, table: np.ndarray) -> float:
     if not root > 0:
         return 0.0
     chance = -G[~np.eye(c, dtype=bool)].mean() * float(np.trace(pull)) / root
-    best = max(here, raw(place(G, pull)))
+    best = max(here, raw(place(G, pull))) if best is None else best
     found = (here - chance) / (best - chance) if best > chance else 0.0
     return float(found) if abs(found) <= 1.5 else 0.0

@@ -11,7 +11,6 @@ from kernelclust.kernels._fit import (
     kernel_part,
 )
 from kernelclust.kernels._fitted_kernel import FittedKernel, Member, discriminative
-from kernelclust.kernels._graphs import commute_kernel, neighbour_graphs
 from kernelclust.kernels._low_rank import incomplete_cholesky
 from kernelclust.kernels._new_samples import NewSamples, Nothing, Source, UnitScaled
 from kernelclust.kernels._scale import safe_unit
@@ -52,7 +51,6 @@ __all__ = [
     "check_kernel_params",
     "check_operator",
     "check_precomputed",
-    "commute_kernel",
     "discriminative",
     "feature_sums",
     "fit_kernel",
@@ -62,7 +60,6 @@ __all__ = [
     "kernel_names",
     "kernel_part",
     "leading_spectrum",
-    "neighbour_graphs",
     "one_hot",
     "row_blocks",
     "safe_unit",
