@@ -267,7 +267,7 @@ def test_terms_of_a_study_are_those_of_the_bound():
     X = np.random.RandomState(0).standard_normal((40, 3)) + np.repeat(
         [[0, 0, 0], [4, 0, 0], [0, 4, 0], [4, 4, 0]], 10, axis=0
     )
-    model = StructuredClustering(4, gamma=0.1, random_state=0)
+    model = StructuredClustering(4, kernel="rbf", gamma=0.1, random_state=0)
     settings = {"noise": 0.2, "n_perturbations": 3, "null": "gaussian", "n_null": 0, "seed": 5, "report": print}
     (measured,) = _refits.study(X, [("rbf", model)], _refits.alignment, **settings)
     for t, (noise, other) in enumerate(zip([0.1, 0.2, 0.05], measured.noisy, strict=True)):
