@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from kernelclust import StructuredClustering
 from kernelclust.objectives import make_dependence
 from kernelclust.solvers import make_constraints, numbered, place_known, placement_problem
-from kernelclust.solvers._label_evidence import JITTER, NEAR, label_evidence, mistaken, temperature
+from kernelclust.solvers._label_evidence import JITTER, NEAR, contradicted, label_evidence, mistaken, temperature
 from kernelclust.structures import as_structure
 
 pytestmark = pytest.mark.filterwarnings("ignore:several arrangements:UserWarning")
@@ -139,6 +139,38 @@ def test_the_temperature_of_a_chain_of_equal_steps():
         E = np.arange(c, dtype=float)[:, None]
         problem = a_placement(E, np.arange(c), f"chain:{c}")
         assert_allclose(temperature(problem, np.arange(c)), JITTER * np.sqrt(2 * (c - 1) / c))
+
+
+def test_what_all_distances_share_does_not_count():
+    """Groups far from each other in dimensions of their own: of 33 between neighbours counts what these save, the mean
+    over other pairs, 3 x 4 + 2 x 9 + 16 over 6, less 1."""
+    flat = np.c_[np.arange(5.0), np.zeros((5, 5))]
+    apart = flat + np.c_[np.zeros(5), 4 * np.eye(5)]
+    one, other = (temperature(a_placement(E, np.arange(5), "chain:5"), np.arange(5)) for E in (flat, apart))
+    assert_allclose(other, (46 / 6 - 1) * one)
+    even = temperature(a_placement(4 * np.eye(5), np.arange(5), "chain:5"), np.arange(5))
+    assert 0 < even < 0.01 * other
+
+
+def test_labels_that_clusters_can_bear_change_nothing_else():
+    """Clusters are those found without labels, whatever else a search with them might find."""
+    for seed in range(3):
+        E, _ = groups(np.random.default_rng(seed).standard_normal((5, 8)), 12, 0.7, seed)
+        model = StructuredClustering(structure="tree:(a,b,(c,d,e))", kernel="rbf", search="place", random_state=0)
+        alone = model.fit(E).labels_
+        y = np.full(60, -1)
+        y[7] = 3
+        labels = model.fit(E, y).labels_
+        assert labels[7] == 3
+        rest = np.delete(np.arange(60), 7)
+        assert len(set(zip(alone[rest].tolist(), labels[rest].tolist(), strict=True))) == 5
+
+
+def test_labels_against_the_clusters_take_part_in_the_search():
+    E, at = groups([[0.0, 0], [4, 0], [8, 0]], 20, 0.3)
+    some = np.arange(60) % 3 == 0
+    assert not contradicted(make_constraints(np.ones(60), 3, labels=np.where(some, (at + 1) % 3, -1)), at, E)
+    assert contradicted(make_constraints(np.ones(60), 3, labels=np.where(some, np.arange(60) // 3 % 3, -1)), at, E)
 
 
 @pytest.mark.parametrize("c", [6, 12])

@@ -128,14 +128,20 @@ class Fit:
 
 
 def fit(
-    X, weight: np.ndarray, request: Request, known: Constraints | None = None, kernel: FittedKernel | None = None
+    X,
+    weight: np.ndarray,
+    request: Request,
+    known: Constraints | None = None,
+    kernel: FittedKernel | None = None,
+    spectrum: Spectrum | None = None,
 ) -> Fit:
-    """Fit samples X of positive weight; `kernel` is theirs, where it has been made already (X may then be None)."""
+    """Fit samples X of positive weight; `kernel` is theirs, where it has been made already (X may then be None), and
+    `spectrum` is the kernel's, from a fit with as many clusters or more."""
     with one_thread():
-        return _fit(X, weight, request, known, kernel)
+        return _fit(X, weight, request, known, kernel, spectrum)
 
 
-def _fit(X, weight, request: Request, known, kernel) -> Fit:
+def _fit(X, weight, request: Request, known, kernel, spectrum) -> Fit:
     structure, c = request.structure, request.structure.n_clusters
     rng = check_random_state(request.random_state)
     if kernel is None:
@@ -144,18 +150,19 @@ def _fit(X, weight, request: Request, known, kernel) -> Fit:
     solve = load_solver(request.solver, kernel.operator)
     evidence = _evidence(kernel, weight, c)
     comparable = getattr(kernel_part(request.kernel.get("kernel", "rbf")), "COPIES", True)
-    copies = equal_rows(X, c, weight) if known is None and comparable and X is not None else None
+    free = None if known is None else known.unlabelled()
+    copies = equal_rows(X, c, weight) if free is None and comparable and X is not None else None
     other = None
     if evidence is not None and request.ridge is None:
         at("clusters by rbf, to compare")
-        other = rbf_clusters(kernel.pictures[0], weight, c, known, copies)
+        other = rbf_clusters(kernel.pictures[0], weight, c, free, copies)
     size_prior = _size_prior(request, evidence, other)
     objective = make_dependence(
         structure, loss=request.loss, normalize=request.normalize, rho=request.rho, size_prior=size_prior
     )
     kernel.check_definite()
     at("eigenvectors of the kernel")
-    spectrum = useful_spectrum(kernel.operator, c, rng)
+    spectrum = useful_spectrum(kernel.operator, c, rng) if spectrum is None else _shared(spectrum, kernel.operator, c)
     ridge = None
     if request.ridge is not None:
         total = float(weight.sum())
@@ -192,8 +199,17 @@ def _fit(X, weight, request: Request, known, kernel) -> Fit:
 
 def useful_spectrum(kernel: Kernel, n_clusters: int, rng: np.random.RandomState) -> Spectrum:
     """The eigenvectors that so many clusters can use, bounded, and some beyond."""
-    useful = n_clusters - 1 if kernel.centred else n_clusters
+    useful = _useful(kernel, n_clusters)
     return leading_spectrum(kernel, useful + EXTRA_DIMENSIONS, useful, rng)
+
+
+def _shared(spectrum: Spectrum, kernel: Kernel, n_clusters: int) -> Spectrum:
+    """A spectrum made for more clusters, with the bounds that these can use."""
+    return replace(spectrum, bounds=spectrum.bounds[: _useful(kernel, n_clusters)])
+
+
+def _useful(kernel: Kernel, n_clusters: int) -> int:
+    return n_clusters - 1 if kernel.centred else n_clusters
 
 
 def judge(

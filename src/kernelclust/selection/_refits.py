@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from typing import Any
 
@@ -14,7 +14,7 @@ from sklearn.base import clone
 from kernelclust._kept import Kept, fingerprint
 from kernelclust.engine import fit
 from kernelclust.estimators import StructuredClustering, adopt, check_enough_samples, request_of
-from kernelclust.kernels import FittedKernel, kernel_part
+from kernelclust.kernels import FittedKernel, Spectrum, kernel_part
 from kernelclust.selection._bound import captured, shortfall
 from kernelclust.structures import Structure
 
@@ -114,7 +114,7 @@ def study(
         groups.setdefault(_kernel_key(model, len(X)), []).append(i)
     found: dict[int, Measured] = {}
     for members in groups.values():
-        for i, one in zip(members, _fit_all(X, [candidates[i][1] for i in members]), strict=True):
+        for i, one in zip(members, _fit_all(X, [candidates[i][1] for i in members], quick=False), strict=True):
             found[i] = Measured(candidates[i][0], one, statistic(one))
         models = [clone(candidates[i][1]).set_params(compute_confidence=False) for i in members]
         names = ", ".join(found[i].name for i in members)
@@ -159,19 +159,24 @@ def _compared(before: Refit, after: Refit) -> list:
     return [labels, moved, gamma / (c - 1), float(root / np.sqrt(c - 1))]
 
 
-def _fit_all(X: Any, models: list[StructuredClustering]) -> Iterator[Refit]:
-    """Fits of models that share their kernel, which is made once."""
-    kernel = None
-    for model in models:
-        one, kernel = _fit(clone(model), X, kernel)
-        yield one
+def _fit_all(X: Any, models: list[StructuredClustering], *, quick: bool = True) -> list[Refit]:
+    """Fits of models that share their kernel and its spectrum, which are made once: most clusters first."""
+    found: dict[int, Refit] = {}
+    shared: tuple = (None, None)
+    for i in sorted(range(len(models)), key=lambda i: -request_of(models[i], len(X)).structure.n_clusters):
+        found[i], shared = _fit(clone(models[i]), X, quick, *shared)
+    return [found[i] for i in range(len(models))]
 
 
-def _fit(model: StructuredClustering, X: Any, kernel: FittedKernel | None) -> tuple[Refit, FittedKernel]:
-    """Fit, with the kernel where it has been made already; and the kernel."""
+def _fit(
+    model: StructuredClustering, X: Any, quick: bool, kernel: FittedKernel | None, spectrum: Spectrum | None
+) -> tuple[Refit, tuple[FittedKernel, Spectrum | None]]:
+    """Fit, with the kernel and its spectrum where they have been made already; and these."""
+    request = request_of(model, len(X))
+    request = replace(request, options=replace(request.options, quick=quick))
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
-        found = fit(X, np.ones(len(X)), request_of(model, len(X)), kernel=kernel)
+        found = fit(X, np.ones(len(X)), request, kernel=kernel, spectrum=spectrum)
         adopt(model, found, X, found.labels)
     operator, c = found.kernel.operator, len(found.n)
     values = np.zeros(c)
@@ -180,7 +185,8 @@ def _fit(model: StructuredClustering, X: Any, kernel: FittedKernel | None) -> tu
     delta = shortfall(values, captured(operator, found.labels, c)) if c > 1 else 0.0
     vectors = found.spectrum.functions[:, : c - 1]
     one = Refit(found.structure, found.labels, found.n, model, operator, values, vectors, delta, said)
-    return one, found.kernel.base or found.made or found.kernel
+    whole = found.kernel.base or found.made or found.kernel
+    return one, (whole, found.spectrum if whole.operator is operator and operator.cheap else None)
 
 
 def _kernel_key(model: StructuredClustering, n_samples: int) -> tuple:

@@ -157,6 +157,12 @@ class Constraints:
             unit=self.unit,
         )
 
+    def unlabelled(self) -> Constraints | None:
+        """Links and sizes alone; None where there are none."""
+        if self.n_blocks == len(self.block) and not (self.has_links or self.has_sizes):
+            return None
+        return replace(self, place=np.full(self.n_blocks, -1), pull=np.zeros_like(self.pull))
+
     def pulled(self, unit: float) -> Constraints:
         """With `unit` of F for a soft label of weight one."""
         return replace(self, pull=self.pull * unit, unit=self.unit * unit) if self.pull.any() else self

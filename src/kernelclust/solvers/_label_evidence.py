@@ -25,6 +25,8 @@ from kernelclust.structures import Structure, as_structure
 
 LEAST, MOST = 0.02, 0.45  # rates of mistakes: of the best sample of the best cluster, and of one that is anywhere
 JITTER = 0.5  # distances between means might as well be so much longer or shorter
+BORNE = 0.3  # of the labels may be against the clusters where these are unclear
+TIE = 1e-3  # of the largest distance: neighbours save at least so much
 NEAR = 0.5  # share of mistakes that go to neighbouring places; the others go anywhere
 
 
@@ -74,21 +76,43 @@ def size_wishes(constraints: Constraints | None, labels: np.ndarray, S: np.ndarr
 
 def label_evidence(constraints: Constraints, labels: np.ndarray, E: np.ndarray, A: np.ndarray) -> np.ndarray:
     """(c, c) log-probability of the known labels near cluster j if its place is p."""
-    c, weight, votes = len(A), constraints.sample_weight, constraints.votes
-    L = np.zeros((c, c))
+    L = np.zeros(A.shape)
+    block, place, near, e = mistakes(constraints, labels, E)
+    chance = e[:, None] * mistaken(A)[:, place].T  # (labels, c) of this label where the cluster's place is p
+    chance[np.arange(len(place)), place] = 1 - e
+    np.add.at(L, near, constraints.votes[block, place][:, None] * np.log(chance))
+    return L
+
+
+def mistakes(
+    constraints: Constraints, labels: np.ndarray, E: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Block and place of every known label, the cluster of the nearest mean, and the rate e of mistakes there.
+
+    1 - e = (1 - r / 2) (1 - r_j / 2): r is the distance from the nearest mean over that from the second nearest, 0 for
+    a sample that is typical and 1 for one between two clusters, r_j its mean over the samples near cluster j.
+    """
+    c, weight = constraints.n_clusters, constraints.sample_weight
     means, used = _means(constraints, labels, E)
-    if used.sum() < 2:
-        return L
+    if used.sum() < 2:  # nothing to tell apart, so that labels tell nothing
+        nothing = np.empty(0, dtype=np.intp)
+        return nothing, nothing, nothing, np.empty(0)
     near, doubt = _nearest(E, means, used)
     size = np.bincount(near, weight, minlength=c)
     unsure = np.bincount(near, weight * doubt, minlength=c) / np.where(size > 0, size, 1.0)
-    block, place = np.nonzero(votes)
+    block, place = np.nonzero(constraints.votes)
     near, doubt = _nearest(np.asarray(constraints.mean[block] @ E), means, used)
-    e = np.clip(1 - (1 - doubt / 2) * (1 - unsure[near] / 2), LEAST, MOST)
-    chance = e[:, None] * mistaken(A)[:, place].T  # (labels, c) of this label where the cluster's place is p
-    chance[np.arange(len(place)), place] = 1 - e
-    np.add.at(L, near, votes[block, place][:, None] * np.log(chance))
-    return L
+    return block, place, near, np.clip(1 - (1 - doubt / 2) * (1 - unsure[near] / 2), LEAST, MOST)
+
+
+def contradicted(constraints: Constraints, labels: np.ndarray, E: np.ndarray) -> bool:
+    """Whether more labels are against these clusters, however numbered, than mistakes explain: the mean and twice
+    the standard deviation of their number, at rates of BORNE at most."""
+    block, place, _, e = mistakes(constraints, labels, E)
+    e = np.minimum(e, BORNE)
+    count = constraints.votes[block, place]
+    wrong = constraints.of_blocks(numbered(constraints, labels, E))[block] != place
+    return bool(count @ wrong > count @ e + 2 * np.sqrt(count @ (e * (1 - e))))
 
 
 def mistaken(A: np.ndarray) -> np.ndarray:
@@ -101,15 +125,22 @@ def mistaken(A: np.ndarray) -> np.ndarray:
 
 
 def temperature(problem: PlacementProblem, p: np.ndarray) -> float:
-    """What the score of placement p changes by if distances between means change by JITTER, for a typical cluster."""
-    M = problem.M
+    """What the score of placement p changes by if distances between means change by JITTER, for a typical cluster.
+
+    Of a distance only that part counts which neighbours save: groups in many dimensions are all far from each other.
+    """
+    M, A = problem.M, problem.A[np.ix_(p, p)]
     if problem.objective is not None:
         x = problem.objective.inverse_norms(problem.n)
         M = M * np.outer(x, x)
-    own = np.diag(M)
-    links = (problem.A - np.diag(np.diag(problem.A)))[np.ix_(p, p)] * (own[:, None] + own - 2 * M)
-    size = float(np.abs(links).max())
-    return JITTER / 2 * size * float(np.sqrt(((links / size) ** 2).sum() / len(p))) if size > 0 else 1.0
+    own, off = np.diag(M), ~np.eye(len(p), dtype=bool)
+    far = np.abs(own[:, None] + own - 2 * M)
+    links, others = np.where(off, A, 0.0), np.where(off, A[off].max(initial=0.0) - A, 0.0)
+    if links.any() and others.any():
+        saved = (far * others).sum() / others.sum() - (far * links).sum() / links.sum()
+        far = np.minimum(far, max(saved, TIE * far.max()))
+    size = float(np.abs(links * far).max())
+    return JITTER / 2 * size * float(np.sqrt(((links * far / size) ** 2).sum() / len(p))) if size > 0 else 1.0
 
 
 def _means(constraints: Constraints, labels: np.ndarray, E: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

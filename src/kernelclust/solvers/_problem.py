@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -34,6 +34,10 @@ class Problem:
     advice: tuple[np.ndarray, float] | None = None
     structure: Structure | None = None  # that the objective has A of; found from A where it is not given
 
+    def unlabelled(self) -> Problem:
+        """The same without a look at known labels."""
+        return replace(self, constraints=None if self.constraints is None else self.constraints.unlabelled())
+
     def constraints_for(self, objective: Dependence) -> Constraints | None:
         """The constraints, with soft labels in units of an objective: its bound for equal sizes, a sample."""
         if self.constraints is None:
@@ -60,6 +64,7 @@ class Options:
     power: float = 1.0  # of the squared distances that "distance" places by
     init: Any = "auto"
     n_init: int | str = "auto"
+    quick: bool = False  # fewer starts of init="auto", and only the best of them finished: for many fits
     max_iter: int = 100
     tol: float = 1e-10
     allow_empty: bool = False

@@ -19,15 +19,15 @@ from kernelclust.solvers import _starts as starts
 from kernelclust.solvers._allowed import repair
 from kernelclust.solvers._climb import climb
 from kernelclust.solvers._constraints import Constraints
-from kernelclust.solvers._label_evidence import numbered, place_known, size_wishes
+from kernelclust.solvers._label_evidence import contradicted, numbered, place_known, size_wishes
 from kernelclust.solvers._placement import RESTARTS, best_placement, placement_problem
 from kernelclust.solvers._problem import Options, Problem
 
 INITS = ("auto", "spectral", "projected", "k-means++", "random")
 SEARCHES = ("refine", "place", "global")
 STARTS = 10
-AUTO_STARTS = 20
-ROUNDS = 20  # perturbations of the best start of "auto"
+AUTO_STARTS, QUICK_STARTS = 20, 4
+ROUNDS, QUICK_ROUNDS = 20, 2  # perturbations of the best start of "auto"
 SUBSAMPLE = 3000  # samples that "auto" tries its starts on
 SMALL = 500  # up to so many samples random starts are tried too where something is known
 POLISH_ALL = 2000  # up to so many samples every start of "auto" is finished on the kernel itself
@@ -112,10 +112,23 @@ def _swelling(problem: Problem, placed: Solution, refined: Solution) -> float:
 
 
 def _flat(problem: Problem, options: Options, rng: np.random.RandomState) -> Solution:
-    """The best labeling without structure; of two that nearly tie, the one that the advice leads to."""
+    """The best labeling without structure; of two that nearly tie, the one that the advice leads to.
+
+    Where labels are known, the one that is found without them, then improved with them: so that labels which clusters
+    can bear change nothing else. Those that they cannot bear take part in the search from the start.
+    """
     climber = _Climber(problem.flat, options.climbing, _numbered)
+    known, chosen = problem.constraints, isinstance(options.init, str)
+    if known is not None and known.votes.any() and chosen:
+        whole = _whole(problem, climber)
+        found = _flat(problem.unlabelled(), options, rng)
+        own = climber(whole, found.labels)
+        own = replace(own, n_iter=found.n_iter + own.n_iter)
+        if not contradicted(known, found.labels, whole.E):
+            return own
+        return max(own, _best_start(problem, climber, options, rng), key=lambda solution: solution.value)
     best = _best_start(problem, climber, options, rng)
-    if problem.advice is None or not isinstance(options.init, str):
+    if problem.advice is None or not chosen:
         return best
     labels, tie = problem.advice
     advised = _climb_all(_whole(problem, climber), climber, [labels], None)[0]
@@ -207,7 +220,7 @@ def _best_start(problem: Problem, climber: _Climber, options: Options, rng) -> S
         labels = labels if options.allow_empty else starts.fill_empty(labels, whole.E, c)
         return replace(climber, placed=True)(whole, labels)
     check_name("init", options.init, INITS, also=", or an array of labels")
-    number = _count(options.init, options.n_init)
+    number = _count(options.init, options.n_init, options.quick)
     if options.init == "auto":
         return _auto(problem, whole, climber, number, options, rng)
     candidates = [_start(options.init, problem, whole.E, climber.objective, rng) for _ in range(number)]
@@ -216,13 +229,13 @@ def _best_start(problem: Problem, climber: _Climber, options: Options, rng) -> S
 
 def _whole(problem: Problem, climber: _Climber) -> _Part:
     known = problem.constraints_for(climber.objective)
-    return _Part(problem.kernel, problem.spectrum.embedding, known, problem.copies)
+    return _Part(problem.kernel, problem.spectrum.embedding, known, problem.copies if known is None else None)
 
 
-def _count(init: str, n_init: int | str) -> int:
+def _count(init: str, n_init: int | str, quick: bool) -> int:
     if isinstance(n_init, str):
         check_name("n_init", n_init, ["auto"], also=", or a whole number")
-        return {"spectral": 1, "auto": AUTO_STARTS}.get(init, STARTS)
+        return {"spectral": 1, "auto": QUICK_STARTS if quick else AUTO_STARTS}.get(init, STARTS)
     if not isinstance(n_init, (int, np.integer)) or isinstance(n_init, bool) or n_init < 1:
         raise ValueError(f"n_init={n_init!r}: give a whole number of starts, 1 or more, or 'auto'.")
     return 1 if init == "spectral" else int(n_init)
@@ -289,27 +302,29 @@ def _auto(problem: Problem, whole: _Part, climber: _Climber, number: int, option
         quick = climber if not climber.structured else _structured(problem, options, QUICK_RESTARTS)
         quick = replace(quick, climbing=quick.climbing | {"tol": max(options.tol, QUICK)})
         tried = _climb_all(part, quick, candidates, options.n_jobs)
-        tried.append(_perturb(part, quick, max(tried, key=lambda solution: solution.value), rng))
+        best = max(tried, key=lambda solution: solution.value)
+        tried.append(_perturb(part, quick, best, QUICK_ROUNDS if options.quick else ROUNDS, rng))
     tried = _distinct(sorted(tried, key=lambda solution: -solution.value))
     for rank, solution in enumerate(tried):
         options.report(f"start {rank}: F = {solution.value:.6g} in the leading eigenvectors")
     close = [solution for solution in tried if solution.value >= tried[0].value - CLOSE * abs(tried[0].value)]
-    some = POLISH if whole.kernel.cheap else 1
-    kept = [solution.labels for solution in (tried if m <= POLISH_ALL and whole.kernel.cheap else close[:some])]
+    some = POLISH if whole.kernel.cheap and not options.quick else 1
+    every = m <= POLISH_ALL and whole.kernel.cheap and not options.quick
+    kept = [solution.labels for solution in (tried if every else close[:some])]
     if m > SUBSAMPLE:
         kept = [_extend(whole.E - small.offset, small, labels, objective) for labels in kept]
     placed = replace(climber, placed=True)
     return _best(_climb_all(whole, placed, kept, options.n_jobs), options)
 
 
-def _perturb(part: _Part, climber: _Climber, best: Solution, rng) -> Solution:
+def _perturb(part: _Part, climber: _Climber, best: Solution, rounds: int, rng) -> Solution:
     """Shake a solution: climb on a few samples, which moves the borders a little, take that to all samples, climb
     again; keep what is better. Finds the best of many nearly equal optima where more starts would be needed."""
     m, objective = len(part.E), climber.objective
     c = objective.n_clusters
     again = replace(climber, placed=True)
     size = min(m // 2, max(10 * c, m // 20))
-    for _ in range(ROUNDS if size >= 2 * c else 0):
+    for _ in range(rounds if size >= 2 * c else 0):
         chosen = np.sort(rng.choice(m, size, replace=False))
         if len(np.unique(best.labels[chosen])) < c:
             continue
