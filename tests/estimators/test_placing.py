@@ -34,8 +34,8 @@ every_estimator = pytest.mark.parametrize("Estimator", ESTIMATORS)
 
 def on_a_chain(Estimator, n_clusters=4):
     if Estimator is KernelKMeans:
-        return Estimator(n_clusters, random_state=0)
-    return Estimator(structure=f"chain:{n_clusters}", random_state=0)
+        return Estimator(n_clusters, n_init=2, random_state=0)
+    return Estimator(structure=f"chain:{n_clusters}", n_init=2, random_state=0)
 
 
 @every_estimator

@@ -176,7 +176,7 @@ def test_positions_are_ranks_within_clusters_between_neighbours():
         assert_allclose(model.position_[here], j - 0.5 + (rankdata(score) - 0.5) / here.sum(), atol=1e-9)
 
 
-@pytest.mark.parametrize("kernel", ["rbf", "linear", "graph", "auto"])
+@pytest.mark.parametrize("kernel", ["linear", "auto"])
 def test_positions_follow_the_time(kernel):
     time, Z = curve()
     position = StructuredClustering(structure="chain:6", kernel=kernel, random_state=0).fit(Z).position_
@@ -275,7 +275,7 @@ def test_the_order_of_samples_does_not_matter(kernel):
     _, Z = curve(90)
     other = np.random.default_rng(5).permutation(90)
     one, two = (
-        StructuredClustering(structure="chain:4", kernel=kernel, size_prior=0, random_state=0).fit(Z[at])
+        StructuredClustering(structure="chain:4", kernel=kernel, size_prior=0, n_init=3, random_state=0).fit(Z[at])
         for at in (np.arange(90), other)
     )
     assert_array_equal(one.labels_[other], two.labels_)
