@@ -5,7 +5,7 @@ from kernelclust.engine._fit import Fit, Request, fit, judge, useful_spectrum, w
 from kernelclust.engine._numbering import canonical_places
 from kernelclust.engine._order import FEW, Order, n_arrangements
 from kernelclust.engine._prediction import Prediction
-from kernelclust.engine._steps import is_connected
+from kernelclust.engine._steps import is_connected, order_agreement, steps
 
 __all__ = [
     "FEW",
@@ -19,6 +19,8 @@ __all__ = [
     "is_connected",
     "judge",
     "n_arrangements",
+    "order_agreement",
+    "steps",
     "useful_spectrum",
     "with_order",
 ]
