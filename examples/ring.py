@@ -17,7 +17,7 @@ model = StructuredClustering(structure="ring:10", random_state=0).fit(turned.dat
 accuracy = structured_accuracy(turned.target, model.labels_, "ring:10")
 print(f"right group at the right place, up to turning and mirroring the ring: {accuracy:.0%}")
 print(f"objective {model.objective_:.1f}, at most {model.upper_bound_:.1f}")
-print(f"order confidence {model.order_confidence_:.2f}")
+print(f"confidence in the order {model.order_confidence_:.2f}")
 
 ax = plot_embedding(turned.data, model.labels_, model.structure_)
 picture = Path("build/examples/ring.png")

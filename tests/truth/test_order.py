@@ -239,8 +239,9 @@ def test_neither_the_order_of_samples_nor_equivalent_numbers_matter():
     rng = np.random.default_rng(2)
     y = np.repeat(np.arange(6), [9, 10, 11, 12, 13, 14])
     angle = y * np.pi / 3
-    X = np.c_[np.cos(angle), np.sin(angle), 0 * angle] + 0.4 * rng.standard_normal((69, 3))
+    X = np.c_[np.cos(angle), np.sin(angle), 0 * angle] + 2.0 * rng.standard_normal((69, 3))
     one = order_of(clusters_of(X, y, "ring:6"))
+    assert 0 < one.jitter < 1
     shuffled = rng.permutation(69)
     turned = (2 - np.arange(6)) % 6
     signs = np.array([-1.0, 1.0, -1.0])  # of eigenvectors

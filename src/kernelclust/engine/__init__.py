@@ -8,7 +8,7 @@ from kernelclust.engine._numbering import canonical_places
 from kernelclust.engine._order import FEW, Order, n_arrangements
 from kernelclust.engine._places import Places
 from kernelclust.engine._prediction import Prediction
-from kernelclust.engine._steps import is_connected
+from kernelclust.engine._steps import is_connected, order_agreement, steps
 
 __all__ = [
     "FEW",
@@ -27,6 +27,8 @@ __all__ = [
     "is_connected",
     "judge",
     "n_arrangements",
+    "order_agreement",
+    "steps",
     "useful_spectrum",
     "with_order",
 ]

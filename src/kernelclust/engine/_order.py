@@ -115,10 +115,10 @@ def _order_of(given: Clusters) -> Order:
     given = _thinned(given, max(HALVED, 40 * c))
     jitters, halves = _jitters(given, D), _halves(given)
     J, h = _mean([r >= KEPT for r, _ in jitters]), _mean([r for r, _ in halves])
-    doubt = _open(given.known)
-    confidence = 1 - (1 - _likelihood(fit, h, J, connected, number)) * doubt
+    question = _open(given.known)
+    confidence = _likelihood(fit, h, J, connected, number) ** question
     kept = [np.mean([A[np.ix_(at, at)] >= A for _, at in some], axis=0) for some in (jitters, halves) if some]
-    told = 1 - (1 - np.mean(kept, axis=0) * (LINK + (1 - LINK) * confidence)) * doubt
+    told = (np.mean(kept, axis=0) * (LINK + (1 - LINK) * confidence)) ** question
     shares = np.where(linked, (told + told.T) / 2, np.nan)
     return Order(order_pvalue(A, fit, rank_fit), confidence, shares, connected, number, fit, h, J)
 

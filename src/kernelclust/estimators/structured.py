@@ -160,7 +160,7 @@ class StructuredClustering(Placing, KernelClusterer):
         means (with kernel="auto" its own, or the mean of these and of rbf kernels of its views) with steps on the
         structure, h how far halves of the samples, clustered again, give the same order, J the share of slightly
         changed distances (by 20 %) that do. Below 0.5 there is a warning. Where places of clusters are known from
-        labels, doubt is multiplied by log q! / log c!, q clusters being without: 1 where all are known. nan where
+        labels it is raised to the power log q! / log c!, q clusters being without: 1 where all are known. nan where
         there is one arrangement only ("flat"), an empty cluster, or more than 50 of them. On trees and products it
         comes from J alone and is weak: read it as "sure" or "not", no more. With three arrangements ("ring:4",
         "chain:3") signals hardly tell, and it stays near 0.5. Too high on rings of views that look alike from opposite
