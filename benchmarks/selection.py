@@ -4,9 +4,10 @@
 
 kernel: the three toy sets of Song, Smola, Gretton and Borgwardt (2007): clusters on a line (rbf), a ring around a disc
 (graph), XOR (polynomial of degree 2); beside our rule, the kernel with the smallest gamma (the paper's), the smallest
-bound, and the largest alignment. number: groups of several kinds. structure: clusters on a chain, a ring, in random
-places. With --data (.npz files with X and y): table, the paper's table 1: error before and after incomplete Cholesky on
-nine UCI sets, columns kept, and time of the eigenvectors; real, kernels and structures chosen on real sets.
+bound, and the largest alignment. number: groups of several kinds, and months, beside silhouette, the gap statistic and
+the eigengap. structure: clusters on a chain, a ring, in random places. With --data (.npz files with X, y): table, the
+paper's table 1: error before and after incomplete Cholesky on nine UCI sets, columns kept, and time of the
+eigenvectors; real, kernels and structures chosen on real sets.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
+from sklearn.cluster import KMeans
 from sklearn.datasets import make_blobs
+from sklearn.metrics import silhouette_score
 from sklearn.metrics.pairwise import rbf_kernel
 
 from kernelclust import KernelKMeans, select_kernel, select_n_clusters, select_structure
@@ -96,7 +99,7 @@ def compare_kernels(seeds: Sequence[int], n_perturbations: int = 9) -> int:
 
 
 def compare_numbers(seeds: Sequence[int], n_null: int = 20) -> int:
-    """Print how often the right number of clusters is found, for each kind of reference data."""
+    """Print how often the right number of clusters is found, for each kind of reference data and by other rules."""
 
     def blobs(c: int, d: int, spread: float = 1.0) -> Callable:
         return lambda seed: make_blobs(40 * c, d, centers=c, cluster_std=spread, random_state=seed)[0]
@@ -105,20 +108,63 @@ def compare_numbers(seeds: Sequence[int], n_null: int = 20) -> int:
         rng = np.random.default_rng(seed)
         return np.repeat(rng.uniform(-6, 6, (5, 3)), [20, 40, 60, 80, 100], axis=0) + rng.standard_normal((300, 3))
 
-    sets = (("3 in 2-d", blobs(3, 2), 3), ("5 in 10-d", blobs(5, 10, 3.0), 5), ("5 uneven in 3-d", uneven, 5))
-    print(f"\n{'right number of clusters of 2..7':52}{'gaussian':>12}{'uniform':>12}{'columns':>12}")
+    sets = (
+        ("3 in 2-d", blobs(3, 2), 3),
+        ("5 in 10-d", blobs(5, 10, 3.0), 5),
+        ("5 uneven in 3-d", uneven, 5),
+        ("12 months", months, 12),
+    )
+    rules = ("silhouette", "gap statistic", "eigengap")
+    nulls = ("gaussian", "uniform", "columns")
+    print(f"\n{'right number of clusters of 2..7, 2..14':40}" + "".join(f"{name:>15}" for name in (*nulls, *rules)))
     for name, make, right in sets:
-        cells = []
-        for null in ("gaussian", "uniform", "columns"):
-            found = [
-                select_n_clusters(
-                    make(s), range(2, 8), null=null, n_null=n_null, n_perturbations=0, random_state=s
-                ).best
-                for s in seeds
-            ]
-            cells.append(f"{sum(c == right for c in found)}/{len(seeds)}")
-        print(f"{name:52}" + "".join(f"{cell:>12}" for cell in cells), flush=True)
+        hits, numbers = Counter(), range(2, 15 if right > 7 else 8)
+        for seed in seeds:
+            X = make(seed)
+            settings = {"n_null": n_null, "n_perturbations": 0, "random_state": seed}
+            picks = {null: select_n_clusters(X, numbers, null=null, **settings).best for null in nulls}
+            hits.update(rule for rule, c in (picks | plain_numbers(X, numbers, seed)).items() if c == right)
+        print(f"{name:40}" + "".join(f"{f'{hits[rule]}/{len(seeds)}':>15}" for rule in (*nulls, *rules)), flush=True)
     return 0
+
+
+def months(seed: int, per_month: int = 30) -> np.ndarray:
+    """A made-up climate: six measurements that follow the year, standardised."""
+    rng = np.random.default_rng(seed)
+    a = 2 * np.pi * np.repeat(np.arange(12), per_month) / 12
+    columns = [
+        (10 - 9 * np.cos(a - 0.5), 0.8),
+        (150 - 90 * np.cos(a), 12),
+        (70 + 20 * np.sin(a), 10),
+        (11 - 5 * np.cos(a - 1.2), 0.4),
+        (40 + 15 * np.cos(a - 0.8), 2),
+        (np.maximum(0, 100 * np.exp(-((a - 2) ** 2))), 5),
+    ]
+    X = np.column_stack([mean + sd * rng.standard_normal(len(a)) for mean, sd in columns])
+    return (X - X.mean(axis=0)) / X.std(axis=0)
+
+
+def plain_numbers(X: np.ndarray, numbers: Sequence[int], seed: int, n_null: int = 10) -> dict[str, int]:
+    """What silhouette, gap statistic (both of KMeans) and the eigengap of the rbf kernel choose."""
+
+    def spread(Z: np.ndarray, c: int) -> tuple[float, np.ndarray]:
+        model = KMeans(c, n_init=5, random_state=seed).fit(Z)
+        return float(np.log(model.inertia_)), model.labels_
+
+    rng = np.random.default_rng(seed)
+    boxes = [rng.uniform(X.min(axis=0), X.max(axis=0), X.shape) for _ in range(n_null)]
+    found = [spread(X, c) for c in numbers]
+    null = np.array([[spread(box, c)[0] for c in numbers] for box in boxes])
+    gap = null.mean(axis=0) - [value for value, _ in found]
+    error = null.std(axis=0) * np.sqrt(1 + 1 / n_null)
+    enough = np.append(gap[:-1] >= gap[1:] - error[1:], True)
+    K = rbf_kernel(X, gamma=1 / (2 * X.var(axis=0).sum()))
+    values = np.linalg.eigvalsh(K - K.mean(axis=0) - K.mean(axis=1, keepdims=True) + K.mean())[::-1]
+    return {
+        "silhouette": numbers[int(np.argmax([silhouette_score(X, labels) for _, labels in found]))],
+        "gap statistic": numbers[int(np.argmax(enough))],
+        "eigengap": max(numbers, key=lambda c: values[c - 2] - values[c - 1]),
+    }
 
 
 def compare_structures(seeds: Sequence[int], n_null: int = 20) -> int:

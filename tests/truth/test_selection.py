@@ -477,3 +477,17 @@ def test_benchmark_reads_tables_and_counts(tmp_path, capsys, monkeypatch):
     assert "39, 2, 2     0.0     0.0" in capsys.readouterr().out
     assert benchmark.compare_kernels(range(1), n_perturbations=2) <= 8
     assert "XOR, touching" in capsys.readouterr().out
+
+
+def test_the_sentence_says_what_the_table_says():
+    """The smallest number that one more does not beat by two standard errors of the difference; and by how much."""
+    X = np.repeat(4 * np.eye(3), 20, axis=0) + np.random.default_rng(0).standard_normal((60, 3))
+    found = select_n_clusters(X, range(2, 6), n_perturbations=0, n_null=5, random_state=0)
+    score = np.array([row.score for row in found.rows])
+    null = np.array([found.null[row.name] for row in found.rows])
+    errors = 2 * np.std(null[1:] - null[:-1], axis=1) * np.sqrt(1 + 1 / 5)
+    enough = [i for i in range(3) if score[i] >= score[i + 1] - errors[i]]
+    assert found.best == range(2, 6)[enough[0]] == 3
+    change = score[2] - score[1]
+    said = f"falls by {-change:.2g}" if change < 0 else f"rises by {change:.2g}, within two standard errors"
+    assert found.reason.startswith("3 clusters: with 4") and said in found.reason

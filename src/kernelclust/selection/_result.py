@@ -21,6 +21,7 @@ class Row:
     null_mean: float
     """Mean of the same over reference data without clusters, clustered anew."""
     null_sd: float
+    """Standard deviation of the same over reference data."""
     p_value: float
     """Share of reference data, the data itself included, with at least this dependence."""
     moved: float
@@ -40,7 +41,21 @@ COLUMNS = tuple(Row.__dataclass_fields__)
 class Selection:
     """Outcome of `select_kernel`, `select_n_clusters` or `select_structure`.
 
-    Print it for a table; `kernelclust.plots.plot_selection` draws it.
+    Print it for a table; `kernelclust.plots.plot_selection` draws it. A row is a candidate; columns that say nothing
+    about any candidate are left out. They are
+
+    - score: what candidates are compared by, larger is better. Kernels: 1 - the kernel's share in the sum of
+      gamma sqrt(bound); numbers: dependence - null mean, the gap statistic in feature space; structures: the
+      normalised HSIC of kernel and arrangement.
+    - dependence: between data and labels. Kernels: normalised HSIC; numbers: log(tr K / (tr K - D)), so that 0.69
+      means that clusters explain half of the kernel's trace; structures: normalised HSIC less that of "flat".
+    - null mean, null sd: mean and standard deviation of dependence over reference data: without clusters (kernels,
+      numbers), or the same clusters in random places (structures); all clustered anew.
+    - p value: (1 + number of references with at least this dependence) / (1 + number of references).
+    - moved: how far noise moves labels, 0 to 1, mean over noisy copies: 1 - alignment of the two arrangements.
+    - gamma, bound: terms of the stability bound (`stability_bound`), means over noisy copies: how far noise turns the
+      kernel's leading eigenvectors, over c - 1, and the bound on `moved`, which says nothing from 1 on.
+    - smallest: size of the smallest cluster over the mean size.
     """
 
     parameter: str

@@ -34,6 +34,7 @@ from kernelclust.structures import as_structure
 
 SIMPLE_FIRST = ("rbf", "graph", {"kernel": "polynomial", "kernel_params": {"degree": 2, "coef0": 0}})
 SAME, LIKE = 0.02, 0.1  # clusterings are the same up to twice what noise does to them, within these shares
+ERRORS = 2  # standard errors that the score of one cluster more has to rise by
 OUTLIERS = 0.1  # a cluster of less than this share of the mean size is no group
 
 _NOISE = """noise : float, default=0.2
@@ -175,7 +176,8 @@ def select_n_clusters(
 
     With D = tr(K P P') the dependence that c clusters reach, dependence is log(tr K / (tr K - D)), and the score is its
     surplus over the mean of reference data, clustered anew: the gap statistic (Tibshirani, Walther and Hastie, 2001)
-    in feature space. Chosen is the smallest number whose score is at least the next one's less its standard error.
+    in feature space. Chosen is the smallest number whose score is at least the next one's less two standard errors of
+    the difference, sqrt(1 + 1 / n_null) times its standard deviation over the references, which all numbers share.
     Stability (`moved`, `gamma`) is shown but not used: few clusters are nearly always the most stable.
 
     Meant for compact groups under "rbf", "linear" and the like. Graph kernels go on explaining more with every cut
@@ -215,13 +217,21 @@ def select_n_clusters(
     models = [check.model(c, **params) for c in numbers]
     found = check.study(data, [(str(c), model) for c, model in zip(numbers, models, strict=True)], explained)
     scores = np.array([one.statistic - np.mean(one.null) for one in found])
-    errors = np.array([np.std(one.null) * np.sqrt(1 + 1 / len(one.null)) for one in found])
-    enough = np.append(scores[:-1] >= scores[1:] - errors[1:], True)
+    null = np.array([one.null for one in found])  # the same references for all numbers
+    errors = ERRORS * np.std(np.diff(null, axis=0), axis=1) * np.sqrt(1 + 1 / null.shape[1])
+    enough = np.append(scores[:-1] >= scores[1:] - errors, True)
     best = int(np.argmax(enough))
-    reason = f"{numbers[best]} clusters: more explain no more than they would in data without clusters."
-    if best == len(numbers) - 1:
+    if best < len(numbers) - 1:
+        reason = _why(numbers[best], numbers[best + 1], scores[best + 1] - scores[best], errors[best])
+    else:
         reason = f"{numbers[best]} clusters, the most tried: the score rises to the end, so try more."
     return _finish("n_clusters", numbers, found, scores, best, reason, models[best], data)
+
+
+def _why(chosen: int, more: int, rise: float, error: float) -> str:
+    """The sentence that explains a number of clusters."""
+    change = f"falls by {-rise:.2g}" if rise < 0 else f"rises by {rise:.2g}, within two standard errors, {error:.2g}"
+    return f"{chosen} clusters: with {more} the score, what they explain beyond data without clusters, {change}."
 
 
 @_document
