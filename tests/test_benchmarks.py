@@ -19,7 +19,7 @@ def scripts(monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
     monkeypatch.syspath_prepend(str(ROOT / "papers"))
     yield
-    for name in ("_rivals", "order", "quality", "real_data", "speed"):
+    for name in ("_rivals", "order", "quality", "real_data", "speed", "views"):
         sys.modules.pop(name, None)
 
 
@@ -139,3 +139,14 @@ def test_every_row_of_real_data_is_a_line(capsys, monkeypatch):
     monkeypatch.setattr(real_data, "stages_placed", lambda load, seeds, tau: (f"stages {tau}", False))
     assert real_data.table(None, [0], None, "middle", "log", real_data.Kept(None, "")) == 2
     assert len(capsys.readouterr().out.splitlines()) == 1 + len(real_data.rows("middle", "log")) + 2
+
+
+def test_views_are_scored_beside_their_rivals(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    y = np.repeat(np.arange(3), 12)
+    views = {f"X_{v}": 4 * rng.standard_normal((3, 2))[y] + rng.standard_normal((36, 2)) for v in range(2)}
+    np.savez(tmp_path / "little.npz", y=y, **views)
+    arguments = ["--data", str(tmp_path), "--seeds", "1", "--only", "little,missing"]
+    assert load("views").main(arguments) in (0, 1)
+    out = capsys.readouterr().out
+    assert "missing: not there" in out and out.count("little") == 1 and "KernelKMeans, auto" in out
