@@ -83,6 +83,9 @@ def _placed(problem: Problem, constraints: Constraints | None, flat: Solution, o
         value = objective.value(S, n[order])
     else:
         mended = repair(constraints, labels, problem.spectrum.embedding, allow_empty=options.allow_empty)
+        if constraints.pull.any():  # soft labels pull to the places that clusters have now
+            known = problem.constraints_for(problem.flat)
+            mended = climb(problem.kernel, problem.flat, mended, constraints=known, **options.climbing).labels
         if not np.array_equal(mended, labels):
             labels, running = mended, np.empty((0, 0))
             S = problem.kernel.cluster_sums(labels, objective.n_clusters)
