@@ -321,15 +321,15 @@ def test_samples_that_are_all_equal_have_no_order():
 
 def test_estimators_keep_it_and_it_can_be_left_out():
     X, _ = on_a_line(6, each=15)
-    plain = StructuredClustering(structure="chain:6", random_state=0, compute_confidence=False).fit(X)
+    plain = StructuredClustering(structure="chain:6", kernel="rbf", random_state=0, compute_confidence=False).fit(X)
     assert plain.order_confidence_ is plain.order_pvalue_ is plain.link_confidence_ is None
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        model = StructuredClustering(structure="chain:6", random_state=0).fit(X)
+        model = StructuredClustering(structure="chain:6", kernel="rbf", random_state=0).fit(X)
     assert_array_equal(model.labels_, plain.labels_)
     assert model.order_confidence_ > 0.8 and model.order_pvalue_ < 0.05
     assert model.link_confidence_.shape == (6, 6)
-    again = StructuredClustering(structure="chain:6", random_state=0, n_jobs=2).fit(X)
+    again = StructuredClustering(structure="chain:6", kernel="rbf", random_state=0, n_jobs=2).fit(X)
     assert again.order_confidence_ == model.order_confidence_
     assert_array_equal(again.link_confidence_, model.link_confidence_)
     flat = KernelKMeans(6, random_state=0).fit(X)

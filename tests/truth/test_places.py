@@ -115,7 +115,7 @@ def test_an_empty_cluster_has_no_mean():
 
 
 def test_membership_is_the_softmax_of_squared_distances():
-    model = StructuredClustering(structure="ring:5", random_state=0).fit(X)
+    model = StructuredClustering(structure="ring:5", kernel="rbf", random_state=0).fit(X)
     share, squared = model.membership(X), model.transform(X) ** 2
     assert_allclose(share.sum(axis=1), 1)
     odds = np.log(share[:, :1] / np.maximum(share, 1e-300))
@@ -167,7 +167,7 @@ def test_limits_of_membership():
 def test_positions_are_ranks_within_clusters_between_neighbours():
     """The formula, in features that are written down."""
     _, Z = curve()
-    model = StructuredClustering(structure="chain:5", gamma=1.0, random_state=0).fit(Z)
+    model = StructuredClustering(structure="chain:5", kernel="rbf", gamma=1.0, random_state=0).fit(Z)
     phi = features(rbf_kernel(Z, gamma=1.0))
     mu = means(phi, model.labels_, np.ones(len(Z)), 5)
     for j in range(5):
@@ -248,7 +248,7 @@ def test_fitted_samples_keep_their_position():
 
 def test_equal_samples_have_one_position():
     Z = np.repeat(np.arange(12.0)[:, None], 3, axis=0)
-    model = StructuredClustering(structure="chain:3", random_state=0).fit(Z)
+    model = StructuredClustering(structure="chain:3", kernel="rbf", random_state=0).fit(Z)
     position = model.position_.reshape(12, 3)
     assert_allclose(position, position[:, :1] * np.ones(3), atol=1e-9)
     assert (np.diff(position[:, 0]) > 0).all() or (np.diff(position[:, 0]) < 0).all()

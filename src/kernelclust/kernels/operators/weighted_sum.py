@@ -78,8 +78,8 @@ def _flattened(parts: list) -> list:
     """A sum of sums as one, each kernel once."""
     found: dict[int, tuple] = {}
     for kernel, c, _ in parts:
-        inner = kernel._parts if isinstance(kernel, WeightedSumKernel) else [(kernel, 1.0, None)]
-        if any(t is not None for _, _, t in inner):
+        inner = getattr(kernel, "_parts", [])  # of another sum
+        if not inner or any(t is not None for _, _, t in inner):
             inner = [(kernel, 1.0, None)]
         for one, share, _ in inner:
             found[id(one)] = (one, c * share + (found[id(one)][1] if id(one) in found else 0.0), None)
