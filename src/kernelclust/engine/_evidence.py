@@ -125,15 +125,16 @@ class Evidence:
                     place += [arranged(S, labels[few], few, everyone) for S in sums]
         return float(np.mean(agree) * np.mean(place))
 
-    def distances(self, labels: np.ndarray) -> list[np.ndarray]:
-        """Squared distances (c, c) between the clusters' means as rbf kernels of the views see them."""
-        few = _evenly(len(labels), RBF_SAMPLES)
-        n = np.bincount(labels[few], self.weight[few], minlength=self.n_clusters)
-        if not n.all():
-            return []
-        with one_thread():
-            seen = [_rbf_sums(Z[few], labels[few], self.weight[few], self.n_clusters) for Z in self.pictures]
-        return [squared_distances(S, n) for sums in seen for S in sums]
+
+def seen_distances(pictures: list, labels: np.ndarray, weight: np.ndarray, n_clusters: int) -> list[np.ndarray]:
+    """Squared distances (c, c) between the clusters' means as rbf kernels of the views see them."""
+    few = _evenly(len(labels), RBF_SAMPLES)
+    n = np.bincount(labels[few], weight[few], minlength=n_clusters)
+    if not n.all():
+        return []
+    with one_thread():
+        seen = [_rbf_sums(Z[few], labels[few], weight[few], n_clusters) for Z in pictures]
+    return [squared_distances(S, n) for sums in seen for S in sums]
 
 
 def _evenly(number: int, at_most: int) -> np.ndarray:

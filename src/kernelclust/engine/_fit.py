@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -15,7 +15,7 @@ from kernelclust._solution import Solution
 from kernelclust._threads import one_thread
 from kernelclust._warnings import warn
 from kernelclust.engine._doubt import doubt_in_words
-from kernelclust.engine._evidence import DISAGREE, SIZE_PRIOR, TRUSTED, Evidence, alignment
+from kernelclust.engine._evidence import DISAGREE, SIZE_PRIOR, TRUSTED, Evidence, alignment, seen_distances
 from kernelclust.engine._numbering import canonical_places, renumbered
 from kernelclust.engine._order import Clusters, Order, leading_directions, order_of
 from kernelclust.engine._places import Places, fitted_places
@@ -192,9 +192,7 @@ def _fit(X, weight, request: Request, known, kernel, spectrum) -> Fit:
         mine = found.labels if clusters is None else clusters
         found = replace(found, rbf_agreement=alignment(np.eye(c), other, mine, weight), made=made)
     warn_of_rbf(found.rbf_agreement)
-    if not request.confidence:
-        return found
-    return with_order(found, problem, () if evidence is None else evidence.distances(found.labels))
+    return with_order(found, problem) if request.confidence else found
 
 
 def useful_spectrum(kernel: Kernel, n_clusters: int, rng: np.random.RandomState) -> Spectrum:
@@ -345,11 +343,8 @@ def _warn_of_stop(solution: Solution, request: Request) -> None:
     warn(said[solution.stopped_because], ConvergenceWarning)
 
 
-def with_order(found: Fit, problem: Problem, views: Sequence[np.ndarray] = ()) -> Fit:
-    """The fit with how sure the order of its clusters is, and a warning where that is little.
-
-    `views` are distances between the clusters' means that other kernels give.
-    """
+def with_order(found: Fit, problem: Problem) -> Fit:
+    """The fit with how sure the order of its clusters is, and a warning where that is little."""
     at("how sure the order is")
     c, constraints = len(found.n), problem.constraints
     known = np.zeros(c, dtype=bool)
@@ -365,7 +360,7 @@ def with_order(found: Fit, problem: Problem, views: Sequence[np.ndarray] = ()) -
             found.n,
             known=known,
             movable=problem.placing(found.objective, found.labels).get("movable"),
-            views=views,
+            views=seen_distances(found.kernel.pictures, found.labels, found.kernel.operator.weight, c),
         )
     )
     if doubt := doubt_in_words(order, str(found.structure)):

@@ -125,7 +125,9 @@ def _fit(views: Views, weight: np.ndarray, request: ManyRequest, known: Constrai
     seen = None
     if any(one.seen is not None for one in fitted):
         seen = WeightedSumKernel(_prepared(fitted, held, weight, request, seen=True), coefficients)
-    kernel = FittedKernel(operator, source, seen=seen, refines=not search.keeps, ring_power=search.power)
+    pictures = fitted[-1].pictures if together or len(fitted) == 1 else []  # of all samples
+    options: dict[str, Any] = {"pictures": pictures, "refines": not search.keeps, "ring_power": search.power}
+    kernel = FittedKernel(operator, source, seen=seen, **options)
     solution = _solution(found, problem)
     fit = judge(kernel, problem, solution, structure, request.placement, found.placed)
     if request.confidence:
