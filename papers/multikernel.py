@@ -93,6 +93,7 @@ class Digital:
                 c, kernel="graph", random_state=seed
             ).fit_predict(even),
             "MultiKernelClustering()": many(raw),
+            "MultiKernelClustering(kernels='rbf')": many(raw, kernels="rbf"),
             "MultiKernelClustering(kernels='graph')": many(raw, kernels="graph"),
             "MultiKernelClustering(kernels='diffusion', method='average'), standardised": many(
                 list(scaled.values()), kernels="diffusion", method="average"
