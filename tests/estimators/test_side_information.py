@@ -126,7 +126,7 @@ def test_three_labels_turn_a_ring_as_they_say(search, solver, label_weight):
     y = np.full(80, -1)
     y[[0, 10, 30]] = at[[0, 10, 30]]  # sectors 0, 1 and 3: which way round, and where it begins
     model = StructuredClustering(
-        structure="ring:8", search=search, solver=solver, label_weight=label_weight, random_state=0
+        structure="ring:8", kernel="rbf", search=search, solver=solver, label_weight=label_weight, random_state=0
     )
     assert_array_equal(model.fit(Z, y).labels_, at)
     y[[0, 10, 30]] = (5 - at[[0, 10, 30]]) % 8

@@ -45,7 +45,8 @@ def test_graphs_of_large_groups_spread():
     for m, c in [(10, 5), (30, 3), (100, 5), (199, 10)]:  # m / c up to 20: as in a small group
         assert spread_neighbors(m, c) == [n_neighbors_for(m, c, size) for size in (1.0, 1.5, 2.0)]
     assert spread_neighbors(600, 10) == [10, 26, 60]
-    assert spread_neighbors(1000, 10) == spread_neighbors(20_000, 10) == [10, 34, 100]
+    assert spread_neighbors(1000, 10) == spread_neighbors(3000, 10) == [10, 34, 100]
+    assert spread_neighbors(3001, 10) == spread_neighbors(20_000, 10) == [10, 18, 30]
 
 
 # -- no refinement -----------------------------------------------------------------------------------------------------

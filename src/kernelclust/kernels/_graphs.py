@@ -16,6 +16,7 @@ from kernelclust.kernels._neighbours import FEW_COLUMNS, nearest_neighbours
 from kernelclust.kernels._smooth import filtered_smoothest, narrow
 
 LEAST_LINK = 1e-3  # weight of a link of the spanning tree at least
+JOINED = 20  # neighbours among which a spanning tree is sought
 STEPS = 60  # for the width of a sample's weights, at most
 PAIRS = 2e8  # of samples in two parts of a graph, up to which the closest pair is looked for among all
 FEW = 3000  # samples of a part that are looked at beyond
@@ -30,13 +31,14 @@ def n_neighbors_for(n_samples: int, n_clusters: int, size: float = 1.0) -> int:
 
 
 def spread_neighbors(n_samples: int, n_clusters: int) -> list[int]:
-    """Neighbours in graphs of three sizes: b, 1.5 sqrt(b B), 2 B with b, B = m / 2c between 3 and 10, and 3 and 50.
+    """Neighbours in graphs of three sizes: b, 1.5 sqrt(b B), 2 B with b, B = m / 2c between 3 and 10, and 3 and 50 (15
+    beyond `LARGE` samples, where wider graphs cost most and were measured to change nothing).
 
     Small groups (m / c up to 20) have b, 1.5 b, 2 b; in large ones the graphs spread, so that the mean of their kernels
     sees both the nearest neighbours, which hold the order of pictures, and wide ones, which noise does not change.
     """
     half = max(n_samples // (2 * n_clusters), 3)
-    least, most = min(half, 10), min(half, 50)
+    least, most = min(half, 10), min(half, 50 if n_samples <= LARGE else 15)
     return [least, round(1.5 * float(np.sqrt(least * most))), 2 * most]
 
 
@@ -54,7 +56,8 @@ def neighbour_graphs(X, numbers: Sequence[int]) -> list[sparse.csr_array]:
         check_number("n_neighbors", number, whole=True, least=1)
     numbers = [min(int(number), m - 1) for number in numbers]
     distance, index = nearest_neighbours(X, max(numbers))
-    links = _joining_links(X, distance, index)
+    enough = max(JOINED, min(numbers))  # a spanning tree needs no far neighbours
+    links = _joining_links(X, distance[:, :enough], index[:, :enough])
     return [_with_links(fuzzy_union(distance[:, :k], index[:, :k]), links) for k in numbers]
 
 

@@ -1,10 +1,10 @@
 """The default that needs no choice: the mean of commute kernels over three views of X and three sizes of graph.
 
 Views: X as given, columns standardised, rows scaled to length one. In each, neighbours of three numbers make three
-graphs (b, 1.5 sqrt(b B) and 2 B, with b = clip(m / 2c, 3, 10) and B = clip(m / 2c, 3, 50)), each a commute kernel as
-in kernel="graph", scaled to trace m; K is their mean. It stands for "neighbours are alike, whatever the units":
-images, cells, text. For round groups in few, well chosen columns kernel="rbf" is as good or better. Beyond
-`DENSE_UP_TO` samples each kernel keeps its smoothest functions alone.
+graphs (b, 1.5 sqrt(b B) and 2 B, with b = clip(m / 2c, 3, 10) and B = clip(m / 2c, 3, 50), or 15 beyond 3000 samples),
+each a commute kernel as in kernel="graph", scaled to trace m; K is their mean. It stands for "neighbours are alike,
+whatever the units": images, cells, text. For round groups in few, well chosen columns kernel="rbf" is as good or
+better. Beyond `DENSE_UP_TO` samples each kernel keeps its smoothest functions alone.
 """
 
 from __future__ import annotations
