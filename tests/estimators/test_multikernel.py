@@ -375,7 +375,7 @@ def test_memory_is_linear_in_samples():
 
 def test_kernels_are_not_copied():
     """Peak memory beside the given kernels does not grow with their number."""
-    n = 500
+    n = 600
     rng = np.random.default_rng(0)
     stack = np.stack([rbf_kernel(rng.standard_normal((n, 3))) for _ in range(8)])
     for refine in (False, True):
