@@ -87,7 +87,6 @@ def n_clusters(task: Task) -> int:
 
 METHODS: dict[str, Callable] = {
     "auto": lambda task, seed: fit(task, seed, kernel="auto").labels_,
-    "auto, placed": lambda task, seed: fit(task, seed, kernel="auto", search="place").labels_,
     "graph": lambda task, seed: fit(task, seed, kernel="graph").labels_,
     "rbf": lambda task, seed: fit(task, seed, kernel="rbf").labels_,
     "KMeans + path": lambda task, seed: kmeans_path(task.X, n_clusters(task), seed, closed=closed(task)),

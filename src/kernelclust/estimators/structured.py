@@ -81,7 +81,8 @@ class StructuredClustering(Placing, KernelClusterer):
         a >= 0: sizes are normalised as n_j + a m / c, so that clusters of like size are preferred. A belief about the
         groups, for l1 and l2 without a loss: 0.2 helps where groups are known to be even (topics of equal share),
         and breaks up true groups where they are not. "auto" is 0, but for kernel="auto" on data whose views
-        (as given, standardised, scaled rows) disagree about the clusters: there it is 0.2, with a warning.
+        (as given, standardised, scaled rows) disagree about the clusters, unless graph and rbf agree about X as given:
+        there it is 0.2, with a warning.
     search : {"refine", "place", "global"}, default="refine"
         "refine": fit without structure, place the clusters on the structure, improve with F. "place": stop before the
         improvement; keeps the flat clusters. "global": maximise F from every start, point moves alternated with
