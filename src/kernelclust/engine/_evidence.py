@@ -22,7 +22,6 @@ TRUSTED = 0.7  # unless X as given leads graph and rbf to clusterings that are a
 SIZE_PRIOR = 0.2
 MIDDLE = 1.5  # size of the graph whose clusterings are compared
 STARTS = 5
-LOW_SUPPORT = 0.8
 RBF_SAMPLES = 2000  # that placements by rbf kernels are judged on
 CLUSTERED = 3000  # samples that the graphs' own clusterings are compared on
 RBF_WIDTHS = (0.5, 1.0)
