@@ -1,10 +1,10 @@
-# make setup | demo | test | soak MINUTES=10 | lint | format | bench | dist | lock | audit | clean
+# make setup | demo | test | test-gpu | soak MINUTES=10 | lint | format | bench | dist | lock | audit | clean
 PYTHON ?= python3
 BIN := .venv/bin
 MINUTES ?= 10
 STAMP := .venv/.ready
 
-.PHONY: setup demo test soak lint format bench dist lock audit clean
+.PHONY: setup demo test test-gpu soak lint format bench dist lock audit clean
 
 setup: $(STAMP)
 
@@ -26,6 +26,11 @@ lint: setup
 
 test: lint
 	@$(BIN)/pytest
+
+# On a machine with a graphics card: what runs there, against the same on the host.
+test-gpu: setup
+	@$(BIN)/python -m pip install --quiet --quiet --editable ".[gpu]"
+	@$(BIN)/pytest -n0 tests/large
 
 soak: setup
 	@$(BIN)/python tests/properties/soak.py --minutes $(MINUTES)

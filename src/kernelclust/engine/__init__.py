@@ -6,7 +6,7 @@ from kernelclust.engine._doubt import UNSURE
 from kernelclust.engine._fit import Fit, Request, fit, judge, useful_spectrum, with_order
 from kernelclust.engine._numbering import canonical_places
 from kernelclust.engine._order import FEW, Order, n_arrangements
-from kernelclust.engine._places import Places
+from kernelclust.engine._places import Places, fitted_places
 from kernelclust.engine._prediction import Prediction
 from kernelclust.engine._steps import is_connected, order_agreement, steps
 
@@ -24,6 +24,7 @@ __all__ = [
     "canonical_places",
     "doubtful",
     "fit",
+    "fitted_places",
     "is_connected",
     "judge",
     "n_arrangements",

@@ -55,6 +55,7 @@ class KernelClusterer(ClusterMixin, BaseEstimator):
     max_cluster_size: Any = None
     label_weight: Any = None
     verbose: Any = 0
+    _elsewhere: bool = False  # whether what was fitted lies on a device
 
     def _whole(self, *arguments: Any, **keywords: Any):
         """Fit; a failure leaves the last fit whole, or none."""

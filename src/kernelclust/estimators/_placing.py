@@ -8,8 +8,10 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from kernelclust._arrays import to_host
 from kernelclust._names import check_number
 from kernelclust.engine import Alternative, Fit, Places, Prediction, alternatives, doubtful
+from kernelclust.estimators._elsewhere import given_back
 from kernelclust.solvers import Constraints, PlacementProblem
 from kernelclust.structures import Structure
 
@@ -77,7 +79,7 @@ class Placing(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
             NaN for a cluster without samples, which has no mean.
         """
         check_is_fitted(self)
-        return self._places.distances(self._new_samples(X))
+        return given_back(self._places.distances(self._new_samples(X)), X)
 
     def membership(self, X):
         """Soft labels: the share of every cluster in a sample,
@@ -99,7 +101,7 @@ class Placing(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
             Rows add up to one. 0 for a cluster without samples.
         """
         check_is_fitted(self)
-        return self._places.membership(self._new_samples(X))
+        return given_back(self._places.membership(self._new_samples(X)), X)
 
     def position(self, X):
         """A continuous place along the structure, to be used as a pseudotime: label j stands for j - 0.5 to j + 0.5.
@@ -128,7 +130,7 @@ class Placing(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
                 f"structure '{self.structure_}' has no places between its clusters; positions exist on chains, rings, "
                 "grids, trees and products of these. transform(X) has the distances to all clusters."
             )
-        return found
+        return given_back(found, X)
 
     def arrangements(self, n=5) -> list[Alternative]:
         """The best different arrangements of the clusters on the structure, the fitted one first.
@@ -154,7 +156,7 @@ class Placing(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         if self._placing.symmetric or self._placing.movable.sum() < 2:
             why = "all are equivalent" if self._placing.symmetric else "the other places are known"
             raise ValueError(f"there is only one arrangement of the clusters on '{self.structure_}': {why}.")
-        return alternatives(self._placing, self.structure_, self.sizes_, int(n))
+        return alternatives(self._placing, self.structure_, to_host(self.sizes_), int(n))
 
     def questions(self, n=3):
         """The samples whose labels would settle most of what is open about the arrangement, most useful first.
@@ -181,5 +183,5 @@ class Placing(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
                 f"n={n} questions, but {len(open_)} samples (of positive weight, without a known label) can be asked "
                 "for; ask fewer."
             )
-        turn = np.argsort(doubtful(self._placing, self.sizes_))
-        return open_[np.lexsort((turn[self.labels_[open_]], self._asked[open_]))[: int(n)]]
+        turn = np.argsort(doubtful(self._placing, to_host(self.sizes_)))
+        return open_[np.lexsort((turn[to_host(self.labels_)[open_]], self._asked[open_]))[: int(n)]]

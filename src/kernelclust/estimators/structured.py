@@ -6,6 +6,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
+from kernelclust._arrays import namespace_of
 from kernelclust._names import check_name, check_number
 from kernelclust._units import UnitWarning, unit_warning
 from kernelclust._warnings import warn
@@ -18,6 +19,13 @@ from kernelclust.estimators._base import (
     check_starts,
     check_structure,
     check_verbose,
+)
+from kernelclust.estimators._elsewhere import (
+    exists_between_fitted,
+    fit_elsewhere,
+    given_back,
+    new_elsewhere,
+    on_host_instead,
 )
 from kernelclust.estimators._placing import Placing
 from kernelclust.kernels import FittedKernel, Nothing, is_operator
@@ -303,6 +311,13 @@ class StructuredClustering(Placing, KernelClusterer):
     def _fit(self, X, y, sample_weight, must_link, cannot_link):
         self._check_parameters()
         structure = check_structure(self.n_clusters, self.structure)
+        if (xp := namespace_of(X)) is not None:
+            links = {"must_link": must_link, "cannot_link": cannot_link}
+            if not exists_between_fitted(self.kernel):
+                fit_elsewhere(self, xp, X, y, sample_weight, structure, **links)
+                return self
+            return on_host_instead(self, xp, X, y, sample_weight, **links)
+        self._elsewhere = False
         X = self._check_samples(X, reset=True)
         given = FittedKernel(X, Nothing(), remedy=", or clip its negative eigenvalues") if is_operator(X) else None
         if given is not None and (sample_weight is not None or self.approximation not in (None, "auto")):
@@ -366,7 +381,7 @@ class StructuredClustering(Placing, KernelClusterer):
         labels : (n,) int array
         """
         prediction = self._fitted()
-        return prediction.labels(self._new_samples(X))
+        return given_back(prediction.labels(self._new_samples(X)), X)
 
     def score(self, X, y=None, sample_weight=None):
         """How nearly clusters explain X as well as so many clusters could: a number in [0, 1], larger is better.
@@ -381,13 +396,16 @@ class StructuredClustering(Placing, KernelClusterer):
         """
         prediction = self._fitted()
         X = self._new_samples(X)
-        return prediction.explained(X, check_weights(sample_weight, X))
+        like = np.empty((X.shape[0], 1)) if self._elsewhere else X
+        return prediction.explained(X, check_weights(sample_weight, like))
 
     def _fitted(self) -> Prediction:
         check_is_fitted(self)
         return self._prediction
 
     def _new_samples(self, X):
+        if self._elsewhere:
+            return new_elsewhere(self, X)
         X = self._check_samples(X, reset=False)
         return X if self._used is None or not self._is_pairwise() else X[:, self._used]
 

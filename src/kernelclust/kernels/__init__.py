@@ -1,6 +1,6 @@
 """How alike two samples are: kernel functions (one file each), operators, low-rank factors, spectra."""
 
-from kernelclust.kernels._spectrum import Spectrum, certified, leading_spectrum, spectrum_ends  # isort: skip
+from kernelclust.kernels._spectrum import Spectrum, certified, eigenvalue_bounds, leading_spectrum, spectrum_ends  # isort: skip
 from kernelclust.kernels._fit import (
     APPROXIMATIONS,
     check_kernel_params,
@@ -52,6 +52,7 @@ __all__ = [
     "check_operator",
     "check_precomputed",
     "discriminative",
+    "eigenvalue_bounds",
     "feature_sums",
     "fit_kernel",
     "incomplete_cholesky",

@@ -29,3 +29,11 @@ def _narrow(X):
 def frequencies(n_features: int, n_components: int, rng: np.random.RandomState, *, gamma: float) -> np.ndarray:
     """Random directions (d, n) whose cosines average to the kernel."""
     return gamma * rng.standard_cauchy((n_features, n_components))
+
+
+def array_block(xp, X, Y, *, gamma: float):
+    """The same for arrays of any namespace of the array API."""
+    apart = xp.zeros((X.shape[0], Y.shape[0]), dtype=X.dtype, device=X.device)
+    for j in range(X.shape[1]):
+        apart = apart + xp.abs(X[:, j][:, None] - Y[:, j][None, :])
+    return xp.exp(-gamma * apart)

@@ -20,3 +20,8 @@ def block(X, Y, *, gamma: float, degree: float = 3, coef0: float = 1) -> np.ndar
     K += coef0
     np.power(K, degree, out=K)
     return K
+
+
+def array_block(xp, X, Y, *, gamma: float, degree: float = 3, coef0: float = 1):
+    """The same for arrays of any namespace of the array API."""
+    return (gamma * (X @ xp.matrix_transpose(Y)) + coef0) ** int(degree)

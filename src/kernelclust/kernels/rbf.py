@@ -50,3 +50,10 @@ def _mend(K: np.ndarray, X, Y, x: np.ndarray, y: np.ndarray, gamma: float) -> No
 def frequencies(n_features: int, n_components: int, rng: np.random.RandomState, *, gamma: float) -> np.ndarray:
     """Random directions (d, n) whose cosines average to the kernel."""
     return np.sqrt(2 * gamma) * rng.standard_normal((n_features, n_components))
+
+
+def array_block(xp, X, Y, *, gamma: float):
+    """The same for arrays of any namespace of the array API."""
+    squares = xp.sum(X * X, axis=1)[:, None] + xp.sum(Y * Y, axis=1)[None, :]
+    apart = squares - 2 * (X @ xp.matrix_transpose(Y))
+    return xp.exp(-gamma * xp.where(apart > 0, apart, xp.zeros_like(apart)))

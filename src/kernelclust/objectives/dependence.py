@@ -65,13 +65,13 @@ class Dependence:
         return np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0)
 
     def weights(self, n: np.ndarray) -> np.ndarray:
-        """B(n) = coef T N^-1 A N^-1 T' (c x c)."""
-        scaled = self.T * self.inverse_norms(n)
-        return self.coef * (scaled @ self.A @ scaled.T)
+        """B(n) = coef T N^-1 A N^-1 T' (..., c, c) for sizes n (..., c)."""
+        scaled = self.T * self.inverse_norms(n)[..., None, :]
+        return self.coef * (scaled @ self.A @ np.swapaxes(scaled, -1, -2))
 
     def value(self, S: np.ndarray, n: np.ndarray) -> float:
         """F for cluster sums S (c x c) and sizes n (c,)."""
-        return float((S * self.weights(n)).sum() - self.penalty * self._absolute_sum(n))
+        return float((S * self.weights(n)).sum() - self.penalty * self.absolute_sum(n))
 
     def slopes(self, S: np.ndarray, n: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(M, h) such that a new sample with similarity sums g raises F at the rate g @ M + h, one entry a cluster."""
@@ -91,8 +91,9 @@ class Dependence:
         """What a sample of each cluster adds to the penalty (c,)."""
         return self.penalty * (np.abs(self.T) @ self.inverse_norms(n))
 
-    def _absolute_sum(self, n: np.ndarray) -> float:
-        return float((n @ np.abs(self.T)) @ self.inverse_norms(n))
+    def absolute_sum(self, n: np.ndarray) -> np.ndarray:
+        """|P|_1 for sizes n (..., c)."""
+        return ((n @ np.abs(self.T)) * self.inverse_norms(n)).sum(axis=-1)
 
     # -- upper bounds ---------------------------------------------------------------------------------------------
 
@@ -107,7 +108,7 @@ class Dependence:
         gram = scaled.T @ (np.diag(n) - np.outer(n, n) / n.sum()) @ scaled
         root = _psd_root(gram)
         label_eigenvalues = np.sort(np.linalg.eigvalsh(root @ self.A @ root))[::-1]
-        return self.coef * _paired(eigenvalues, label_eigenvalues) - self.penalty * self._absolute_sum(n)
+        return self.coef * _paired(eigenvalues, label_eigenvalues) - self.penalty * float(self.absolute_sum(n))
 
     def upper_bound(self, eigenvalues: np.ndarray, total: float, smallest: float = 1.0) -> float:
         """No labeling at all has a larger F (may be infinite for unusual losses).

@@ -1,0 +1,132 @@
+"""Fits of arrays that live elsewhere: what can be asked for there, and arrays given back where X was."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import validate_data
+
+from kernelclust._arrays import check_elsewhere, namespace_of, to_host
+from kernelclust._warnings import warn
+from kernelclust.estimators._base import check_enough_samples
+from kernelclust.kernels import is_pairwise, kernel_part
+from kernelclust.large import grow
+from kernelclust.objectives import check_weights
+from kernelclust.solvers import Options, check_labels
+from kernelclust.structures import Structure
+
+ARRAYS = ("labels_", "position_", "sizes_", "medoids_", "link_confidence_")
+
+
+def exists_between_fitted(kernel: Any) -> bool:
+    """Whether a kernel is made of the fitted samples together, by an algorithm of the host ("auto", "graph")."""
+    return hasattr(kernel_part(kernel), "fit") and not is_pairwise(kernel)
+
+
+def has_array_form(kernel: Any) -> bool:
+    """Whether a kernel can be computed by any library of the array API."""
+    part = kernel_part(kernel)
+    return callable(kernel) or hasattr(part, "array_block") or hasattr(part, "array_features")
+
+
+def fit_elsewhere(model: Any, xp: Any, X: Any, y: Any, sample_weight: Any, structure: Structure, **links: Any) -> None:
+    """Fit X (m, d), an array of the namespace xp, on the device where it lies."""
+    _refuse(model, structure, links)
+    X = check_elsewhere(xp, X)
+    validate_data(model, X, reset=True, skip_check_array=True)
+    m = int(X.shape[0])
+    for name, other in {"sample_weight": sample_weight, "y": y}.items():
+        device = getattr(other, "device", None)
+        if namespace_of(other) is not None and device != X.device:
+            raise ValueError(f"X is on device {X.device}, but {name} is on {device}: move one to the other.")
+    like = np.empty((m, 1), dtype=np.int8)
+    weight = check_weights(None if sample_weight is None else to_host(sample_weight), like)
+    used = np.flatnonzero(weight > 0)
+    check_enough_samples(len(used), structure)
+    known = None if y is None else check_labels(to_host(y), m, structure.n_clusters)
+    known = None if known is None or (known < 0).all() else known
+    everything = len(used) == m
+    options = model._options(used, m, structure.n_clusters)
+    there = None if everything else xp.asarray(used, device=X.device)
+    samples = X if there is None else xp.take(X, there, axis=0)
+    w = xp.asarray(weight[used], dtype=xp.float64, device=X.device)
+    found = grow(xp, samples, w, model._request(structure, options), None if known is None else known[used])
+    model._keep(found)
+    model._used, model.labels_ = None if everything else used, found.labels
+    if not everything:
+        model.labels_ = _with_rest(model, xp, X, used, found.labels, known)
+    if known is not None:
+        model._asked[known >= 0] = -1
+    _send(model, xp, X)
+
+
+def _refuse(model: Any, structure: Structure, links: dict[str, Any]) -> None:
+    """An error for what is not there yet on a device."""
+    kernel = model.kernel
+    missing = {
+        f"solver={model.solver!r}": model.solver != "greedy",
+        f"{type(model).__name__}, a discriminative kernel,": model._request(structure, Options()).ridge is not None,
+        "must_link and cannot_link": any(link is not None for link in links.values()),
+        "min_cluster_size": model.min_cluster_size is not None,
+        "max_cluster_size": model.max_cluster_size is not None,
+        "label_weight": model.label_weight is not None,
+        "init as an array of labels": not isinstance(model.init, str),
+        f"approximation={model.approximation!r}": model.approximation not in (None, "auto"),
+        f"kernel={kernel!r}": not has_array_form(kernel),
+    }
+    absent = [what for what, there in missing.items() if there]
+    if absent:
+        raise ValueError(
+            f"{', '.join(absent)}: not there yet for arrays on a device (kernels are exact there, by name or a "
+            "function of arrays). Give a numpy array to fit on the host."
+        )
+
+
+def _with_rest(
+    model: Any, xp: Any, X: Any, used: np.ndarray, labels: np.ndarray, known: np.ndarray | None
+) -> np.ndarray:
+    """Labels of all samples, those of weight zero placed as new ones, but where they are known."""
+    out = np.full(int(X.shape[0]), -1, dtype=labels.dtype)
+    out[used] = labels
+    rest = np.flatnonzero(out < 0)
+    new = xp.take(X, xp.asarray(rest, device=X.device), axis=0)
+    out[rest] = model._prediction.labels(new)
+    if known is not None:
+        out[rest] = np.where(known[rest] >= 0, known[rest], out[rest])
+    model._keep_rest(new, rest, used, out)
+    return out
+
+
+def new_elsewhere(model: Any, X: Any) -> Any:
+    """New samples for a model that was fitted elsewhere."""
+    xp = namespace_of(X)
+    X = model._check_samples(X, reset=False) if xp is None else check_elsewhere(xp, X)
+    validate_data(model, X, reset=False, skip_check_array=True)
+    return X
+
+
+def given_back(values: Any, X: Any) -> Any:
+    """Results in the library and on the device of X."""
+    xp = namespace_of(X)
+    return values if xp is None else xp.asarray(values, device=X.device)
+
+
+def on_host_instead(model: Any, xp: Any, X: Any, y: Any, sample_weight: Any, **links: Any) -> Any:
+    """Fit on the host, for kernels that exist there alone, and give arrays back to where X is."""
+    warn(
+        f"kernel={model.kernel!r} is computed on the host: X is copied there, and labels come back to {X.device}. "
+        "kernel='rbf' stays on the device."
+    )
+    given = [None if one is None else to_host(one) for one in (y, sample_weight)]
+    model._fit(to_host(check_elsewhere(xp, X)), *given, **links)
+    _send(model, xp, X)
+    return model
+
+
+def _send(model: Any, xp: Any, X: Any) -> None:
+    """Arrays of a fit to where X is."""
+    for name in ARRAYS:
+        value = getattr(model, name)
+        setattr(model, name, None if value is None else xp.asarray(value, device=X.device))
+    model._elsewhere = not exists_between_fitted(model.kernel)

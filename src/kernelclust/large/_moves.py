@@ -1,0 +1,93 @@
+"""What moving a sample does to F, as tables that a million samples can read at once.
+
+F depends on the cluster sums S and the sizes n alone, and a sample i of weight w that goes from a to b changes them by
+its similarity sums g_i and its own similarity k_ii. So with B' = B(n - w e_a + w e_b)
+
+    F' - F = <S, B'> - F + 2 w g_i (B'_b - B'_a) + w^2 k_ii (B'_aa + B'_bb - 2 B'_ab),
+
+exactly: a constant, a direction and a factor for every pair (a, b). Centring is part of the tables, so that those who
+hold samples need raw sums only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kernelclust._arrays import parts
+from kernelclust.objectives import Dependence
+
+
+def centred(S: np.ndarray, n: np.ndarray) -> np.ndarray:
+    """Cluster sums of the centred kernel from raw ones."""
+    s, total = S.sum(axis=1), n.sum()
+    return S - (np.outer(s, n) + np.outer(n, s)) / total + s.sum() / total**2 * np.outer(n, n)
+
+
+@dataclass(frozen=True)
+class Tables:
+    """F rises by constant[a, b] + direction[a, b] @ g + own[a, b] k with a sample of weight w moved from a to b."""
+
+    weight: float
+    constant: np.ndarray  # (c, c)
+    direction: np.ndarray  # (c, c, c)
+    own: np.ndarray  # (c, c)
+
+
+def move_tables(objective: Dependence, S: np.ndarray, n: np.ndarray, weight: float, allow_empty: bool) -> Tables:
+    """The tables for samples of one weight, from raw cluster sums S and sizes n."""
+    c, total, s = len(n), n.sum(), S.sum(axis=1)
+    inner, value = centred(S, n), objective.value(centred(S, n), n)
+    constant, direction, own = np.empty((c, c)), np.empty((c, c, c)), np.empty((c, c))
+    for a in range(c):
+        sizes = np.maximum(n + weight * (np.eye(c) - np.eye(c)[a]), 0.0)  # (to, c)
+        B, to = objective.weights(sizes), np.arange(c)
+        constant[a] = (inner * B).sum(axis=(1, 2)) - objective.penalty * objective.absolute_sum(sizes) - value
+        direction[a] = 2 * weight * (B[to, to] - B[:, a])
+        own[a] = weight**2 * (B[to, to, to] + B[:, a, a] - 2 * B[to, to, a])
+        constant[a, a] = 0.0
+        if not allow_empty and n[a] <= weight * (1 + 1e-9):
+            constant[a, to != a] = -np.inf
+    # centring: g - (1'g / W) n - (s / W - sigma n / W^2), and k - 2 (1'g / W) + sigma / W^2
+    shift, mean = s / total - s.sum() / total**2 * n, s.sum() / total**2
+    constant += own * mean - direction @ shift
+    direction -= ((direction @ n) / total + 2 * own / total)[..., None]
+    return Tables(weight, constant, direction, own)
+
+
+def rises(objective: Dependence, S: np.ndarray, n: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(M, h): a new sample with raw similarity sums g raises F at the rate g @ M + h, one entry a cluster."""
+    total, s = n.sum(), S.sum(axis=1)
+    M, h = objective.slopes(centred(S, n), n)
+    h = h - (s / total - s.sum() / total**2 * n) @ M
+    return M - (n @ M) / total, np.where(n > 0, h, -np.inf)
+
+
+def best_moves(xp: Any, G: Any, own: Any, labels: Any, level: Any, tables: list[Tables]) -> tuple[Any, Any]:
+    """(where to, gain) of every sample: the cluster in which F is largest, and by how much it rises there.
+
+    G (c, m), own (m,), labels (m,) and level (m,), which says whose tables a sample reads, are arrays of the namespace
+    xp; so are the answers.
+    """
+    on = G.device
+    there = [
+        [xp.asarray(part, dtype=xp.float64, device=on) for part in (t.constant, t.direction, t.own)] for t in tables
+    ]
+    found = []
+    for part in parts(labels.shape[0]):
+        g, k, label = G[:, part], own[part], labels[part]
+        to, gain = label, xp.zeros(label.shape[0], dtype=xp.float64, device=on)
+        for number, (constant, direction, factor) in enumerate(there):
+            for a in range(G.shape[0]):
+                rise = direction[a, ...] @ g + constant[a, :, None] + factor[a, :, None] * k[None, :]
+                here = label == a
+                if len(tables) > 1:
+                    here = here & (level[part] == number)
+                gain = xp.where(here, xp.max(rise, axis=0), gain)
+                to = xp.where(here, xp.astype(xp.argmax(rise, axis=0), label.dtype), to)
+        found.append((to, gain))
+    if len(found) == 1:
+        return found[0]
+    return xp.concat([to for to, _ in found]), xp.concat([gain for _, gain in found])

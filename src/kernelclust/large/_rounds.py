@@ -1,0 +1,182 @@
+"""Point moves in rounds: every sample is judged by the same sums, those that gain move together, F is seen to rise."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from kernelclust._arrays import parts, to_host
+from kernelclust._progress import at
+from kernelclust.large._moves import Tables, best_moves, centred, move_tables
+from kernelclust.large._rows import Rows
+from kernelclust.objectives import Dependence
+
+LEVELS = 16  # weights that are told apart; more of them are rounded in the judgement of moves, not in the sums
+
+
+class Pool(ABC):
+    """Samples with labels, wherever they are; a round asks for proposals, tries some of them, and takes them or not."""
+
+    levels: np.ndarray  # (l,) weights that samples have, or that stand for theirs
+
+    @abstractmethod
+    def totals(self) -> tuple[np.ndarray, np.ndarray]:
+        """Raw cluster sums S (c, c) and sizes n (c,) at the labels."""
+
+    @abstractmethod
+    def propose(self, tables: list[Tables], threshold: float) -> int:
+        """Find for every sample the best move that gains more than the threshold; returns how many there are."""
+
+    @abstractmethod
+    def halve(self) -> int:
+        """Keep the half of the proposals that gains most; returns how many are left."""
+
+    @abstractmethod
+    def trial(self) -> tuple[np.ndarray, np.ndarray]:
+        """S and n once all proposals were taken."""
+
+    @abstractmethod
+    def accept(self) -> None:
+        """Take the proposals."""
+
+
+@dataclass(frozen=True)
+class Climbed:
+    """What rounds came to: raw S and n, and F after every round."""
+
+    S: np.ndarray
+    n: np.ndarray
+    history: list[float] = field(default_factory=list)
+    stopped_because: str = "max_iter"
+
+
+def climb(pool: Pool, objective: Dependence, *, max_iter: int, tol: float, allow_empty: bool) -> Climbed:
+    """Raise F by rounds of moves until none gains more than `tol` times the sum of the absolute terms of F.
+
+    Moves that gain one by one may lose together: then the half of them that gains most is tried, and so on down to a
+    single one, which gains what it promised. So F never falls.
+    """
+    S, n = pool.totals()
+    history = [objective.value(centred(S, n), n)]
+    for number in range(max_iter):
+        at("searching: F = {:.6g} after {} rounds over all samples", history[-1], number)
+        tables = [move_tables(objective, S, n, float(weight), allow_empty) for weight in pool.levels]
+        left = pool.propose(tables, tol * float(np.abs(centred(S, n) * objective.weights(n)).sum()))
+        while left:
+            S_new, n_new = pool.trial()
+            value = objective.value(centred(S_new, n_new), n_new)
+            if value > history[-1]:
+                break
+            left = pool.halve() if left > 1 else 0
+        if not left:
+            return Climbed(S, n, history, "converged")
+        pool.accept()
+        S, n = S_new, n_new
+        history.append(value)
+    return Climbed(S, n, history)
+
+
+class DevicePool(Pool):
+    """All samples on one device, with their similarity sums G (c, m), kept current by what moves."""
+
+    def __init__(self, rows: Rows, labels: Any, n_clusters: int, free: Any = None, allow_empty: bool = False):
+        self.rows, self.xp, self.labels, self.c = rows, rows.xp, labels, n_clusters
+        self._free, self._allow_empty = free, allow_empty
+        self.G = rows.sums(labels, n_clusters)
+        self.own = rows.own()
+        self.levels, self._level = _levels(rows)
+        self._proposed: tuple[Any, ...] = ()
+        self.square = np.nan  # sum_ij w_i w_j k_ij^2, once a fresh pass was made
+        self._totals: tuple[np.ndarray, np.ndarray] | None = None
+
+    def totals(self):
+        if self._totals is None:
+            self._totals = self._sums(self.G)
+        return self._totals
+
+    def _sums(self, G: Any) -> tuple[np.ndarray, np.ndarray]:
+        """S and n at the labels, from similarity sums."""
+        S, n = np.zeros((self.c, self.c)), np.zeros(self.c)
+        for part in parts(self.labels.shape[0]):
+            P = self.rows.one_hot(self.labels[part], self.c, self.rows.weight[part])
+            S += to_host(G[:, part] @ P)
+            n += to_host(self.xp.sum(P, axis=0))
+        return (S + S.T) / 2, n
+
+    def propose(self, tables, threshold):
+        xp = self.xp
+        to, gain = best_moves(xp, self.G, self.own, self.labels, self._level, tables)
+        wanted = (to != self.labels) & (gain > threshold)
+        if self._free is not None:
+            wanted = wanted & self._free
+        index = xp.nonzero(wanted)[0]
+        self._keep(index, xp.take(to, index), xp.take(gain, index))
+        return self._proposed[0].shape[0]
+
+    def _keep(self, index: Any, to: Any, gain: Any) -> None:
+        """Proposals, but for those that would leave a cluster without samples."""
+        xp, was = self.xp, self.xp.take(self.labels, index)
+        if not self._allow_empty and index.shape[0]:
+            for j in range(self.c):
+                leaving = int(xp.sum(xp.astype(was == j, xp.int64)))
+                coming = int(xp.sum(xp.astype(to == j, xp.int64)))
+                if leaving and not coming and leaving == int(xp.sum(xp.astype(self.labels == j, xp.int64))):
+                    stays = xp.nonzero(was != j)[0]
+                    index, to, gain = xp.take(index, stays), xp.take(to, stays), xp.take(gain, stays)
+                    was = xp.take(was, stays)
+        self._proposed = index, was, to, gain
+
+    def halve(self):
+        xp, (index, _, to, gain) = self.xp, self._proposed
+        best = xp.argsort(gain, descending=True, stable=True)[: max(1, index.shape[0] // 2)]
+        best = xp.sort(best)
+        self._keep(xp.take(index, best), xp.take(to, best), xp.take(gain, best))
+        return self._proposed[0].shape[0]
+
+    def trial(self):
+        index, was, to, _ = self._proposed
+        (S, n), weight = self.totals(), self.xp.take(self.rows.weight, index)
+        dP = self.rows.one_hot(to, self.c, weight) - self.rows.one_hot(was, self.c, weight)
+        first = to_host(self.xp.take(self.G, index, axis=1) @ dP)
+        second = to_host(self.rows.change(index, was, to, self.c, among=True) @ dP)
+        S, n = S + first + first.T + (second + second.T) / 2, n + to_host(self.xp.sum(dP, axis=0))
+        self._tried = S, n
+        return S, n
+
+    def accept(self):
+        index, was, to, _ = self._proposed
+        self.G = self.G + self.rows.change(index, was, to, self.c)
+        self.labels = put(self.xp, self.labels, index, to)
+        self._totals = self._tried
+
+    def fresh(self) -> float:
+        """Sums from a new pass; returns how far those that moves kept current had drifted, relative."""
+        G, self.square = self.rows.sums_and_square(self.labels, self.c)
+        drift = float(self.xp.max(self.xp.abs(G - self.G)) / self.xp.max(self.xp.abs(G)))
+        self.G, self._totals = G, None
+        return drift
+
+
+def put(xp: Any, array: Any, index: Any, values: Any) -> Any:
+    """A copy of the array with values at an index that rises; the array API knows no such assignment."""
+    every = xp.arange(array.shape[0], dtype=index.dtype, device=array.device)
+    rank = xp.searchsorted(index, every)
+    rank = xp.minimum(rank, xp.full_like(rank, index.shape[0] - 1))
+    return xp.where(xp.take(index, rank) == every, xp.take(values, rank), array)
+
+
+def _levels(rows: Rows) -> tuple[np.ndarray, Any]:
+    """Weights that are told apart, and which of them stands for each sample's."""
+    xp, weight = rows.xp, rows.weight
+    different = xp.unique_values(weight)
+    if different.shape[0] <= LEVELS:
+        levels = to_host(different)
+    else:
+        cuts = np.quantile(to_host(different), np.linspace(0, 1, LEVELS + 1))
+        levels = np.sqrt(cuts[1:] * cuts[:-1])
+    levels = np.sort(levels)
+    middle = xp.asarray((levels[1:] + levels[:-1]) / 2, dtype=xp.float64, device=weight.device)
+    return levels, xp.searchsorted(middle, weight) if len(levels) > 1 else None

@@ -1,0 +1,123 @@
+"""Samples on a device, and sums of their similarities with clusters; the kernel is never stored.
+
+Written for any namespace of the array API; `_fused.py` does the same faster on graphics cards that have Triton.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from kernelclust._arrays import namespace, parts
+
+BLOCK = 2**24  # entries of the kernel that are made at a time
+CLOSE = 128  # samples whose own similarity is computed at a time
+LEAST = 2**14  # and the fewest where memory is short
+
+
+def shortage(error: BaseException) -> bool:
+    """Whether a device has run out of memory."""
+    return type(error).__name__ == "OutOfMemoryError" or "out of memory" in str(error).lower()
+
+
+class Rows:
+    """Samples Z (m, d), seen as the kernel sees them, with weights (m,); `function(X, Y)` makes a block of the kernel.
+
+    Similarity sums are raw (not centred), in double precision, one row a cluster.
+    """
+
+    def __init__(self, Z: Any, weight: Any, function: Any):
+        self.Z, self.weight, self.function = Z, weight, function
+        self._entries = BLOCK
+
+    @property
+    def xp(self) -> Any:
+        return namespace(self.weight)
+
+    @property
+    def n_samples(self) -> int:
+        return int(self.weight.shape[0])
+
+    def one_hot(self, labels: Any, n_clusters: int, weight: Any) -> Any:
+        xp = self.xp
+        names = xp.arange(n_clusters, dtype=labels.dtype, device=labels.device)
+        return xp.astype(labels[:, None] == names[None, :], xp.float64) * weight[:, None]
+
+    def own(self) -> Any:
+        """k(x, x) of every sample (m,)."""
+        blocks = [self.Z[few, ...] for few in parts(self.n_samples, CLOSE)]
+        return self.xp.concat([self._float(self.xp.linalg.diagonal(self.function(Z, Z))) for Z in blocks])
+
+    def sums(self, labels: Any, n_clusters: int) -> Any:
+        """(c, m): similarity sums of every sample with the clusters; one pass, as fast as can be."""
+        return self._product(self.Z, self.Z, self.one_hot(labels, n_clusters, self.weight))
+
+    def sums_of(self, Z: Any, labels: Any, n_clusters: int) -> Any:
+        """(c, n): those of other samples."""
+        return self._product(Z, self.Z, self.one_hot(labels, n_clusters, self.weight))
+
+    def change(self, index: Any, was: Any, now: Any, n_clusters: int, among: bool = False) -> Any:
+        """What (c, m) sums change by when samples `index` go from clusters `was` to `now`; of these samples alone,
+        (c, k), with `among`."""
+        moved, weight = self.xp.take(self.Z, index, axis=0), self.xp.take(self.weight, index)
+        V = self.one_hot(now, n_clusters, weight) - self.one_hot(was, n_clusters, weight)
+        return self._product(moved if among else self.Z, moved, V)
+
+    def sums_and_square(self, labels: Any, n_clusters: int) -> tuple[Any, float]:
+        """`sums` as exactly as can be, and sum_ij w_i w_j k_ij^2."""
+        return self.sums(labels, n_clusters), self._squared()
+
+    def _squared(self) -> float:
+
+        def square(K, rows):
+            return self.weight[rows] @ ((K * K) @ self.weight)
+
+        return float(sum(float(part) for part in self._blocks(self.Z, self.Z, square)))
+
+    # -- parts ---------------------------------------------------------------------------------------------------------
+
+    def _float(self, array: Any) -> Any:
+        return self.xp.astype(array, self.xp.float64)
+
+    def _product(self, X: Any, Y: Any, V: Any) -> Any:
+        parts = list(self._blocks(X, Y, lambda K, rows: K @ V))
+        whole = parts[0] if len(parts) == 1 else self.xp.concat(parts)
+        return self.xp.asarray(self.xp.matrix_transpose(whole), copy=True)
+
+    def _blocks(self, X: Any, Y: Any, use: Callable):
+        """use(K[rows], rows) for all rows, a few at a time: fewer where memory is short."""
+        start = 0
+        while start < X.shape[0]:
+            rows = slice(start, min(start + max(1, self._entries // max(1, Y.shape[0])), X.shape[0]))
+            try:
+                made = use(self._float(self.function(X[rows, ...], Y)), rows)
+            except Exception as error:
+                if not shortage(error):
+                    raise
+                if self._entries <= LEAST:
+                    raise MemoryError(
+                        f"the device has no room for {LEAST} entries of the kernel beside {self.n_samples} samples; "
+                        "free some of its memory, or fit on the host: X.cpu().numpy()."
+                    ) from error
+                self._entries //= 4
+                continue
+            yield made
+            start = rows.stop
+
+
+class FeatureRows(Rows):
+    """Samples whose kernel is a product of features B (m, d): k(x, y) = <b(x), b(y)>."""
+
+    def own(self) -> Any:
+        B = self._float(self.Z)
+        return self.xp.sum(B * B, axis=1)
+
+    def _product(self, X: Any, Y: Any, V: Any) -> Any:
+        xp = self.xp
+        sums = xp.matrix_transpose(V) @ self._float(Y)
+        return sums @ xp.matrix_transpose(self._float(X))
+
+    def _squared(self) -> float:
+        B = self._float(self.Z)
+        gram = self.xp.matrix_transpose(B) @ (B * self.weight[:, None])
+        return float(self.xp.sum(gram * gram))

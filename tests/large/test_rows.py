@@ -1,0 +1,132 @@
+"""Sums on a device, against the kernel matrix."""
+
+import numpy as np
+import pytest
+
+from kernelclust._arrays import to_host
+from kernelclust.kernels import kernel_part
+from kernelclust.large._grow import ArrayKernel, _kind
+from kernelclust.large._rounds import DevicePool, climb, put
+from kernelclust.large._rows import FeatureRows, Rows
+from kernelclust.objectives import make_dependence
+from kernelclust.structures import as_structure
+
+KERNELS = {
+    "rbf": {"gamma": 0.2},
+    "laplacian": {"gamma": 0.2},
+    "polynomial": {"gamma": 0.3, "degree": 2, "coef0": 1.0},
+    "linear": {},
+    "cosine": {},
+}
+
+
+def _rows(arrays, kernel, X, weight):
+    """The rows that a fit would use, and the kernel matrix by the ordinary function."""
+    Z, w = arrays.make(X.astype(np.float32)), arrays.make(weight)
+    function = ArrayKernel(kernel, KERNELS[kernel], like=Z[:1, ...])
+    Z = function.prepare(Z)
+    kind = FeatureRows if hasattr(kernel_part(kernel), "array_features") else _kind(_xp(Z), Z, function)[0]
+    return kind(Z, w, function), kernel_part(kernel).block(X, X, **KERNELS[kernel])
+
+
+def _xp(array):
+    from kernelclust._arrays import namespace
+
+    return namespace(array)
+
+
+def _case(c=5, m=300, weighted=True):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((m, 6))
+    weight = rng.choice([1.0, 2.0, 3.0], m) if weighted else np.ones(m)
+    labels = rng.integers(0, c - 1, m)  # the last cluster is empty
+    return X, weight, labels, np.eye(c)[labels] * weight[:, None]
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("kernel", list(KERNELS))
+def test_all_sums_are_those_of_the_matrix(arrays, kernel, weighted):
+    X, weight, labels, P = _case(weighted=weighted)
+    rows, K = _rows(arrays, kernel, X, weight)
+    there = arrays.make(labels)
+    size = np.abs(K @ P).max()
+    rough = to_host(rows.sums(there, 5))
+    np.testing.assert_allclose(rough, (K @ P).T, atol=3e-4 * size)
+    sums, square = rows.sums_and_square(there, 5)
+    np.testing.assert_allclose(to_host(sums), (K @ P).T, atol=1e-5 * size)
+    assert square == pytest.approx(weight @ (K * K) @ weight, rel=1e-4)
+    np.testing.assert_allclose(to_host(rows.own()), np.diag(K), rtol=1e-5)
+    index = np.array([3, 50, 51, 200])
+    now = (labels[index] + 1) % 5
+    change = (np.eye(5)[now] - np.eye(5)[labels[index]]) * weight[index, None]
+    given = [arrays.make(part) for part in (index, labels[index], now)]
+    np.testing.assert_allclose(to_host(rows.change(*given, 5)), (K[:, index] @ change).T, atol=1e-5 * size)
+    among = to_host(rows.change(*given, 5, among=True))
+    np.testing.assert_allclose(among, (K[np.ix_(index, index)] @ change).T, atol=1e-5 * size)
+    new = X[:7] + 0.1
+    found = to_host(rows.sums_of(rows.function.prepare(arrays.make(new.astype(np.float32))), there, 5))
+    expected = kernel_part(kernel).block(new, X, **KERNELS[kernel]) @ P
+    np.testing.assert_allclose(found, expected.T, atol=1e-5 * size)
+
+
+def test_short_memory_means_smaller_blocks_and_then_an_error(arrays):
+    X, weight, labels, P = _case()
+    rows, K = _rows(arrays, "rbf", X, weight)
+    plain, limit = Rows(rows.Z, rows.weight, rows.function), [2**15]
+
+    def scarce(A, B):
+        if A.shape[0] * B.shape[0] > limit[0]:
+            raise RuntimeError("CUDA out of memory")
+        return rows.function(A, B)
+
+    plain.function = scarce
+    np.testing.assert_allclose(to_host(plain.sums(arrays.make(labels), 5)), (K @ P).T, rtol=1e-4)
+    limit[0] = 100
+    with pytest.raises(MemoryError, match="fit on the host"):
+        plain.sums(arrays.make(labels), 5)
+
+
+@pytest.mark.parametrize("structure", ["flat:6", "ring:6", "tree:2x3"])
+def test_rounds_never_lower_f_and_end_where_no_move_gains(arrays, structure):
+    X, weight, _, _ = _case(6)
+    structure = as_structure(structure)
+    objective = make_dependence(structure, rho=2.0)
+    rows, K = _rows(arrays, "rbf", X, weight)
+    labels = np.random.default_rng(1).integers(0, 6, len(X))
+    pool = DevicePool(rows, arrays.make(labels), 6)
+    done = climb(pool, objective, max_iter=200, tol=1e-7, allow_empty=False)
+    pool.fresh()
+    assert done.stopped_because == "converged" and np.all(np.diff(done.history) > 0) and len(done.history) > 2
+
+    H = np.eye(len(K)) - np.outer(np.ones(len(K)), weight / weight.sum())
+
+    def value(labels):
+        P = np.eye(6)[labels] * weight[:, None]
+        return objective.value(P.T @ H @ K @ H.T @ P, P.sum(axis=0))
+
+    final = to_host(pool.labels)
+    assert done.history[-1] == pytest.approx(value(final), rel=1e-5)
+    best = value(final)
+    for i in range(0, len(X), 7):
+        for b in range(6):
+            moved = np.where(np.arange(len(X)) == i, b, final)
+            if len(np.unique(moved)) == 6:
+                assert value(moved) <= best + 1e-5 * abs(best)
+
+
+def test_rounds_leave_no_cluster_empty(arrays):
+    X = np.repeat([[0.0, 0.0], [9.0, 9.0]], 20, axis=0) + 1e-3 * np.arange(40)[:, None]
+    rows, _ = _rows(arrays, "linear", X, np.ones(40))
+    labels = np.where(np.arange(40) < 20, 0, 1)
+    labels[[0, 1]] = 2  # with twins all around them they would rather go
+    pool = DevicePool(rows, arrays.make(labels), 3)
+    climb(pool, make_dependence(as_structure("flat:3")), max_iter=50, tol=1e-12, allow_empty=False)
+    assert set(to_host(pool.labels)) == {0, 1, 2}
+
+
+def test_put_is_an_assignment(arrays):
+    array, index, values = np.arange(10), np.array([0, 4, 9]), np.array([7, 7, 8])
+    expected = array.copy()
+    expected[index] = values
+    given = [arrays.make(part) for part in (array, index, values)]
+    np.testing.assert_array_equal(to_host(put(_xp(given[0]), *given)), expected)
