@@ -32,7 +32,8 @@ def has_array_form(kernel: Any) -> bool:
 
 def fit_elsewhere(model: Any, xp: Any, X: Any, y: Any, sample_weight: Any, structure: Structure, **links: Any) -> None:
     """Fit X (m, d), an array of the namespace xp, on the device where it lies."""
-    _refuse(model, structure, links)
+    exact = model.approximation in (None, "auto")
+    refuse(model, structure, links, "arrays on a device", {f"approximation={model.approximation!r}": not exact})
     X = check_elsewhere(xp, X)
     validate_data(model, X, reset=True, skip_check_array=True)
     m = int(X.shape[0])
@@ -61,9 +62,8 @@ def fit_elsewhere(model: Any, xp: Any, X: Any, y: Any, sample_weight: Any, struc
     _send(model, xp, X)
 
 
-def _refuse(model: Any, structure: Structure, links: dict[str, Any]) -> None:
-    """An error for what is not there yet on a device."""
-    kernel = model.kernel
+def refuse(model: Any, structure: Structure, links: dict[str, Any], where: str, more: dict[str, bool]) -> None:
+    """An error for what is not there yet beyond the memory of the host."""
     missing = {
         f"solver={model.solver!r}": model.solver != "greedy",
         f"{type(model).__name__}, a discriminative kernel,": model._request(structure, Options()).ridge is not None,
@@ -72,15 +72,11 @@ def _refuse(model: Any, structure: Structure, links: dict[str, Any]) -> None:
         "max_cluster_size": model.max_cluster_size is not None,
         "label_weight": model.label_weight is not None,
         "init as an array of labels": not isinstance(model.init, str),
-        f"approximation={model.approximation!r}": model.approximation not in (None, "auto"),
-        f"kernel={kernel!r}": not has_array_form(kernel),
+        f"kernel={model.kernel!r}": not has_array_form(model.kernel),
     }
-    absent = [what for what, there in missing.items() if there]
+    absent = [what for what, there in (missing | more).items() if there]
     if absent:
-        raise ValueError(
-            f"{', '.join(absent)}: not there yet for arrays on a device (kernels are exact there, by name or a "
-            "function of arrays). Give a numpy array to fit on the host."
-        )
+        raise ValueError(f"{', '.join(absent)}: not there yet for {where}. Give a numpy array to fit on the host.")
 
 
 def _with_rest(

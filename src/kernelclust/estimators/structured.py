@@ -6,7 +6,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from kernelclust._arrays import namespace_of
+from kernelclust._arrays import namespace_of, to_host
 from kernelclust._names import check_name, check_number
 from kernelclust._units import UnitWarning, unit_warning
 from kernelclust._warnings import warn
@@ -27,8 +27,10 @@ from kernelclust.estimators._elsewhere import (
     new_elsewhere,
     on_host_instead,
 )
+from kernelclust.estimators._partitioned import fit_partitioned, place_partitioned
 from kernelclust.estimators._placing import Placing
 from kernelclust.kernels import FittedKernel, Nothing, is_operator
+from kernelclust.large import is_partitioned
 from kernelclust.objectives import NORMALIZATIONS, check_weights
 from kernelclust.solvers import (
     INITS,
@@ -311,8 +313,11 @@ class StructuredClustering(Placing, KernelClusterer):
     def _fit(self, X, y, sample_weight, must_link, cannot_link):
         self._check_parameters()
         structure = check_structure(self.n_clusters, self.structure)
+        links = {"must_link": must_link, "cannot_link": cannot_link}
+        if is_partitioned(X):
+            fit_partitioned(self, X, y, sample_weight, structure, **links)
+            return self
         if (xp := namespace_of(X)) is not None:
-            links = {"must_link": must_link, "cannot_link": cannot_link}
             if not exists_between_fitted(self.kernel):
                 fit_elsewhere(self, xp, X, y, sample_weight, structure, **links)
                 return self
@@ -326,7 +331,6 @@ class StructuredClustering(Placing, KernelClusterer):
         used = np.flatnonzero(weight > 0)
         check_enough_samples(len(used), structure)
         options = self._options(used, len(weight), structure.n_clusters)
-        links = {"must_link": must_link, "cannot_link": cannot_link}
         known = self._known(weight, structure, y, allow_empty=options.allow_empty, **links)
         self._warn_of_units(X, weight)
         everything = len(used) == len(weight)
@@ -381,6 +385,8 @@ class StructuredClustering(Placing, KernelClusterer):
         labels : (n,) int array
         """
         prediction = self._fitted()
+        if is_partitioned(X):
+            return place_partitioned(self, "predict", X, np.int64)
         return given_back(prediction.labels(self._new_samples(X)), X)
 
     def score(self, X, y=None, sample_weight=None):
@@ -406,6 +412,7 @@ class StructuredClustering(Placing, KernelClusterer):
     def _new_samples(self, X):
         if self._elsewhere:
             return new_elsewhere(self, X)
+        X = X if namespace_of(X) is None else to_host(X)
         X = self._check_samples(X, reset=False)
         return X if self._used is None or not self._is_pairwise() else X[:, self._used]
 

@@ -117,6 +117,10 @@ class Features(Source):
 
     features: Callable
 
+    def parts(self) -> tuple[Callable, np.ndarray | None]:
+        """(r, T) with b(x) = r(x) T: sums of r are enough where sums of b are wanted."""
+        return self.features.parts() if hasattr(self.features, "parts") else (self.features, None)
+
     def combination(self, operator, C, image=None) -> NewSamples:
         return _Mapped(self.features, operator.offset, (operator.factor.T @ C).T)
 
@@ -146,10 +150,24 @@ class LandmarkFeatures:
     landmarks: Any  # prepared samples, or column numbers of a given matrix
     M: np.ndarray
 
+    def parts(self) -> tuple[Callable, np.ndarray]:
+        return Landmarks(self.function, self.landmarks), self.M
+
+    def __call__(self, X_new) -> np.ndarray:
+        return Landmarks(self.function, self.landmarks)(X_new) @ self.M
+
+
+@dataclass
+class Landmarks:
+    """x -> k(x, landmarks)."""
+
+    function: SimilarityFunction | None
+    landmarks: Any
+
     def __call__(self, X_new) -> np.ndarray:
         if self.function is None:
-            return X_new[:, self.landmarks] @ self.M
-        return self.function(self.function.prepare(X_new), self.landmarks) @ self.M
+            return X_new[:, self.landmarks]
+        return self.function(self.function.prepare(X_new), self.landmarks)
 
 
 @dataclass

@@ -1,5 +1,17 @@
-"""More samples than one core can bear: on a graphics card, or any device of the array API."""
+"""More samples than one core can bear: on a graphics card, or in partitions."""
 
+from kernelclust.large._dask import as_rows, beside, is_partitioned, lazily, shards_of
 from kernelclust.large._grow import Grown, grow
+from kernelclust.large._shards import Sharded, fit_shards
 
-__all__ = ["Grown", "grow"]
+__all__ = [
+    "Grown",
+    "Sharded",
+    "as_rows",
+    "beside",
+    "fit_shards",
+    "grow",
+    "is_partitioned",
+    "lazily",
+    "shards_of",
+]

@@ -1,0 +1,363 @@
+"""A fit of samples that lie in partitions, on one machine or many: nothing but sums ever travels.
+
+Samples are seen by features b(x), k(x, y) = <b(x), b(y)>, so that F depends on the sums of features of each cluster.
+The labels of a partition are a function of its samples and of a small rule, argmax(b(x) W + h): no partition keeps a
+state, and one that is lost with its worker is made again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from kernelclust._arrays import parts
+from kernelclust._names import keywords
+from kernelclust._progress import at
+from kernelclust._threads import one_thread
+from kernelclust.engine import Fit, Places, Prediction, Request, canonical_places, fit, fitted_places
+from kernelclust.kernels import FittedKernel, NewSamples, fit_kernel, kernel_part
+from kernelclust.large._grow import EACH, START, centred_sums
+from kernelclust.large._moves import centred, rises
+from kernelclust.objectives import Dependence, flat_objective
+from kernelclust.solvers import make_constraints, placement_margin, placement_problem
+
+ROWS = 2**14  # of a partition that are looked at together
+SETTLED = 1e-4  # rounds end when a smaller share of the samples moves
+
+
+class Shards:
+    """Partitions of samples; `each` runs a function on every one of them, wherever it lies."""
+
+    def __init__(self, each: Callable[..., list], sizes: Sequence[int]):
+        self.each, self.sizes = each, list(sizes)
+
+
+# -- what is computed where the samples are ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What a first look at a partition tells; `bad` is the first entry that is no number."""
+
+    weight: float
+    mean: np.ndarray  # (d,)
+    square: float  # weighted sum of squared distances to the mean
+    bad: tuple[int, int] | None
+    some: np.ndarray  # (k,) rows, and
+    rows: np.ndarray  # (k, d) their samples,
+    weights: np.ndarray  # (k,) weights
+    known: np.ndarray  # (k,) and labels, -1 where these are not known
+
+
+def look(X: np.ndarray, w: np.ndarray | None, y: np.ndarray | None, number: int, share: float, seed: int) -> Seen:
+    """Sums, and some samples of a partition: a share of them, and half as many of those whose label is known."""
+    X = np.asarray(X)
+    w = np.ones(len(X)) if w is None else np.asarray(w, dtype=float)
+    y = np.full(len(X), -1) if y is None else np.asarray(y)
+    wrong = np.argwhere(~np.isfinite(X)) if not np.isfinite(X.sum()) else np.empty((0, 2), dtype=int)
+    bad = (int(wrong[0, 0]), int(wrong[0, 1])) if len(wrong) else None
+    rng = np.random.RandomState((seed + number) % 2**32)
+    used = np.flatnonzero(w > 0)
+    some = used[rng.random_sample(len(used)) < share]
+    told = np.flatnonzero((y >= 0) & (w > 0))
+    some = np.union1d(some, told[rng.random_sample(len(told)) < max(share, 0.5 * START / max(len(told), 1))])
+    total = float(w.sum())
+    mean = (w @ X) / total if total > 0 else np.zeros(X.shape[1])
+    square = sum(float(w[rows] @ ((X[rows] - mean) ** 2).sum(axis=1)) for rows in parts(len(X), ROWS))
+    return Seen(total, mean, square, bad, some, np.asarray(X[some]), w[some], y[some])
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Labels of samples: argmax(raw(x) W + h), raw being features before the last linear map."""
+
+    W: np.ndarray
+    h: np.ndarray
+
+    def labels(self, raw: np.ndarray, y: np.ndarray | None) -> np.ndarray:
+        found = np.argmax(raw @ self.W + self.h, axis=1)
+        return found if y is None else np.where(y >= 0, y, found)
+
+
+@dataclass(frozen=True)
+class Sums:
+    """Of a partition at a rule: raw features summed by cluster (c, r), sizes (c,), and how many samples moved."""
+
+    features: np.ndarray
+    n: np.ndarray
+    moved: int = 0
+
+    def __add__(self, other: Sums) -> Sums:
+        return Sums(self.features + other.features, self.n + other.n, self.moved + other.moved)
+
+    def __sub__(self, other: Sums) -> Sums:
+        return Sums(self.features - other.features, self.n - other.n, self.moved - other.moved)
+
+
+def sweep(X, w, y, raw: Callable, rule: Rule, before: Rule | None) -> Sums:
+    """Sums of a partition at the labels that a rule gives, and how many of these another rule gave otherwise."""
+    X, c = np.asarray(X), len(rule.h)
+    total = None
+    with one_thread():
+        for rows in parts(len(X), ROWS):
+            B = raw(X[rows])
+            known = None if y is None else np.asarray(y)[rows]
+            labels = rule.labels(B, known)
+            P = np.zeros((len(labels), c), dtype=B.dtype)
+            P[np.arange(len(labels)), labels] = 1.0 if w is None else np.asarray(w)[rows]
+            moved = 0 if before is None else int((before.labels(B, known) != labels).sum())
+            part = Sums((P.T @ B).astype(np.float64), P.sum(axis=0, dtype=np.float64), moved)
+            total = part if total is None else total + part
+    return total if total is not None else Sums(np.zeros((c, rule.W.shape[0])), np.zeros(c))
+
+
+@dataclass(frozen=True)
+class Last:
+    """What a last look brings: B'DB of raw features, and the sample of each cluster that is nearest to its mean."""
+
+    gram: np.ndarray
+    near: np.ndarray  # (c,) |phi(x) - mu_j|^2 - |mu_j|^2 of that sample
+    row: np.ndarray  # (c,)
+
+
+def last_look(X, w, y, raw: Callable, T: np.ndarray | None, rule: Rule, means: np.ndarray) -> Last:
+    """`means` (r, c) are those of the clusters, in features."""
+    X, c, r = np.asarray(X), len(rule.h), rule.W.shape[0]
+    gram, near, row = np.zeros((r, r)), np.full(c, np.inf), np.full(c, -1)
+    with one_thread():
+        for rows in parts(len(X), ROWS):
+            B = raw(X[rows])
+            labels = rule.labels(B, None if y is None else np.asarray(y)[rows])
+            weight = np.ones(len(B)) if w is None else np.asarray(w)[rows]
+            gram += B.T @ (B * weight[:, None])
+            full = B if T is None else B @ T
+            away = np.einsum("ij,ij->i", full, full) - 2 * np.einsum("ij,ji->i", full, means[:, labels])
+            away = np.where(weight > 0, away, np.inf)
+            for j in np.unique(labels):
+                here = np.flatnonzero(labels == j)
+                best = here[np.argmin(away[here])]
+                if away[best] < near[j]:
+                    near[j], row[j] = away[best], rows.start + best
+    return Last(gram, near, row)
+
+
+# -- what is computed by whoever asks ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Features:
+    """b(x) = raw(x) T (T = I where it is None)."""
+
+    raw: Callable
+    T: np.ndarray | None
+
+    def __call__(self, X: np.ndarray) -> np.ndarray:
+        B = self.raw(X)
+        return B if self.T is None else B @ self.T
+
+    def of(self, sums: np.ndarray) -> np.ndarray:
+        return sums if self.T is None else sums @ self.T
+
+    def rule(self, objective: Dependence, total: Sums) -> Rule:
+        """Every sample where F rises most, the clusters held as they are."""
+        B = self.of(total.features)  # (c, r)
+        M, h = rises(objective, B @ B.T, total.n)
+        W = B.T @ M
+        return Rule(W if self.T is None else self.T @ W, h)
+
+    def value(self, objective: Dependence, total: Sums) -> float:
+        B = self.of(total.features)
+        return objective.value(centred(B @ B.T, total.n), total.n)
+
+
+@dataclass(frozen=True)
+class FeatureSamples(NewSamples):
+    """Similarities of new samples with clusters that are known by their sums of features."""
+
+    features: Features
+    sums: np.ndarray  # (c, r)
+    n: np.ndarray
+
+    def both(self, X_new):
+        raw, s, total = self.sums @ self.sums.T, self.sums.sum(axis=0), self.n.sum()
+        shift = raw.sum(axis=1) / total - float(s @ s) / total**2 * self.n
+        G, own = [np.empty((0, len(self.n)))], [np.empty(0)]
+        for rows in parts(X_new.shape[0], ROWS):
+            B = self.features(np.asarray(X_new[rows]))
+            G.append(B @ self.sums.T)
+            own.append(np.einsum("ij,ij->i", B, B))
+        return centred_sums(np.concatenate(G), np.concatenate(own), self.n, shift, float(s @ s) / total**2)
+
+
+@dataclass(frozen=True)
+class Sharded(Fit):
+    """A fit of partitions: `labels` are those of the samples it started from, everything else is of all samples."""
+
+    similarities: FeatureSamples | None = field(default=None, repr=False)
+    rules: list[Rule] = field(default_factory=list, repr=False)  # of the partitions
+    few: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=int), repr=False)  # which samples these are
+    some: np.ndarray = field(default_factory=lambda: np.empty((0, 0)), repr=False)  # and themselves
+    medoids: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=int), repr=False)
+
+    def prediction(self) -> Prediction:
+        assert self.similarities is not None
+        objective = flat_objective(self.objective) if self.solution.placed else self.objective
+        return Prediction.of(self.similarities, objective, self.S, self.n, reach=self.reach)
+
+    def places(self, prediction: Prediction) -> tuple[Places, np.ndarray, np.ndarray | None]:
+        G, own = prediction.similarities.both(self.some)
+        weight = np.ones(len(self.some))
+        return fitted_places(prediction, self.structure.axes(), G, own, self.S, self.labels, weight)
+
+
+def fit_shards(shards: Shards, request: Request) -> Sharded:
+    """Fit partitions of samples."""
+    c, options = request.structure.n_clusters, request.options
+    rng = check_random_state(request.random_state)
+    m, seed = sum(shards.sizes), int(rng.randint(2**31))
+    wanted = max(START, EACH * c)
+    at("a look at {} samples in {} partitions", m, len(shards.sizes))
+    seen = shards.each(look, share=min(1.0, 1.2 * wanted / max(m, 1)), seed=seed, numbered=True)
+    gamma = _checked(seen, request)
+    first = np.cumsum([0, *shards.sizes])
+    few = np.concatenate([first[i] + one.some for i, one in enumerate(seen)])
+    X, w, y = (np.concatenate([getattr(one, name) for one in seen]) for name in ("rows", "weights", "known"))
+    at("{} of {} samples, by the ordinary engine", len(X), m)
+    kernel = request.kernel | {"gamma": gamma or "scale"}
+    known = None if (y < 0).all() else make_constraints(w, c, labels=y)
+    start = fit(X, w, replace(request, kernel=kernel | {"approximation": None}, random_state=rng), known)
+    features = _features(X, w, kernel, c, rng)
+    objective = flat_objective(start.objective) if start.solution.placed else start.objective
+    P = np.eye(c)[start.labels] * w[:, None]
+    rule = features.rule(objective, Sums(P.T @ features.raw(X), P.sum(axis=0)))
+    rule, each, history, why = _rounds(shards, features, objective, rule, options.max_iter)
+    return _judged(start, shards, features, rule, each, request, history, why, gamma, few, X, bool((y >= 0).any()))
+
+
+def _checked(seen: Sequence[Seen], request: Request) -> float | None:
+    """gamma, once every partition was found to hold numbers."""
+    for number, one in enumerate(seen):
+        if one.bad is not None:
+            raise ValueError(
+                f"Input X contains NaN or infinity: partition {number}, row {one.bad[0]} of it, column {one.bad[1]}. "
+                "Fill such values in, or leave these rows out."
+            )
+    part = kernel_part(request.kernel["kernel"])
+    if not hasattr(part, "block") or "gamma" not in keywords(part.block):
+        return None
+    gamma = (request.kernel.get("kernel_params") or {}).get("gamma", request.kernel.get("gamma", "scale"))
+    if not isinstance(gamma, str):
+        return float(gamma)
+    if getattr(part, "DISTANCE_POWER", 2) != 2:
+        return None  # from the samples that the fit starts from
+    total = sum(one.weight for one in seen)
+    mean = np.sum([one.weight * one.mean for one in seen], axis=0) / total
+    between = sum(one.weight * float((one.mean - mean) @ (one.mean - mean)) for one in seen)
+    distance = 2 * (sum(one.square for one in seen) + between) / total
+    return 1.0 / distance if distance > 0 else 1.0
+
+
+def _features(X: np.ndarray, w: np.ndarray, kernel: dict[str, Any], n_clusters: int, rng) -> Features:
+    """Features of the kernel that do not depend on which samples are looked at next."""
+    part = kernel_part(kernel["kernel"])
+    if hasattr(part, "features"):
+        return Features(part.features, None)
+    method = "nystroem" if kernel.get("approximation") in (None, "auto") else kernel["approximation"]
+    fitted = fit_kernel(X, w, n_clusters=n_clusters, rng=rng, **kernel | {"approximation": method})
+    return Features(*fitted.source.parts())  # type: ignore[attr-defined]
+
+
+def _rounds(shards: Shards, features: Features, objective: Dependence, rule: Rule, max_iter: int):
+    """Rules of the partitions, their sums, F after every round, and why it ended.
+
+    All partitions follow the new rule if F rises by it; else one after the other does where F rises.
+    """
+    m = sum(shards.sizes)
+    rules = [rule] * len(shards.sizes)
+    each = shards.each(sweep, raw=features.raw, rule=rule, before=None)
+    total = sum(each[1:], each[0])
+    history = [features.value(objective, total)]
+    for number in range(max_iter):
+        at("searching: F = {:.6g} after {} rounds over all samples", history[-1], number)
+        new = features.rule(objective, total)
+        found = shards.each(sweep, raw=features.raw, rule=new, before=rules)
+        whole = sum(found[1:], found[0])
+        value = features.value(objective, whole) if (whole.n > 0).all() else -np.inf
+        if value > history[-1]:
+            rules, each, total = [new] * len(rules), found, whole
+        else:
+            value, whole = history[-1], total
+            for i, one in enumerate(found):
+                tried = total - each[i] + one
+                if (tried.n > 0).all() and (risen := features.value(objective, tried)) > value:
+                    rules[i], each[i], total, value = new, one, tried, risen
+            if value <= history[-1]:
+                return rules, each, history, "converged"
+        moved = sum(one.moved for one in found)
+        history.append(value)
+        if moved <= SETTLED * m:
+            return rules, each, history, "converged"
+    return rules, each, history, "max_iter"
+
+
+def _judged(start: Fit, shards, features: Features, rules, each, request, history, why, gamma, few, X, told) -> Sharded:
+    """The fit of all partitions: canonical numbers, bounds from all features, medoids."""
+    total = sum(each[1:], each[0])
+    c, structure, objective = len(total.n), start.structure, start.objective
+    sums, n = features.of(total.features), total.n
+    S = centred(sums @ sums.T, n)
+    node = np.arange(c)
+    if not told and objective.unchanged_by(found := canonical_places(structure, S, n)):
+        node = found
+    order = np.argsort(node)
+    sums, n, S = sums[order], n[order], S[np.ix_(order, order)]
+    rules = [Rule(rule.W[:, order], rule.h[order]) for rule in rules]
+    means = (sums / np.where(n > 0, n, np.inf)[:, None]).T
+    at("one more look at all samples")
+    last = shards.each(last_look, raw=features.raw, T=features.T, rule=rules, means=means)
+    gram, s, weight = sum(one.gram for one in last), sums.sum(axis=0), float(n.sum())
+    gram = gram if features.T is None else features.T.T @ gram @ features.T
+    values = np.linalg.eigvalsh(gram - np.outer(s, s) / weight)[::-1]
+    bounds = np.maximum(values[: c - 1], 0.0)
+    value = objective.value(S, n)
+    bound = max(objective.upper_bound(bounds, n.sum()), value)
+    first = np.cumsum([0, *shards.sizes])
+    nearest = np.argmin([one.near for one in last], axis=0)
+    medoids = np.array([first[i] + last[i].row[j] if last[i].row[j] >= 0 else -1 for j, i in enumerate(nearest)])
+    placing = placement_problem(request.options.placement, objective, S, n)
+    order_found = start.order
+    if order_found is not None:
+        order_found = replace(order_found, links=order_found.links[np.ix_(order, order)])
+    trace = float(values.sum())
+    solution = replace(
+        start.solution, value=value, n_iter=start.solution.n_iter + len(history) - 1, stopped_because=why,
+        history=[value] if start.solution.placed else history,
+    )  # fmt: skip
+    kept = {one.name: getattr(start, one.name) for one in fields(Fit)}
+    return Sharded(
+        **kept
+        | {
+            "kernel": FittedKernel(start.kernel.operator, start.kernel.source, gamma or start.kernel.gamma),
+            "solution": solution,
+            "labels": rules[0].labels(features.raw(X), None),
+            "S": S,
+            "n": n,
+            "value": value,
+            "upper_bound": bound,
+            "size_bound": max(objective.size_bound(bounds, n), value),
+            "placement_margin": placement_margin(placing),
+            "placing": placing,
+            "reach": min(float(bounds.sum()) / trace, 1.0) if trace > 0 else 1.0,
+            "order": order_found,
+            "image": None,
+        },
+        similarities=FeatureSamples(features, sums, n),
+        rules=rules,
+        few=few,
+        some=X,
+        medoids=medoids,
+    )
