@@ -108,7 +108,12 @@ def test_approximated_kernels_predict_lazily_and_as_they_were_fitted():
     assert hasattr(lazy, "dask")
     np.testing.assert_array_equal(lazy.compute(), labels)
     np.testing.assert_array_equal(model.predict(X[:50]), labels[:50])
-    assert model.transform(X[:5]).shape == (5, 6) and model.gamma_ == pytest.approx(exact.gamma_)
+    for method in ("transform", "membership", "position"):
+        there, here = getattr(model, method)(parts), getattr(model, method)(X)
+        assert there.shape == here.shape
+        np.testing.assert_allclose(there.compute(), here, atol=1e-9)
+    assert model.score(parts) == pytest.approx(model.score(X))
+    assert model.gamma_ == pytest.approx(exact.gamma_)
     assert len(model.questions(3)) == 3
 
 
@@ -166,10 +171,15 @@ def test_bad_partitions_are_refused():
         model.fit(parts.astype(np.float16))
     with pytest.raises(ValueError, match="two dimensions"):
         model.fit(parts[:, 0])
-    with pytest.raises(ValueError, match="DisKMeans.*not there yet for partitions"):
+    with pytest.raises(ValueError, match=r"DisKMeans.*not there yet for partitions"):
         DisKMeans().fit(parts)
-    with pytest.raises(ValueError, match="kernel='auto'.*not there yet"):
+    with pytest.raises(ValueError, match=r"kernel='auto'.*not there yet"):
         StructuredClustering().fit(parts)
+    whole = da.from_array(_ring(), chunks=400)
+    with pytest.raises(ValueError, match=r"y holds other numbers.*partition 1"):
+        model.fit(whole, np.where(np.arange(1200) == 500, 6, -1))
+    with pytest.raises(ValueError, match=r"sample_weight is negative.*partition 2"):
+        model.fit(whole, sample_weight=np.where(np.arange(1200) == 900, -1.0, 1.0))
     with pytest.raises(ValueError, match="sample_weight has shape"):
         model.fit(da.from_array(_ring(), chunks=400), sample_weight=np.ones(7))
 

@@ -57,10 +57,14 @@ class Prediction:
 
     def explained(self, X, weight: np.ndarray) -> float:
         """1 - sum |phi(x) - mu_y|^2 / sum |phi(x) - mu|^2, y the place that x is given, over `reach`; in [0, 1]."""
+        return self.share(*self.spreads(X, weight))
+
+    def spreads(self, X, weight: np.ndarray) -> tuple[float, float]:
+        """The two sums of `explained`: around the clusters' means, and around the mean of all."""
         G, own, labels = self.placed(X)
         n = np.where(self.n > 0, self.n, 1.0)
         within = own - 2 * G[np.arange(len(G)), labels] / n[labels] + (np.diag(self.sums) / n**2)[labels]
-        total = float(weight @ np.maximum(own, 0.0))
-        if not total > 0:
-            return 0.0
-        return float(np.clip((1 - float(weight @ np.maximum(within, 0.0)) / total) / self.reach, 0.0, 1.0))
+        return float(weight @ np.maximum(within, 0.0)), float(weight @ np.maximum(own, 0.0))
+
+    def share(self, within: float, total: float) -> float:
+        return float(np.clip((1 - within / total) / self.reach, 0.0, 1.0)) if total > 0 else 0.0

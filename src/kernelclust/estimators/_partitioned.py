@@ -61,6 +61,18 @@ def _labels(X: np.ndarray, rule: Any, *, raw: Any) -> np.ndarray:
     return np.concatenate(found) if found else np.empty(0, dtype=np.int64)
 
 
+def score_partitioned(model: Any, prediction: Any, X: Any, sample_weight: Any) -> float:
+    """`score` from the spreads of all partitions."""
+
+    def spreads(block, weight, _):
+        block = model._check_samples(block, reset=False)
+        return prediction.spreads(block, np.ones(len(block)) if weight is None else np.asarray(weight))
+
+    X = as_rows(X)
+    found = shards_of(X, beside(sample_weight, X, "sample_weight"), None).each(spreads)
+    return prediction.share(*np.sum(found, axis=0))
+
+
 def place_partitioned(model: Any, method: str, X: Any, dtype: Any = np.float64, width: int | None = None) -> Any:
     """A method of a fitted model on every partition, when it is asked for."""
     return lazily(as_rows(X), getattr(model, method), dtype, width)

@@ -12,6 +12,8 @@ from kernelclust._arrays import to_host
 from kernelclust._names import check_number
 from kernelclust.engine import Alternative, Fit, Places, Prediction, alternatives, doubtful
 from kernelclust.estimators._elsewhere import given_back
+from kernelclust.estimators._partitioned import place_partitioned
+from kernelclust.large import is_partitioned
 from kernelclust.solvers import Constraints, PlacementProblem
 from kernelclust.structures import Structure
 
@@ -79,6 +81,8 @@ class Placing(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
             NaN for a cluster without samples, which has no mean.
         """
         check_is_fitted(self)
+        if is_partitioned(X):
+            return place_partitioned(self, "transform", X, width=len(self.sizes_))
         return given_back(self._places.distances(self._new_samples(X)), X)
 
     def membership(self, X):
@@ -101,6 +105,8 @@ class Placing(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
             Rows add up to one. 0 for a cluster without samples.
         """
         check_is_fitted(self)
+        if is_partitioned(X):
+            return place_partitioned(self, "membership", X, width=len(self.sizes_))
         return given_back(self._places.membership(self._new_samples(X)), X)
 
     def position(self, X):
@@ -124,6 +130,10 @@ class Placing(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
             yours have no places between clusters: a ValueError.
         """
         check_is_fitted(self)
+        if is_partitioned(X) and self.position_ is not None:
+            return place_partitioned(
+                self, "position", X, width=self.position_.shape[1] if self.position_.ndim > 1 else None
+            )
         found = self._places.position(self._new_samples(X))
         if found is None:
             raise ValueError(

@@ -27,7 +27,7 @@ from kernelclust.estimators._elsewhere import (
     new_elsewhere,
     on_host_instead,
 )
-from kernelclust.estimators._partitioned import fit_partitioned, place_partitioned
+from kernelclust.estimators._partitioned import fit_partitioned, place_partitioned, score_partitioned
 from kernelclust.estimators._placing import Placing
 from kernelclust.kernels import FittedKernel, Nothing, is_operator
 from kernelclust.large import is_partitioned
@@ -401,6 +401,8 @@ class StructuredClustering(Placing, KernelClusterer):
         it is `objective_` / `upper_bound_`.
         """
         prediction = self._fitted()
+        if is_partitioned(X):
+            return score_partitioned(self, prediction, X, sample_weight)
         X = self._new_samples(X)
         like = np.empty((X.shape[0], 1)) if self._elsewhere else X
         return prediction.explained(X, check_weights(sample_weight, like))

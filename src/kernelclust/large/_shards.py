@@ -45,12 +45,14 @@ class Seen:
 
     weight: float
     mean: np.ndarray  # (d,)
+    lightest: float  # weight
     square: float  # weighted sum of squared distances to the mean
     bad: tuple[int, int] | None
     some: np.ndarray  # (k,) rows, and
     rows: np.ndarray  # (k, d) their samples,
     weights: np.ndarray  # (k,) weights
     known: np.ndarray  # (k,) and labels, -1 where these are not known
+    largest: float  # of all labels here
 
 
 def look(X: np.ndarray, w: np.ndarray | None, y: np.ndarray | None, number: int, share: float, seed: int) -> Seen:
@@ -68,7 +70,19 @@ def look(X: np.ndarray, w: np.ndarray | None, y: np.ndarray | None, number: int,
     total = float(w.sum())
     mean = (w @ X) / total if total > 0 else np.zeros(X.shape[1])
     square = sum(float(w[rows] @ ((X[rows] - mean) ** 2).sum(axis=1)) for rows in parts(len(X), ROWS))
-    return Seen(total, mean, square, bad, some, np.asarray(X[some]), w[some], y[some])
+    largest = float(y.max(initial=-1)) if np.array_equal(y, np.floor(y)) and y.min(initial=-1) >= -1 else np.inf
+    return Seen(
+        total,
+        mean,
+        float(w.min(initial=0.0)),
+        square,
+        bad,
+        some,
+        np.asarray(X[some]),
+        w[some],
+        y[some].astype(int),
+        largest,
+    )
 
 
 @dataclass(frozen=True)
@@ -246,6 +260,13 @@ def _checked(seen: Sequence[Seen], request: Request) -> float | None:
                 f"Input X contains NaN or infinity: partition {number}, row {one.bad[0]} of it, column {one.bad[1]}. "
                 "Fill such values in, or leave these rows out."
             )
+        if one.largest >= request.structure.n_clusters:
+            raise ValueError(
+                f"y holds other numbers than known labels in partition {number}: give whole numbers from 0 to "
+                f"{request.structure.n_clusters - 1} (places), -1 where the label is unknown."
+            )
+        if one.lightest < 0 or not np.isfinite(one.weight):
+            raise ValueError(f"sample_weight is negative or not finite in partition {number}; weights count copies.")
     part = kernel_part(request.kernel["kernel"])
     if not hasattr(part, "block") or "gamma" not in keywords(part.block):
         return None
