@@ -47,6 +47,12 @@ class Dependence:
     def has_loss(self) -> bool:
         return not np.array_equal(self.T, np.eye(self.n_clusters))
 
+    @cached_property
+    def neighbours(self) -> tuple[np.ndarray, np.ndarray]:
+        """Where the neighbours of each cluster, those that A compares it with, begin in a list (c + 1,), and the list."""
+        off_diagonal = (self.A != 0) & ~np.eye(self.n_clusters, dtype=bool)
+        return np.concatenate([[0], np.cumsum(off_diagonal.sum(axis=1))]), np.nonzero(off_diagonal)[1]
+
     def unchanged_by(self, node: np.ndarray) -> bool:
         """Whether F is the same for every labeling when cluster j is called node[j]."""
         where = np.ix_(node, node)
