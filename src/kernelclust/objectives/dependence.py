@@ -49,7 +49,7 @@ class Dependence:
 
     @cached_property
     def neighbours(self) -> tuple[np.ndarray, np.ndarray]:
-        """Where the neighbours of each cluster, those that A compares it with, begin in a list (c + 1,), and the list."""
+        """A list of the clusters that A compares each cluster with, after where those of each begin in it (c + 1,)."""
         off_diagonal = (self.A != 0) & ~np.eye(self.n_clusters, dtype=bool)
         return np.concatenate([[0], np.cumsum(off_diagonal.sum(axis=1))]), np.nonzero(off_diagonal)[1]
 
