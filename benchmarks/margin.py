@@ -103,7 +103,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         MaxMarginClustering(random_state=0).fit(make_blobs(100, 4, random_state=0)[0])
         compare_search(table, 300 if small else 5000, 10_000 if small else 1_000_000, options.repeats)
         compare_fits(table, {"tiny": (100, 5)} if small else SIZES, 200 if small else 20_000, options.repeats)
-        compare_many(table, 150 if small else 1797)
+        compare_many(table, 60 if small else 1797)
     print(f"{table.misses} missed" if table.misses else "all reached")
     return 0
 

@@ -7,10 +7,14 @@ import sys
 
 import pytest
 
+from kernelclust import _files
 from kernelclust._files import write_files
 
 SLOW = """
-import os, sys, time, tempfile
+import os, sys, time, types
+package = types.ModuleType("kernelclust")  # what the package itself imports takes seconds
+package.__path__ = [{folder!r}]
+sys.modules["kernelclust"] = package
 from kernelclust import _files
 
 step = {step!r}
@@ -32,7 +36,8 @@ def test_killed_while_writing(step, old, tmp_path):
     target = tmp_path / "labels.csv"
     if old:
         target.write_text(old)
-    child = subprocess.Popen([sys.executable, "-c", SLOW.format(step=step, path=str(target))], stdout=subprocess.PIPE)
+    code = SLOW.format(step=step, path=str(target), folder=os.path.dirname(_files.__file__))
+    child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
     assert child.stdout.readline() == b"writing\n"
     assert any(name.startswith(".kernelclust-") for name in os.listdir(tmp_path))  # it was at work
     child.send_signal(signal.SIGKILL)

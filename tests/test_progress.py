@@ -1,6 +1,7 @@
 """Long work says what it is doing; short work says nothing."""
 
 import logging
+import os
 import re
 import subprocess
 import sys
@@ -76,7 +77,10 @@ def test_intervals_grow(soon, monkeypatch):
 
 
 SCRIPT = """
-import logging, sys, time
+import logging, sys, time, types
+package = types.ModuleType("kernelclust")  # what the package itself imports takes seconds
+package.__path__ = [sys.argv[2]]
+sys.modules["kernelclust"] = package
 from kernelclust import _progress
 _progress.FIRST = 0.05
 if sys.argv[1] == "silent":
@@ -89,5 +93,6 @@ with _progress.working("it"):
 
 @pytest.mark.parametrize(("how", "expected"), [("plain", "kernelclust: it, 0 s: step 1 of 2"), ("silent", "")])
 def test_lines_reach_a_person_who_has_not_configured_logging(how, expected):
-    run = subprocess.run([sys.executable, "-c", SCRIPT, how], capture_output=True, text=True, check=True)
+    line = [sys.executable, "-c", SCRIPT, how, os.path.dirname(_progress.__file__)]
+    run = subprocess.run(line, capture_output=True, text=True, check=True)
     assert run.stdout == "" and run.stderr.partition("\n")[0] == expected

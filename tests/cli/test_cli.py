@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import threading
+from functools import cache
 
 import numpy as np
 import pytest
@@ -33,11 +34,13 @@ def blobs(tmp_path):
     return write(tmp_path / "blobs.csv", rows, ["name", "a", "b", "c", "place"])
 
 
-FIT = ["--structure", "chain:3", "--id-column", "name", "--label-column", "place"]
+RBF = ["-s", "chain:3", "-k", "rbf"]  # for tests of manners: the default kernel takes several times as long
+FIT = [*RBF, "--id-column", "name", "--label-column", "place"]
 
 
-def expected():
-    return StructuredClustering(structure="chain:3", random_state=0).fit(BLOBS.data).labels_.tolist()
+@cache
+def expected(kernel="rbf"):
+    return StructuredClustering(structure="chain:3", kernel=kernel, random_state=0).fit(BLOBS.data).labels_.tolist()
 
 
 def test_labels_are_those_of_the_library(blobs, tmp_path, capsys):
@@ -58,7 +61,7 @@ def test_without_out_labels_go_to_stdout_and_rows_count_from_zero(tmp_path, caps
     head, *rows = csv.reader(capsys.readouterr().out.splitlines())
     assert head == ["row", "label"]
     assert [int(row) for row, _ in rows] == list(range(60))
-    assert [int(label) for _, label in rows] == expected()
+    assert [int(label) for _, label in rows] == expected("auto")  # the default
 
 
 def test_report_holds_the_fit(blobs, tmp_path):
@@ -98,24 +101,24 @@ def test_settings_reach_the_estimator(blobs, monkeypatch, tmp_path):
 
 def test_standardize_makes_units_irrelevant(tmp_path, capsys):
     scaled = write(tmp_path / "scaled.csv", BLOBS.data * [1, 1000, 1e-3])
-    assert main(["fit", scaled, "-s", "chain:3"]) == 0
+    assert main(["fit", scaled, *RBF]) == 0
     raw = capsys.readouterr()
     assert "variance of 'column 2'" in raw.err and "add --standardize" in raw.err
-    assert main(["fit", scaled, "-s", "chain:3", "--standardize"]) == 0
+    assert main(["fit", scaled, *RBF, "--standardize"]) == 0
     one = capsys.readouterr()
     assert "variance" not in one.err
-    assert main(["fit", write(tmp_path / "same.csv", BLOBS.data), "-s", "chain:3", "--standardize"]) == 0
+    assert main(["fit", write(tmp_path / "same.csv", BLOBS.data), *RBF, "--standardize"]) == 0
     assert one.out == capsys.readouterr().out
     huge = write(tmp_path / "huge.csv", BLOBS.data * 1e307)
-    assert main(["fit", huge, "-s", "chain:3", "--standardize"]) == 0
+    assert main(["fit", huge, *RBF, "--standardize"]) == 0
     assert one.out == capsys.readouterr().out
 
 
 def test_a_column_that_counts_rows_is_pointed_out(tmp_path, capsys):
     file = write(tmp_path / "indexed.csv", [[i, *x] for i, x in enumerate(BLOBS.data)], ["", "0", "1", "2"])
-    assert main(["fit", file, "-s", "chain:3"]) == 0
+    assert main(["fit", file, *RBF]) == 0
     assert "'column 1' only counts the rows" in capsys.readouterr().err
-    assert main(["fit", file, "-s", "chain:3", "--drop", "column 1"]) == 0
+    assert main(["fit", file, *RBF, "--drop", "column 1"]) == 0
     assert "counts the rows" not in capsys.readouterr().err
 
 
@@ -320,8 +323,12 @@ def test_module_runs_and_exits_with_the_code(tmp_path):
     )
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1 and "Traceback" not in done.stderr
-    done = subprocess.run([sys.executable, "-m", "kernelclust", "--version"], capture_output=True, text=True)
-    assert done.returncode == 0 and done.stdout.startswith("kernelclust ")
+
+
+def test_the_version_is_told(capsys):
+    with pytest.raises(SystemExit) as stopped:
+        main(["--version"])
+    assert stopped.value.code == 0 and capsys.readouterr().out.startswith("kernelclust ")
 
 
 def test_usage_mistakes_exit_with_two(capsys):
@@ -404,13 +411,13 @@ def test_a_report_of_huge_numbers(scale, tmp_path):
 def test_more_jobs_than_cores_are_no_jobs(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr("multiprocessing.pool.ThreadPool.__init__", lambda self, n, **_: pytest.fail(f"{n} threads"))
     monkeypatch.setattr("kernelclust._threads.cpu_count", lambda: 1)
-    assert main(["fit", write(tmp_path / "t.csv", BLOBS.data), "-s", "chain:3", "--n-jobs", "99999"]) == 0
+    assert main(["fit", write(tmp_path / "t.csv", BLOBS.data), *RBF, "--n-jobs", "99999"]) == 0
 
 
 def test_formulas_among_ids_are_pointed_out(tmp_path, capsys):
     names = ["=cmd|calc", "-2", "+1.5", "@x", "-dash", *(f"s{i}" for i in range(55))]
     file = write(tmp_path / "t.csv", [[name, *x] for name, x in zip(names, BLOBS.data, strict=True)], [*"nabc"])
-    assert main(["fit", file, "-s", "chain:3", "--id-column", "n"]) == 0
+    assert main(["fit", file, *RBF, "--id-column", "n"]) == 0
     captured = capsys.readouterr()
     assert "warning: 3 ids such as '=cmd|calc' are formulas to a spreadsheet" in captured.err
     assert [row.rpartition(",")[0] for row in captured.out.splitlines()[1:]] == names  # as they are
@@ -421,7 +428,7 @@ def test_units_are_told_in_the_terms_of_the_command(tmp_path, capsys):
         write(tmp_path / "t.csv", BLOBS.data * [1, 1000, 1], ["age", "income", "height"]),
         tmp_path / "r.html",
     )
-    assert main(["fit", file, "-s", "chain:3", "--report", str(report)]) == 0
+    assert main(["fit", file, *RBF, "--report", str(report)]) == 0
     (said,) = [line for line in capsys.readouterr().err.splitlines() if "variance" in line]
     assert "variance of 'income' is" in said and "add --standardize" in said and "sklearn" not in said
     assert "variance of &#x27;income&#x27; is" in report.read_text()

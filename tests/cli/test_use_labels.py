@@ -24,7 +24,19 @@ def turned(k):
 
 def test_known_places_are_kept(tmp_path, capsys):
     file = table(tmp_path / "some.csv", [turned(k) for k in range(60)])
-    arguments = ["fit", file, "-s", "chain:3", "--label-column", "place", "--use-labels", "--max-cluster-size", "20"]
+    arguments = [
+        "fit",
+        file,
+        "-s",
+        "chain:3",
+        "-k",
+        "rbf",
+        "--label-column",
+        "place",
+        "--use-labels",
+        "--max-cluster-size",
+        "20",
+    ]
     assert main(arguments) == 0
     captured = capsys.readouterr()
     labels = [int(label) for _, label in list(csv.reader(captured.out.splitlines()))[1:]]

@@ -67,7 +67,7 @@ def forms(X):
 
 @pytest.mark.parametrize("settings", [{}, {"kernel": "linear"}, {"kernel": "precomputed"}])
 @pytest.mark.parametrize("known", [False, True])
-def test_other_forms_of_the_same_numbers_compile_nothing(settings, known):
+def test_other_forms_of_the_same_numbers_compile_nothing(settings, known, few_starts):
     X = np.random.default_rng(0).standard_normal((60, 3))
     X = X @ X.T if "precomputed" in settings.values() else X
     links = {"must_link": [(0, 1)], "cannot_link": [(2, 3), (4, 5)]} if known else {}

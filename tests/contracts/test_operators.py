@@ -146,7 +146,7 @@ def fitted(operator, structure="ring:4", known=None, **request):
 @every_operator
 @weightings
 @pytest.mark.parametrize("structure", ["flat:3", "ring:4", "tree:((a,b),c)"])
-def test_a_fit_and_its_predictions_are_those_of_the_matrix(name, weighting, structure):
+def test_a_fit_and_its_predictions_are_those_of_the_matrix(name, weighting, structure, few_starts):
     operator, K, weight = example(name, weighting, 40)
     links = {"must_link": [(0, 1), (2, 3)], "cannot_link": [(0, 2)]}
     known = make_constraints(weight, as_structure(structure).n_clusters, **links)

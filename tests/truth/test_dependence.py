@@ -97,18 +97,19 @@ def test_flat_l2_is_kmeans():
 # -- the exact optimum ------------------------------------------------------------------------------------------------
 
 
-def labelings(m, c, *, empty):
-    return (np.array(y) for y in product(range(c), repeat=m) if empty or len(set(y)) == c)
+def all_sums(K, c, *, empty):
+    """Cluster sums and sizes of every labeling."""
+    labels = np.array([y for y in product(range(c), repeat=len(K)) if empty or len(set(y)) == c])
+    H = np.eye(len(K)) - 1 / len(K)
+    Pi = np.eye(c)[labels]  # (labelings, m, c)
+    return Pi.transpose(0, 2, 1) @ (H @ K @ H) @ Pi, Pi.sum(axis=1)
 
 
 def optimum(K, structure, loss, normalize, *, empty=False, rho=0.0):
-    """Largest F over all labelings, from cluster sums in one vectorised sweep."""
+    """Largest F over all labelings."""
     objective = make_dependence(structure, loss=loss, normalize=normalize, rho=rho)
-    kernel, c = DenseKernel(K), structure.n_clusters
-    return max(
-        objective.value(kernel.cluster_sums(y, c), np.bincount(y, minlength=c).astype(float))
-        for y in labelings(len(K), c, empty=empty)
-    )
+    sums = all_sums(K, structure.n_clusters, empty=empty)
+    return max(objective.value(S, n) for S, n in zip(*sums, strict=True))
 
 
 @pytest.mark.filterwarnings("ignore:the order of these clusters")
@@ -168,18 +169,16 @@ def test_presets_are_the_papers():
 def test_no_labeling_exceeds_the_bounds(spec, loss, normalize, rho):
     structure = as_structure(spec)
     c, m = structure.n_clusters, 6
-    kernel = DenseKernel(random_kernel(m, seed=5))
+    K = random_kernel(m, seed=5)
     objective = make_dependence(structure, loss=loss, normalize=normalize, rho=rho)
-    bounds = leading_spectrum(kernel, c, c - 1, np.random.RandomState(0)).bounds
+    bounds = leading_spectrum(DenseKernel(K), c, c - 1, np.random.RandomState(0)).bounds
     everywhere = objective.upper_bound(bounds, float(m))
     best = {}
-    for y in labelings(m, c, empty=True):
-        n = np.bincount(y, minlength=c)
-        value = objective.value(kernel.cluster_sums(y, c), n.astype(float))
-        best[tuple(n)] = max(value, best.get(tuple(n), -np.inf))
+    for S, n in zip(*all_sums(K, c, empty=True), strict=True):
+        best[tuple(n)] = max(objective.value(S, n), best.get(tuple(n), -np.inf))
     for n, value in best.items():
         slack = 1e-9 * (1 + abs(value))
-        assert value <= objective.size_bound(bounds, np.array(n, dtype=float)) + slack
+        assert value <= objective.size_bound(bounds, np.array(n)) + slack
         assert value <= everywhere + slack
 
 

@@ -47,6 +47,12 @@ class Dependence:
     def has_loss(self) -> bool:
         return not np.array_equal(self.T, np.eye(self.n_clusters))
 
+    @cached_property
+    def neighbours(self) -> tuple[np.ndarray, np.ndarray]:
+        """A list of the clusters that A compares each cluster with, after where those of each begin in it (c + 1,)."""
+        off_diagonal = (self.A != 0) & ~np.eye(self.n_clusters, dtype=bool)
+        return np.concatenate([[0], np.cumsum(off_diagonal.sum(axis=1))]), np.nonzero(off_diagonal)[1]
+
     def unchanged_by(self, node: np.ndarray) -> bool:
         """Whether F is the same for every labeling when cluster j is called node[j]."""
         where = np.ix_(node, node)
@@ -60,40 +66,53 @@ class Dependence:
         """1 / N_j for sizes n (..., c), zero where the column is empty."""
         if self.normalize is None:
             return np.ones(n.shape)
-        n = n + self.added_size(n.sum(axis=-1, keepdims=True))
-        norms = n @ np.abs(self.T) if self.normalize == "l1" else np.sqrt(n @ self.T**2)
-        return np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0)
+        if self.size_prior:
+            n = n + self.added_size(n.sum(axis=-1, keepdims=True))
+        powers = n if not self.has_loss else n @ (self._absolute if self.normalize == "l1" else self._squares)
+        norms = powers if self.normalize == "l1" else np.sqrt(powers)
+        return np.divide(1.0, norms, out=np.zeros(norms.shape), where=norms > 0)
+
+    @cached_property
+    def _absolute(self) -> np.ndarray:
+        return np.abs(self.T)
+
+    @cached_property
+    def _squares(self) -> np.ndarray:
+        return self.T**2
 
     def weights(self, n: np.ndarray) -> np.ndarray:
         """B(n) = coef T N^-1 A N^-1 T' (..., c, c) for sizes n (..., c)."""
-        scaled = self.T * self.inverse_norms(n)[..., None, :]
+        x = self.inverse_norms(n)
+        if not self.has_loss:  # T is the identity: the same numbers without the products by zeros
+            return self.coef * (x[..., :, None] * self.A * x[..., None, :])
+        scaled = self.T * x[..., None, :]
         return self.coef * (scaled @ self.A @ np.swapaxes(scaled, -1, -2))
 
     def value(self, S: np.ndarray, n: np.ndarray) -> float:
         """F for cluster sums S (c x c) and sizes n (c,)."""
-        return float((S * self.weights(n)).sum() - self.penalty * self.absolute_sum(n))
+        F = float((S * self.weights(n)).sum())
+        return F - self.penalty * float(self.absolute_sum(n)) if self.penalty else F
 
     def slopes(self, S: np.ndarray, n: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(M, h) such that a new sample with similarity sums g raises F at the rate g @ M + h, one entry a cluster."""
         x = self.inverse_norms(n)
-        absolute = np.abs(self.T)
         inner = self.T.T @ S @ self.T
-        pull = 2 * self.coef * ((self.A * inner) @ x) - self.penalty * (n @ absolute)
+        pull = 2 * self.coef * ((self.A * inner) @ x) - self.penalty * (n @ self._absolute)
         if self.normalize == "l2":
-            dx = -0.5 * self.T**2 * x**3
+            dx = -0.5 * self._squares * x**3
         elif self.normalize == "l1":
-            dx = -absolute * x**2
+            dx = -self._absolute * x**2
         else:
             dx = np.zeros_like(self.T)
         return 2 * self.weights(n), dx @ pull - self.penalties(n)
 
     def penalties(self, n: np.ndarray) -> np.ndarray:
         """What a sample of each cluster adds to the penalty (c,)."""
-        return self.penalty * (np.abs(self.T) @ self.inverse_norms(n))
+        return self.penalty * (self._absolute @ self.inverse_norms(n))
 
     def absolute_sum(self, n: np.ndarray) -> np.ndarray:
         """|P|_1 for sizes n (..., c)."""
-        return ((n @ np.abs(self.T)) * self.inverse_norms(n)).sum(axis=-1)
+        return ((n @ self._absolute) * self.inverse_norms(n)).sum(axis=-1)
 
     # -- upper bounds ---------------------------------------------------------------------------------------------
 
@@ -118,7 +137,7 @@ class Dependence:
         norm of P, bounded over all sizes that add up to `total` (each at least `smallest`), multiplies it.
         """
         c = self.n_clusters
-        absolute = np.abs(self.T)
+        absolute = self._absolute
         if self.normalize is None:
             columns = total * absolute.max(axis=0) ** 2
         elif self.normalize == "l2":

@@ -13,12 +13,11 @@ from kernelclust.solvers._loops import Blocks, Form, Known, Loss
 
 def form_of(objective: Dependence, total: float) -> tuple[Form, Loss | None]:
     """The objective; `total` is the weight of all samples."""
-    A = floats(objective.A)
-    off_diagonal = (A != 0) & ~np.eye(len(A), dtype=bool)
+    near, neighbour = objective.neighbours
     form = Form(
-        A=A,
-        near=integers(np.concatenate([[0], np.cumsum(off_diagonal.sum(axis=1))])),
-        neighbour=integers(np.nonzero(off_diagonal)[1]),
+        A=floats(objective.A),
+        near=integers(near),
+        neighbour=integers(neighbour),
         power=POWER[objective.normalize],
         added=float(objective.added_size(total)),
         coef=float(objective.coef),

@@ -252,18 +252,24 @@ def _starts(problem: PlacementProblem, restarts: int) -> np.ndarray:
     """The identity, a matching of leading eigenvectors, and random placements, always the same."""
     c = len(problem.A)
     restarts = restarts if problem.objective is None else -(-restarts // LOSS_SHARE)
-    rng = np.random.RandomState(0)
     free = np.flatnonzero(problem.movable)
     if len(free) < c:
         random = np.tile(np.arange(c), (restarts + 1, 1))
-        random[1:, free] = [rng.permutation(free) for _ in range(restarts)]
+        random[1:, free] = free[_random_orders(len(free), restarts)]
         return random
     spectral = np.empty(c, dtype=np.intp)
     order_A = np.argsort(np.linalg.eigh(problem.A - problem.A.mean(0))[1][:, -1], kind="stable")
     M = problem.M - problem.M.mean(0) - problem.M.mean(1)[:, None] + problem.M.mean()
     spectral[np.argsort(np.linalg.eigh(M)[1][:, -1], kind="stable")] = order_A
-    random = [rng.permutation(c) for _ in range(restarts if c <= CYCLES else min(restarts, 5))]
-    return np.array([np.arange(c), spectral, *random], dtype=np.intp)
+    random = _random_orders(c, restarts if c <= CYCLES else min(restarts, 5))
+    return np.vstack([np.arange(c), spectral, random])
+
+
+@lru_cache(maxsize=64)
+def _random_orders(c: int, number: int) -> np.ndarray:
+    """Some orders of 0..c-1 (number, c), always the same: to draw them took longer than to search from them."""
+    rng = np.random.RandomState(0)
+    return np.array([rng.permutation(c) for _ in range(number)], dtype=np.intp).reshape(number, c)
 
 
 def _optima(problem: PlacementProblem, restarts: int = RESTARTS, start: np.ndarray | None = None) -> np.ndarray:
