@@ -461,17 +461,19 @@ def order_does_not_matter(fit: Fitted) -> None:
         assert abs(model.objective_ - fit.model.objective_) <= room, "one cluster has one F"
 
 
-def _ties_matter(fit: Fitted) -> bool:
-    """Graphs of neighbours take the first of those that are equally far."""
+def _ties_matter(fit: Fitted, nodes: bool = False) -> bool:
+    """Graphs take some of the neighbours that are equally far: the order of the samples, and the last digit of their
+    mean and deviation, which weights and copies round differently, say which. Equal samples are one of the `nodes`."""
     if not hasattr(kernel_part(fit.model.kernel), "fit") or is_pairwise(fit.model.kernel):
         return False
     X = _dense(fit.given.X)
     X = X / max(np.abs(X).max(), np.finfo(float).tiny)
-    return any(_tied(one) for one in ([X, _directions(X)] if fit.model.kernel == "auto" else [X]))
+    views = [X, _directions(X)] if fit.model.kernel == "auto" and X.shape[1] >= 4 else [X]  # as it looks at them
+    return any(_tied(np.unique(view, axis=0) if nodes else view) for view in views)
 
 
 def _tied(X: np.ndarray) -> bool:
-    far = np.sort(pdist(X))
+    far = np.sort(pdist(X)) if len(X) > 1 else np.ones(1)
     apart = far[far > 1e-6 * far[-1]] if far.any() else far
     return len(apart) < len(far) or bool(np.any(np.diff(apart) <= 1e-6 * far[-1] / len(far)))
 
@@ -486,7 +488,7 @@ def weights_are_repeats(fit: Fitted) -> None:
     """F of weighted samples is F of as many copies of each, the kernel made anew from them."""
     if not fit.has_dependence or fit.case.weights not in ("ones", "integers", "zeros"):
         return
-    if fit.model.approximation not in (None, "auto") or hasattr(fit.model, "ridge_"):
+    if fit.model.approximation not in (None, "auto") or hasattr(fit.model, "ridge_") or _ties_matter(fit, nodes=True):
         return
     copies = np.repeat(np.arange(fit.n), fit.given.weight.astype(int))
     ones = np.ones(len(copies))

@@ -85,6 +85,7 @@ def informative_pictures(X, weight: np.ndarray) -> list[Picture]:
     given = given_view(X, weight)
     if sparse.issparse(X):
         variance = mean_variance_axis((X / given.unit).tocsr().astype(np.float64), axis=0, weights=weight)[1]
+        variance = np.maximum(variance, 0.0)  # of equal numbers it may be less, by rounding
         first = Picture(given, given(X))
     else:
         first = Picture(given, given(X))
