@@ -495,6 +495,8 @@ def weights_are_repeats(fit: Fitted) -> None:
         return
     if fit.model.approximation not in (None, "auto") or hasattr(fit.model, "ridge_") or _ties_matter(fit, nodes=True):
         return
+    if not getattr(kernel_part(fit.model.kernel), "COPIES", True):  # a node more, with the same links, is another graph
+        return
     copies = np.repeat(np.arange(fit.n), fit.given.weight.astype(int))
     ones = np.ones(len(copies))
     K, _ = library_similarities(fit.model, subset(fit.model, fit.given.X, copies), ones)

@@ -103,6 +103,7 @@ def test_samples_in_any_order_and_views_in_any_units_give_the_same_kernel():
     for factor in (1e-120, 1e-3, 1e6, 1e120):
         assert_allclose(mean_kernel(X * factor), K, atol=1e-8)
     assert_allclose(mean_kernel(sparse.csr_matrix(X)), K, atol=1e-6)
+    assert_allclose(mean_kernel(sparse.csr_matrix(X[:, :3] + 1e6)), mean_kernel(X[:, :3] + 1e6), atol=1e-12)
     assert_allclose(mean_kernel(X.astype(np.float32)), K, atol=1e-2)
 
 
