@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -23,8 +24,8 @@ ADVICE = {
 def as_table(X: Any, name: str = "X", *, missing: bool = False) -> Any:
     """X as scikit-learn's checks take it; a TypeError or ValueError with the way out for what is no table of numbers.
 
-    Frames and sparse matrices pass as they are, arrays of other libraries (torch) and masked ones as plain arrays. With
-    `missing`, masked values become NaN instead of an error.
+    Frames and sparse matrices pass as they are, tables of Arrow as frames, arrays of other libraries (torch) and masked
+    ones as plain arrays. With `missing`, masked values become NaN instead of an error.
     """
     X = as_array(X, name, missing=missing)
     if is_frame(X):
@@ -48,8 +49,11 @@ def as_array(X: Any, name: str = "X", *, missing: bool = False) -> Any:
             "fit(adata.X), fit(adata.obsm['X_pca']), or with kernel='precomputed_graph' "
             "fit(adata.obsp['connectivities'])."
         )
-    if hasattr(X, "collect") and not hasattr(X, "__array__"):
-        raise TypeError(f"{name} is a lazy {type(X).__name__}; give {name}.collect().")
+    for part in X if isinstance(X, (list, tuple)) else [X]:
+        if hasattr(part, "collect") and not hasattr(part, "__array__"):
+            raise TypeError(f"{name} has a lazy {type(part).__name__}; give what its collect() returns.")
+    if hasattr(X, "column_names") and hasattr(X, "to_pandas") and find_spec("pandas"):  # Arrow: a frame keeps names
+        return X.to_pandas()
     return _masked(X, name, missing) if np.ma.isMaskedArray(X) else _plain(X, name)
 
 
@@ -129,7 +133,8 @@ def _plain(X: Any, name: str) -> Any:
         except Exception as error:  # torch: on another device, or with a gradient
             what = f"{type(X).__module__}.{type(X).__name__}"
             raise TypeError(
-                f"{name} of type {what} gives no numpy array: {error} For torch give {name}.detach().cpu().numpy()."
+                f"{name} of type {what} gives no numpy array: {str(error).rstrip('.')}. For a torch tensor t give "
+                "t.detach().cpu().double().numpy()."
             ) from error
     return X
 

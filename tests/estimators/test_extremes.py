@@ -180,6 +180,17 @@ def test_degenerate_data_under_every_objective(loss, normalize):
 
 
 @pytest.mark.parametrize("Estimator", [DisKMeans, Diffrac])
+def test_a_kernel_too_small_to_be_inverted_is_refused_at_once(Estimator):
+    Z = np.random.default_rng(0).standard_normal((12, 2))
+    K = Z @ Z.T
+    for weight in (None, np.full(12, 1e9)):
+        with pytest.raises(ValueError, match=r"eigenvalue is .*, too small to be inverted .* or give (lam|kappa)"):
+            Estimator(1, kernel="precomputed").fit(1e-320 * K, sample_weight=weight)
+    model = Estimator(2, kernel="precomputed", random_state=0)
+    assert_array_equal(model.fit(1e-290 * K).predict(1e-290 * K), model.fit(K).predict(K))
+
+
+@pytest.mark.parametrize("Estimator", [DisKMeans, Diffrac])
 @pytest.mark.parametrize("name", DEGENERATE)
 def test_degenerate_data_of_discriminative_kernels(name, Estimator):
     X = DEGENERATE[name]

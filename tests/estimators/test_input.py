@@ -2,6 +2,7 @@
 
 import datetime
 import re
+from importlib.util import find_spec
 
 import numpy as np
 import pandas as pd
@@ -118,7 +119,19 @@ def test_tensors(model):
     expected = model.fit(X).labels_
     assert_array_equal(model.fit(Tensor(X)).labels_, expected)
     elsewhere = Tensor(X, RuntimeError("Can't call numpy() on Tensor that requires grad."))
-    refused(model, elsewhere, "requires grad", "X.detach().cpu().numpy()", error=TypeError)
+    refused(model, elsewhere, "requires grad", "t.detach().cpu().double().numpy()", error=TypeError)
+
+
+def test_real_tensors():
+    torch = pytest.importorskip("torch")
+    for tensor in (torch.tensor(X), torch.tensor(X).float(), torch.tensor(X.T.copy()).T):
+        for model in (KernelKMeans(3, random_state=0), MaxMarginClustering(3, random_state=0)):
+            assert_array_equal(model.fit(tensor).predict(tensor), model.fit(X).labels_)
+        views = MultiKernelClustering(3, random_state=0)
+        assert_array_equal(views.fit([tensor[:, :2], tensor[:, 2:]]).labels_, views.fit([X[:, :2], X[:, 2:]]).labels_)
+    for tensor in (torch.tensor(X, requires_grad=True), torch.tensor(X).bfloat16()):
+        refused(KernelKMeans(3), tensor, "t.detach().cpu().double().numpy()", error=TypeError)
+        KernelKMeans(3, random_state=0).fit(tensor.detach().cpu().double().numpy())
 
 
 @every_model
@@ -164,8 +177,46 @@ def test_arrow_columns():
     )
 
 
+class ArrowTable:
+    """As pyarrow has it: an array without names, and a way to a frame."""
+
+    def __init__(self, frame):
+        self.frame, self.column_names, self.shape = frame, list(frame), frame.shape
+
+    def __array__(self, dtype=None, copy=None):
+        return np.asarray(self.frame, dtype)
+
+    def to_pandas(self):
+        return self.frame
+
+
+def arrow_tables(frame):
+    yield ArrowTable(frame)
+    if find_spec("pyarrow"):
+        import pyarrow as pa
+
+        yield pa.Table.from_pandas(frame)
+        yield pa.RecordBatch.from_pandas(frame)
+
+
+def test_arrow_tables_keep_the_names_of_their_columns():
+    labels = KernelKMeans(3, random_state=0).fit(X).labels_
+    views = MultiKernelClustering(3, random_state=0)
+    for table in arrow_tables(FRAME):
+        model = KernelKMeans(3, random_state=0).fit(table)
+        assert_array_equal(model.predict(table), labels)
+        assert list(model.feature_names_in_) == list(FRAME)
+        named = views.set_params(views=[["age", "height"], ["dose", "rate"]]).fit(table).labels_
+        assert_array_equal(named, views.set_params(views=None).fit([X[:, :2], X[:, 2:]]).labels_)
+    for table in arrow_tables(FRAME.assign(dose=[None, *X[1:, 2]])):
+        refused(KernelKMeans(3), table, "'dose' (row 0)")
+    for table in arrow_tables(FRAME.assign(dose="much")):
+        refused(KernelKMeans(3), table, "'dose' (text, such as 'much')")
+
+
 def test_a_lazy_frame_is_refused():
-    refused(KernelKMeans(3), pl.DataFrame(X).lazy(), "X.collect()", error=TypeError)
+    refused(KernelKMeans(3), pl.DataFrame(X).lazy(), "X has a lazy LazyFrame", "collect()", error=TypeError)
+    refused(MultiKernelClustering(3), [X, pl.DataFrame(X).lazy()], "lazy LazyFrame", "collect()", error=TypeError)
 
 
 # -- columns ----------------------------------------------------------------------------------------------------------

@@ -94,6 +94,9 @@ def test_columns_are_standardised_over_samples_that_hold_them():
     assert_allclose(weight @ found.toarray()[:, :2] ** 2, weight.sum())
     huge = check_views([1e200 * W[:, :2], W], ["0", "1"], None)
     assert np.isfinite(Columns.of(huge, weight)(huge)).all()
+    for size in (1e-200, 1e200):
+        scaled = check_views([size * thin.arrays[0], W], ["0", "1"], None)
+        assert_allclose(Columns.of(scaled, weight)(scaled).toarray(), found.toarray())
 
 
 def test_a_sum_of_sums_holds_every_kernel_once():

@@ -447,7 +447,12 @@ def order_does_not_matter(fit: Fitted) -> None:
     if not fit.has_dependence or fit.model.approximation not in (None, "auto") or _ties_matter(fit):
         return
     order = np.random.default_rng(1).permutation(fit.n)
-    model = clone(fit.model).fit(subset(fit.model, fit.given.X, order), **_reordered(fit, order))
+    try:
+        model = clone(fit.model).fit(subset(fit.model, fit.given.X, order), **_reordered(fit, order))
+    except ValueError as refusal:
+        if "could not decide" in str(refusal):  # exact sizes are NP-complete: the order decides when a search ends
+            return
+        raise
     labels = np.empty_like(model.labels_)
     labels[order] = model.labels_
     value, room = fit.F(labels[fit.used])
@@ -461,17 +466,19 @@ def order_does_not_matter(fit: Fitted) -> None:
         assert abs(model.objective_ - fit.model.objective_) <= room, "one cluster has one F"
 
 
-def _ties_matter(fit: Fitted) -> bool:
-    """Graphs of neighbours take the first of those that are equally far."""
+def _ties_matter(fit: Fitted, nodes: bool = False) -> bool:
+    """Graphs take some of the neighbours that are equally far: the order of the samples, and the last digit of their
+    mean and deviation, which weights and copies round differently, say which. Equal samples are one of the `nodes`."""
     if not hasattr(kernel_part(fit.model.kernel), "fit") or is_pairwise(fit.model.kernel):
         return False
     X = _dense(fit.given.X)
     X = X / max(np.abs(X).max(), np.finfo(float).tiny)
-    return any(_tied(one) for one in ([X, _directions(X)] if fit.model.kernel == "auto" else [X]))
+    views = [X, _directions(X)] if fit.model.kernel == "auto" and X.shape[1] >= 4 else [X]  # as it looks at them
+    return any(_tied(np.unique(view, axis=0) if nodes else view) for view in views)
 
 
 def _tied(X: np.ndarray) -> bool:
-    far = np.sort(pdist(X))
+    far = np.sort(pdist(X)) if len(X) > 1 else np.ones(1)
     apart = far[far > 1e-6 * far[-1]] if far.any() else far
     return len(apart) < len(far) or bool(np.any(np.diff(apart) <= 1e-6 * far[-1] / len(far)))
 
@@ -486,7 +493,9 @@ def weights_are_repeats(fit: Fitted) -> None:
     """F of weighted samples is F of as many copies of each, the kernel made anew from them."""
     if not fit.has_dependence or fit.case.weights not in ("ones", "integers", "zeros"):
         return
-    if fit.model.approximation not in (None, "auto") or hasattr(fit.model, "ridge_"):
+    if fit.model.approximation not in (None, "auto") or hasattr(fit.model, "ridge_") or _ties_matter(fit, nodes=True):
+        return
+    if not getattr(kernel_part(fit.model.kernel), "COPIES", True):  # a node more, with the same links, is another graph
         return
     copies = np.repeat(np.arange(fit.n), fit.given.weight.astype(int))
     ones = np.ones(len(copies))

@@ -10,6 +10,7 @@ from scipy import sparse
 from scipy.spatial.distance import cdist
 from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
+from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from kernelclust import KernelKMeans, StructuredClustering
 from kernelclust.engine import _evidence
@@ -24,6 +25,7 @@ from kernelclust.kernels._graphs import (
     neighbour_graphs,
     smoothest,
 )
+from kernelclust.kernels._views import informative_pictures
 from kernelclust.structures import as_structure
 
 RNG = np.random.default_rng(0)
@@ -101,7 +103,20 @@ def test_samples_in_any_order_and_views_in_any_units_give_the_same_kernel():
     for factor in (1e-120, 1e-3, 1e6, 1e120):
         assert_allclose(mean_kernel(X * factor), K, atol=1e-8)
     assert_allclose(mean_kernel(sparse.csr_matrix(X)), K, atol=1e-6)
+    assert_allclose(mean_kernel(sparse.csr_matrix(X[:, :3] + 1e6)), mean_kernel(X[:, :3] + 1e6), atol=1e-12)
     assert_allclose(mean_kernel(X.astype(np.float32)), K, atol=1e-2)
+
+
+def test_sparse_columns_of_equal_numbers_have_no_deviation():
+    """scikit-learn's variance of equal numbers is below zero for some weights, by rounding."""
+    rng = np.random.default_rng(488)
+    equal, below = sparse.csr_array(np.tile(rng.standard_normal(5), (33, 1))), 0
+    for _ in range(20):
+        weight = 10 ** rng.uniform(-5, 5, 33)
+        below += np.any(mean_variance_axis(equal, axis=0, weights=weight)[1] < 0)
+        with np.errstate(all="raise"):
+            assert all(np.isfinite(one.view.scale).all() for one in informative_pictures(equal, weight))
+    assert below
 
 
 @pytest.mark.parametrize("restarts", [50, 1])

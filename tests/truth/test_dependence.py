@@ -182,6 +182,24 @@ def test_no_labeling_exceeds_the_bounds(spec, loss, normalize, rho):
         assert value <= everywhere + slack
 
 
+@pytest.mark.parametrize("unit", [1e-12, 1.0, 1e12])
+@pytest.mark.parametrize(
+    "loss", ["zero-one", "structure", np.array([[0, 1, 9.0], [0.1, 0, 1], [9, 1, 0]]), np.eye(3)[[1, 2, 0]]]
+)
+def test_the_penalty_is_bounded_in_units_of_the_weights_whatever_the_loss(loss, unit):
+    """|P|_1 grows with the root of the weights, and a column of P may be zero where a loss has zeros."""
+    weight = unit * np.random.default_rng(0).uniform(0.5, 2, 6)
+    objective = make_dependence(as_structure("chain:3"), loss=loss)
+    no_data = np.zeros((3, 3))
+    best = max(
+        objective.value(no_data, np.bincount(y, weight, minlength=3)) for y in labelings(6, 3, empty=True)
+    )  # fmt: skip
+    bound = objective.upper_bound(np.zeros(2), weight.sum(), weight.min())
+    assert best <= bound * (1 - 1e-12) <= 0
+    if isinstance(loss, str):
+        assert bound <= 0.5 * best
+
+
 @pytest.mark.parametrize("spec", ["flat:4", "chain:4", "ring:5", "tree:2x2", "grid:2x3"])
 def test_the_size_bound_is_reached_when_the_kernel_is_the_structure(spec):
     structure = as_structure(spec)

@@ -14,6 +14,8 @@ from kernelclust.kernels import Spectrum
 from kernelclust.solvers import Options
 from kernelclust.structures import Structure
 
+SMALLEST = 1e-300  # entries of a kernel, whose inverse times a million is a number still
+
 
 class _Discriminative(StructuredClustering):
     """Clustering in K (K + ridge I)^-1; `_strength` names the parameter that says how large the ridge is."""
@@ -30,6 +32,11 @@ class _Discriminative(StructuredClustering):
             top = float(max(spectrum.values[0], 0.0))
             if top <= rounding:  # constant data: nothing to tell apart, and rounding must not be blown up
                 return 1.0
+            if top < SMALLEST * max(total, 1.0):
+                raise ValueError(
+                    f"the kernel's largest eigenvalue is {top:.3g}, too small to be inverted in floating point: "
+                    f"multiply the kernel (or X) by a large number, or give {self._strength} a number."
+                )
             at = min(structure.n_clusters - 1, len(spectrum.values) - 1)
             return max(float(spectrum.values[at]), 1e-6 * top)
 

@@ -73,9 +73,13 @@ class Picture:
 
 
 def given_view(X, weight: np.ndarray) -> View:
-    """X as given, from its mean, in units of its size where squares would leave floating point."""
+    """X as given, from its mean, in units of its size where squares would leave floating point.
+
+    Sparse X keeps its zeros, unless fewer than half of its entries are: products would lose what a mean far off hides.
+    """
     unit = _safe_unit(X)
-    return View("given", None if sparse.issparse(X) else (weight / weight.sum()) @ (X / unit), unit=unit)
+    keeps_zeros = sparse.issparse(X) and 2 * X.nnz <= X.shape[0] * X.shape[1]
+    return View("given", None if keeps_zeros else (weight / weight.sum()) @ (X / unit), unit=unit)
 
 
 def informative_pictures(X, weight: np.ndarray) -> list[Picture]:
@@ -83,11 +87,11 @@ def informative_pictures(X, weight: np.ndarray) -> list[Picture]:
     left out where they hardly tell samples apart, and in fewer than `FEW_COLUMNS` columns, where the length is too
     much to lose."""
     given = given_view(X, weight)
-    if sparse.issparse(X):
+    first = Picture(given, given(X))
+    if sparse.issparse(first.Z):
         variance = mean_variance_axis((X / given.unit).tocsr().astype(np.float64), axis=0, weights=weight)[1]
-        first = Picture(given, given(X))
+        variance = np.maximum(variance, 0.0)  # of equal numbers it may be less, by rounding
     else:
-        first = Picture(given, given(X))
         variance = (weight / weight.sum()) @ first.Z**2
     deviation = np.sqrt(variance)
     deviation = np.where(deviation > 1e-12 * deviation.max(), deviation, 1.0)

@@ -27,13 +27,15 @@ class Columns:
         means, units = [], []
         for v in range(len(views.arrays)):
             X, w = views.held(v), weight[views.observed[:, v]]
+            largest = abs(X).max(axis=0)  # whose square may be beyond floating point
+            largest = np.asarray(largest.toarray() if sparse.issparse(X) else largest, dtype=float).ravel()
+            largest[largest == 0] = 1.0
             if sparse.issparse(X):
-                mean, variance = mean_variance_axis(X, axis=0, weights=w.astype(X.dtype))
-                mean, square = np.zeros(X.shape[1]), variance + mean**2
-                root = np.sqrt(square)
+                X = sparse.csr_array(X)
+                X = sparse.csr_array((X.data / largest[X.indices], X.indices, X.indptr), shape=X.shape)
+                mean, variance = mean_variance_axis(X, axis=0, weights=w)
+                mean, root = np.zeros(X.shape[1]), largest * np.sqrt(variance + mean**2)
             else:
-                largest = np.abs(X).max(axis=0).astype(float)  # whose square may be beyond floating point
-                largest[largest == 0] = 1.0
                 mean = w @ (X / largest) / w.sum()
                 root = largest * np.sqrt(w @ (X / largest - mean) ** 2 / w.sum())
                 mean = largest * mean

@@ -136,12 +136,11 @@ class Dependence:
         leaves c - 1 directions to c clusters, and compressing A can only lower its eigenvalues. Otherwise the squared
         norm of P, bounded over all sizes that add up to `total` (each at least `smallest`), multiplies it.
         """
-        c = self.n_clusters
         absolute = self._absolute
         if self.normalize is None:
             columns = total * absolute.max(axis=0) ** 2
         elif self.normalize == "l2":
-            columns = np.ones(c)
+            columns = np.ones(self.n_clusters)
         else:
             least = smallest * absolute.max(axis=0) if not self.has_loss else total * absolute.min(axis=0)
             with np.errstate(divide="ignore", invalid="ignore"):
@@ -152,8 +151,17 @@ class Dependence:
             norm = columns.sum()
         label_eigenvalues = np.sort(np.linalg.eigvalsh(self.A))[::-1]
         spectral = norm * _paired(eigenvalues, label_eigenvalues)
-        least_penalty = float(c) if self.normalize == "l2" else 0.0
-        return self.coef * spectral - self.penalty * least_penalty
+        return self.coef * spectral - self.penalty * self._least_absolute_sum(total)
+
+    def _least_absolute_sum(self, total: float) -> float:
+        """No labeling has a smaller |P|_1: for l2, column j is (sum_k n_k t_k) / (sum_k n_k t_k^2)^1/2, t = |T_.j|.
+
+        Its square over `total` is mean(t)^2 / mean(t^2) >= 4ab / (a + b)^2 for t in [a, b] (Kantorovich's inequality).
+        """
+        if self.normalize != "l2":
+            return 0.0
+        a, b = np.abs(self.T).min(axis=0), np.abs(self.T).max(axis=0)
+        return float((2 * np.sqrt(total * a * b) / np.where(b > 0, a + b, 1.0)).sum())
 
 
 def _psd_root(matrix: np.ndarray) -> np.ndarray:
