@@ -45,7 +45,8 @@ class Seen:
 
     weight: float
     mean: np.ndarray  # (d,)
-    lightest: float  # weight
+    lightest: float  # weight, and
+    least: float  # the lightest that counts
     square: float  # weighted sum of squared distances to the mean
     bad: tuple[int, int] | None
     some: np.ndarray  # (k,) rows, and
@@ -71,18 +72,9 @@ def look(X: np.ndarray, w: np.ndarray | None, y: np.ndarray | None, number: int,
     mean = (w @ X) / total if total > 0 else np.zeros(X.shape[1])
     square = sum(float(w[rows] @ ((X[rows] - mean) ** 2).sum(axis=1)) for rows in parts(len(X), ROWS))
     largest = float(y.max(initial=-1)) if np.array_equal(y, np.floor(y)) and y.min(initial=-1) >= -1 else np.inf
-    return Seen(
-        total,
-        mean,
-        float(w.min(initial=0.0)),
-        square,
-        bad,
-        some,
-        np.asarray(X[some]),
-        w[some],
-        y[some].astype(int),
-        largest,
-    )
+    few = np.asarray(X[some]), w[some], y[some].astype(int)
+    light = float(w.min(initial=0.0)), float(w[used].min(initial=np.inf))
+    return Seen(total, mean, *light, square, bad, some, *few, largest)
 
 
 @dataclass(frozen=True)
@@ -249,7 +241,8 @@ def fit_shards(shards: Shards, request: Request) -> Sharded:
     P = np.eye(c)[start.labels] * w[:, None]
     rule = features.rule(objective, Sums(P.T @ features.raw(X), P.sum(axis=0)))
     rule, each, history, why = _rounds(shards, features, objective, rule, options.max_iter)
-    return _judged(start, shards, features, rule, each, request, history, why, gamma, few, X, bool((y >= 0).any()))
+    least, told = min(one.least for one in seen), bool((y >= 0).any())
+    return _judged(start, shards, features, rule, each, request, history, why, gamma, few, X, told, least)
 
 
 def _checked(seen: Sequence[Seen], request: Request) -> float | None:
@@ -325,7 +318,9 @@ def _rounds(shards: Shards, features: Features, objective: Dependence, rule: Rul
     return rules, each, history, "max_iter"
 
 
-def _judged(start: Fit, shards, features: Features, rules, each, request, history, why, gamma, few, X, told) -> Sharded:
+def _judged(
+    start: Fit, shards, features: Features, rules, each, request, history, why, gamma, few, X, told, least
+) -> Sharded:
     """The fit of all partitions: canonical numbers, bounds from all features, medoids."""
     total = sum(each[1:], each[0])
     c, structure, objective = len(total.n), start.structure, start.objective
@@ -345,7 +340,7 @@ def _judged(start: Fit, shards, features: Features, rules, each, request, histor
     values = np.linalg.eigvalsh(gram - np.outer(s, s) / weight)[::-1]
     bounds = np.maximum(values[: c - 1], 0.0)
     value = objective.value(S, n)
-    bound = max(objective.upper_bound(bounds, n.sum()), value)
+    bound = max(objective.upper_bound(bounds, n.sum(), least), value)
     first = np.cumsum([0, *shards.sizes])
     nearest = np.argmin([one.near for one in last], axis=0)
     medoids = np.array([first[i] + last[i].row[j] if last[i].row[j] >= 0 else -1 for j, i in enumerate(nearest)])
