@@ -19,7 +19,7 @@ def scripts(monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
     monkeypatch.syspath_prepend(str(ROOT / "papers"))
     yield
-    for name in ("_rivals", "order", "quality", "real_data", "speed", "views"):
+    for name in ("_rivals", "order", "quality", "real_data", "scale", "speed", "views"):
         sys.modules.pop(name, None)
 
 
@@ -150,3 +150,14 @@ def test_views_are_scored_beside_their_rivals(tmp_path, capsys):
     assert load("views").main(arguments) in (0, 1)
     out = capsys.readouterr().out
     assert "missing: not there" in out and out.count("little") == 1 and "KernelKMeans, auto" in out
+
+
+def test_growth_is_fitted_and_drawn(monkeypatch, tmp_path, capsys):
+    scale = load("scale")
+    assert scale.exponent([10, 100, 1000], [1.0, 100.0, 10000.0]) == pytest.approx(2.0)
+    monkeypatch.setitem(scale.SIZES, "low rank", [600, 1200])
+    scale.main(["--only", "low rank", "--out", str(tmp_path)])
+    assert "exponent" in capsys.readouterr().out and (tmp_path / "scale.png").stat().st_size > 1000
+    X = scale.ring(50)
+    sums, n = scale.nearest(X, X[:3])
+    assert n.sum() == 50 and np.allclose(sums.sum(axis=0), X.sum(axis=0), atol=1e-4)

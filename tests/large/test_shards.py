@@ -173,6 +173,8 @@ def test_bad_partitions_are_refused():
         model.fit(parts[:, 0])
     with pytest.raises(ValueError, match=r"DisKMeans.*not there yet for partitions"):
         DisKMeans().fit(parts)
+    with pytest.raises(ValueError, match=r"approximation=None.*not there yet"):
+        KernelKMeans(6, approximation=None).fit(parts)
     with pytest.raises(ValueError, match=r"kernel='auto'.*not there yet"):
         StructuredClustering().fit(parts)
     whole = da.from_array(_ring(), chunks=400)

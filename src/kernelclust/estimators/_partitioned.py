@@ -8,17 +8,28 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import validate_data
 
+from kernelclust._warnings import warn
 from kernelclust.estimators._base import check_enough_samples
 from kernelclust.estimators._elsewhere import refuse
+from kernelclust.kernels import DEFAULT_COMPONENTS, kernel_part
 from kernelclust.large import as_rows, beside, fit_shards, lazily, shards_of
 from kernelclust.structures import Structure
 
 
 def fit_partitioned(model: Any, X: Any, y: Any, sample_weight: Any, structure: Structure, **links: Any) -> None:
     """Fit a Dask array or frame (m, d)."""
-    lacking = {"approximation='cholesky'": model.approximation == "cholesky"}
+    featured = hasattr(kernel_part(model.kernel), "features")
+    lacking = {
+        f"approximation={model.approximation!r}": model.approximation == "cholesky"
+        or (model.approximation is None and not featured)
+    }
     refuse(model, structure, links, "partitions", lacking)
     names = getattr(X, "columns", None)
+    if model.approximation == "auto" and not featured:
+        warn(
+            f"partitions are compared by a Nystrom approximation of kernel={model.kernel!r} with "
+            f"{model.n_components or DEFAULT_COMPONENTS} components; approximation='nystroem' accepts this silently."
+        )
     X = as_rows(X)
     check_enough_samples(int(X.shape[0]), structure)
     validate_data(model, _first(X, names), reset=True, skip_check_array=True)

@@ -3,6 +3,7 @@
 from kernelclust.kernels._spectrum import Spectrum, certified, eigenvalue_bounds, leading_spectrum, spectrum_ends  # isort: skip
 from kernelclust.kernels._fit import (
     APPROXIMATIONS,
+    DEFAULT_COMPONENTS,
     check_kernel_params,
     check_precomputed,
     fit_kernel,
@@ -33,6 +34,7 @@ from kernelclust.kernels.operators import (
 __all__ = [
     "APPROXIMATIONS",
     "BLOCK",
+    "DEFAULT_COMPONENTS",
     "DenseKernel",
     "FittedKernel",
     "Kernel",
