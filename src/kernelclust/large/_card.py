@@ -16,6 +16,7 @@ BLOCK, COLUMNS = 128, 64  # rows of a tile, and its columns where rows are other
 HELD = 128  # width of operands up to which those of a tile are held
 PROGRAMS = 1056  # that keep a card busy
 OUTPUT = 2**26  # sums made at a time where there are many segments
+MANY = 2**16  # samples over which errors of a rough pass average out
 TRIED = 200  # samples that single precision is tried on
 ENOUGH = 1e-5  # error beside the spread
 
@@ -37,7 +38,7 @@ class FusedRows(Rows):
         return (self._gamma * (Z * Z).sum(dim=1) + self._offset) ** self._degree
 
     def sums(self, labels, n_clusters):
-        return self._half(labels, n_clusters, rough=True)[0]
+        return self._half(labels, n_clusters, rough=self.n_samples >= MANY)[0]
 
     def sums_and_square(self, labels, n_clusters):
         return self._half(labels, n_clusters)
