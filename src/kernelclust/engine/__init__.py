@@ -3,7 +3,7 @@
 from kernelclust.engine._alternatives import Alternative, alternatives, doubtful
 from kernelclust.engine._arrange import arrange
 from kernelclust.engine._doubt import UNSURE
-from kernelclust.engine._fit import Fit, Request, fit, judge, useful_spectrum, with_order
+from kernelclust.engine._fit import Fit, Request, fit, judge, numbered_like, useful_spectrum, with_order
 from kernelclust.engine._numbering import canonical_places
 from kernelclust.engine._order import FEW, Order, n_arrangements
 from kernelclust.engine._places import Places, fitted_places
@@ -28,6 +28,7 @@ __all__ = [
     "is_connected",
     "judge",
     "n_arrangements",
+    "numbered_like",
     "order_agreement",
     "steps",
     "useful_spectrum",

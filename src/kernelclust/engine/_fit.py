@@ -268,6 +268,24 @@ def judge(
     )
 
 
+def numbered_like(found: Fit, labels: np.ndarray) -> Fit:
+    """The same fit, its clusters numbered as nearly like these labels of the samples as the structure allows."""
+    c, weight = len(found.n), found.kernel.operator.weight
+    alike = np.bincount(labels * c + found.labels, weight, minlength=c * c).reshape(c, c)
+    node = np.asarray(found.structure.align(alike))
+    if not found.objective.unchanged_by(node):
+        return found
+    order = np.argsort(node)
+    S, n = renumbered(node, found.S, found.n)
+    M, placing = found.placing.M[np.ix_(order, order)], found.placing
+    placing = replace(placing, M=M, n=placing.n[order], movable=placing.movable[order], linear=placing.linear[order])
+    judged = found.order
+    if judged is not None:
+        judged = replace(judged, links=judged.links[np.ix_(order, order)])
+    image = None if found.image is None else found.image[:, order]
+    return replace(found, labels=node[found.labels], S=S, n=n, image=image, placing=placing, order=judged)
+
+
 def _options(request: Request, kernel: FittedKernel) -> Options:
     """How to search, as far as the kernel has a say: see `FittedKernel.refines` and `ring_power`.
 

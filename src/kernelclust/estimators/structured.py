@@ -8,9 +8,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from kernelclust._arrays import namespace_of, to_host
 from kernelclust._names import check_name, check_number
+from kernelclust._progress import working
 from kernelclust._units import UnitWarning, unit_warning
 from kernelclust._warnings import warn
-from kernelclust.engine import Fit, Prediction, Request, fit
+from kernelclust.engine import Fit, Prediction, Request, fit, numbered_like
 from kernelclust.estimators._base import (
     KernelClusterer,
     check_enough_samples,
@@ -19,6 +20,7 @@ from kernelclust.estimators._base import (
     check_starts,
     check_structure,
     check_verbose,
+    whole_or_nothing,
 )
 from kernelclust.estimators._elsewhere import (
     exists_between_fitted,
@@ -29,6 +31,7 @@ from kernelclust.estimators._elsewhere import (
 )
 from kernelclust.estimators._partitioned import fit_partitioned, place_partitioned, score_partitioned
 from kernelclust.estimators._placing import Placing
+from kernelclust.estimators._stream import Stream, add_batch
 from kernelclust.kernels import FittedKernel, Nothing, is_operator
 from kernelclust.large import is_partitioned
 from kernelclust.objectives import NORMALIZATIONS, check_weights
@@ -202,6 +205,8 @@ class StructuredClustering(Placing, KernelClusterer):
     structure_ : Structure
     gamma_ : float or None
         Width in use, None for a kernel without one.
+    n_samples_seen_ : int
+        After `partial_fit` alone: rows of all batches.
     n_iter_ : int
     history_ : list of float
         F after every sweep of the run that won, with what soft labels add; never falls.
@@ -218,6 +223,9 @@ class StructuredClustering(Placing, KernelClusterer):
     >>> bool(np.all(step == 1) or np.all(step == 5))
     True
     """
+
+    _stream: Stream | None = None  # what batches have left
+    _like: np.ndarray | None = None  # labels of the samples that clusters are to be numbered like
 
     def __init__(
         self,
@@ -310,8 +318,33 @@ class StructuredClustering(Placing, KernelClusterer):
         """
         return self._whole(X, y, sample_weight, must_link, cannot_link)
 
+    def partial_fit(self, X, y=None, sample_weight=None):
+        """Learn from another batch of a stream of samples.
+
+        An even sample of all rows seen so far, 5000 of them, is kept, and clustered again whenever twice as many rows
+        have been seen as at the last time; clusters keep their numbers as far as the structure allows. `labels_` and
+        `position_` are of this batch, by the clusters as they are now; `predict` gives those of earlier ones.
+        `objective_` and all evidence are of the rows that were kept, `n_samples_seen_` counts all. `fit` starts anew.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or frame of shape (m, d)
+        y : array of shape (m,), optional
+            Known labels, -1 where they are unknown, as in `fit`. Such rows are kept first.
+        sample_weight : array of shape (m,), optional
+
+        Returns
+        -------
+        self
+        """
+        with working(f"{type(self).__name__}.partial_fit"), whole_or_nothing(self):
+            self._check_parameters()
+            add_batch(self, X, y, sample_weight, check_structure(self.n_clusters, self.structure).n_clusters)
+        return self
+
     def _fit(self, X, y, sample_weight, must_link, cannot_link):
         self._check_parameters()
+        self._stream = None
         structure = check_structure(self.n_clusters, self.structure)
         links = {"must_link": must_link, "cannot_link": cannot_link}
         if is_partitioned(X):
@@ -339,6 +372,8 @@ class StructuredClustering(Placing, KernelClusterer):
             known = self._known_of_equal([samples], weight, structure, known)
         constraints = known if known is None or everything else known.among(used)
         found = fit(samples, weight[used], self._request(structure, options), constraints, given)
+        if self._like is not None:
+            found = numbered_like(found, self._like[used])
         self._keep(found)
         self._used = None if everything else used
         self.labels_ = found.labels if everything else self._label_rest(X, found.labels, used, known)

@@ -1,0 +1,104 @@
+"""Batches of a stream, against one fit of all of them."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from kernelclust import KernelKMeans, StructuredClustering, dependence_score
+from kernelclust.estimators import _stream
+
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+
+
+def _ring(m, c=6, noise=0.2, seed=0):
+    rng = np.random.default_rng(seed)
+    place = rng.integers(0, c, m)
+    angle = 2 * np.pi * place / c
+    return np.c_[np.cos(angle), np.sin(angle)] + noise * rng.standard_normal((m, 2)), place
+
+
+def _F(X, labels, gamma):
+    K = np.exp(-gamma * ((X[:, None] - X) ** 2).sum(axis=2))
+    return dependence_score(K, labels, "ring:6")
+
+
+@pytest.mark.parametrize("ordered", [False, True])
+def test_many_batches_reach_the_f_of_one_fit(ordered, monkeypatch):
+    monkeypatch.setattr(_stream, "KEPT", 400)
+    X, place = _ring(1600)
+    if ordered:  # the stream goes round: no batch is like the whole
+        X = X[np.argsort(place + np.random.default_rng(1).random(1600), kind="stable")]
+    model = StructuredClustering(structure="ring:6", kernel="rbf", random_state=0, rho=0.0, compute_confidence=False)
+    one = model.fit(X)
+    gamma, best = one.gamma_, _F(X, one.labels_, one.gamma_)
+    model = StructuredClustering(
+        structure="ring:6", kernel="rbf", gamma=gamma, random_state=0, rho=0.0, compute_confidence=False
+    )
+    for start in range(0, 1600, 100):
+        model.partial_fit(X[start : start + 100])
+    assert model.n_samples_seen_ == 1600 and model.labels_.shape == (100,)
+    assert _F(X, model.predict(X), gamma) > 0.99 * best
+
+
+def test_clusters_keep_their_numbers(monkeypatch):
+    monkeypatch.setattr(_stream, "KEPT", 300)
+    X, _ = _ring(3000, noise=0.1)
+    model = StructuredClustering(structure="ring:6", kernel="rbf", random_state=0, compute_confidence=False)
+    before = model.partial_fit(X[:200]).predict(X)
+    for start in range(200, 3000, 200):
+        model.partial_fit(X[start : start + 200])
+        now = model.predict(X)
+        assert np.mean(now == before) > 0.98
+        np.testing.assert_array_equal(model.labels_, model.predict(X[start : start + 200]))
+        np.testing.assert_allclose(model.sizes_.sum(), len(model._stream.y))
+        before = now
+    np.testing.assert_allclose(model.position_, model.position(X[2800:]))
+
+
+def test_the_rows_that_are_kept_are_an_even_sample(monkeypatch):
+    monkeypatch.setattr(_stream, "KEPT", 500)
+    rng = np.random.RandomState(0)
+    empty = np.empty(0)
+    stream = _stream.Stream(np.empty((0, 1)), empty, empty.astype(int), empty, rng)
+    for start in range(0, 20_000, 250):
+        rows = np.arange(start, start + 250.0)
+        stream = stream.joined(rows[:, None], rows, np.full(250, -1))
+    np.testing.assert_array_equal(stream.X[:, 0], stream.weight)
+    assert stream.seen == 20_000 and len(np.unique(stream.weight)) == 500
+    tenths = np.histogram(stream.weight, 10, (0, 20_000))[0]
+    assert abs(tenths - 50).max() < 25  # 3.5 standard deviations
+
+
+def test_known_labels_are_kept_first(monkeypatch):
+    monkeypatch.setattr(_stream, "KEPT", 100)
+    X, place = _ring(2000, noise=0.05)
+    model = StructuredClustering(structure="ring:6", kernel="rbf", random_state=0, compute_confidence=False)
+    for start in range(0, 2000, 100):
+        y = np.full(100, -1)
+        y[0] = place[start]
+        model.partial_fit(X[start : start + 100], y)
+        assert model.labels_[0] == place[start]
+    assert (model._stream.y >= 0).sum() == 20
+    assert np.mean(model.predict(X) == place) > 0.98
+
+
+def test_sparse_batches_and_weights():
+    X, _ = _ring(600)
+    model = KernelKMeans(6, random_state=0)
+    model.partial_fit(sparse.csr_matrix(X[:300]), sample_weight=np.ones(300))
+    model.partial_fit(sparse.csr_matrix(X[300:]), sample_weight=np.full(300, 2.0))
+    assert model.sizes_.sum() == 900
+
+
+def test_a_failed_batch_leaves_no_trace_and_fit_starts_anew():
+    X, _ = _ring(300)
+    model = KernelKMeans(6, random_state=0).partial_fit(X)
+    with pytest.raises(ValueError, match="features"):
+        model.partial_fit(X[:, :1])
+    assert model.n_samples_seen_ == 300
+    model.fit(X[:100])
+    assert model.partial_fit(X).n_samples_seen_ == 300
+    with pytest.raises(ValueError, match="fewer samples"):
+        KernelKMeans(6).partial_fit(X[:3])
+    with pytest.raises(ValueError, match="a kernel of samples"):
+        KernelKMeans(6, kernel="precomputed").partial_fit(X @ X.T)
