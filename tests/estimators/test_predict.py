@@ -541,3 +541,11 @@ def test_a_loss_of_ones_own_decides_the_numbering(structure, normalize):
                           random_state=0).fit(x)  # fmt: skip
         value = dependence_score(x @ x.T, model.labels_, structure, loss=np.array(loss, float), normalize=normalize)
         assert_allclose(model.objective_, value, rtol=1e-9)
+
+
+def test_a_fitted_sample_is_found_again_whatever_rounding_says_of_its_distance():
+    rng = np.random.default_rng(0)
+    X = rng.random((40, 30)) + 50.0
+    model = StructuredClustering(3, kernel="graph", random_state=0).fit(X)
+    nudged = X * (1 + 1e-15 * rng.standard_normal(X.shape))  # the last bit of every number
+    np.testing.assert_allclose(model.transform(nudged), model.transform(X), rtol=1e-12, atol=1e-12)

@@ -14,10 +14,14 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.neighbors import NearestNeighbors
+from sklearn.utils.extmath import row_norms
 
 from kernelclust._threads import in_order
 from kernelclust.kernels._function import SimilarityFunction
 from kernelclust.kernels.operators import Kernel, row_blocks
+
+
+ROUNDING = 1e-7  # of the length of a sample: distances up to it, by products of samples, are rounding
 
 
 class NewSamples(ABC):
@@ -214,9 +218,10 @@ class NeighbourSearch:
             far = np.sqrt(np.finfo(Z.dtype).max) / 1e4  # squares of distances beyond would overflow
             Z = np.clip(Z, -far, far)
         distance, index = self.nearest.kneighbors(Z)
-        closest = distance[:, :1]
-        weight = np.where(closest > 0, closest, 1.0) / np.where(closest > 0, distance, 1.0)
-        weight = np.where(closest > 0, weight, distance == 0)  # on a fitted sample: that sample alone
+        closest, rounding = distance[:, :1], ROUNDING * row_norms(Z)[:, None]
+        apart = closest > rounding
+        weight = np.where(apart, closest, 1.0) / np.where(apart, distance, 1.0)
+        weight = np.where(apart, weight, distance <= rounding)  # on a fitted sample: that sample alone
         return weight / weight.sum(axis=1, keepdims=True), self.samples[index]
 
 
