@@ -20,7 +20,6 @@ from kernelclust._threads import in_order
 from kernelclust.kernels._function import SimilarityFunction
 from kernelclust.kernels.operators import Kernel, row_blocks
 
-
 ROUNDING = 1e-7  # of the length of a sample: distances up to it, by products of samples, are rounding
 
 
