@@ -1,7 +1,7 @@
 """What known labels and links bring, and what they cost.
 
-    python benchmarks/side_information.py [--data DIR] [--draws 20] [--only protein,labels,speed,copies,sizes] [--sdp]
-                                          [--kernel auto] [--seeds 1] [--tasks 15]
+    python benchmarks/side_information.py [--data DIR] [--draws 20] [--sdp] [--kernel auto] [--seeds 1] [--tasks 15]
+                                          [--only protein,labels,questions,speed,copies,sizes]
 
 protein (needs DIR/protein_localization_euk4.npz: X, y in the order EXT, MIT, CYT, NUC): transductive subcellular
 localization as in figure 6 of the relaxations paper (Yang, Kwok and Lu, 2010): 100 proteins a location drawn at random,
@@ -10,6 +10,8 @@ labels (needs DIR as benchmarks/auto.py does): structured accuracy with a typica
 labelled, less that without labels, on the families of benchmarks/auto.py. Typical of a class: nearest to its mean in
 feature space, labelled with the class. Typical of a cluster: nearest to the mean of one of the fit without labels,
 labelled with its own class, so that labels may be missing or given twice.
+questions (the same families): structured accuracy without labels, and what the answers to `questions(n)` add; the
+accuracy under the best naming is what no order of these clusters can exceed.
 speed: CPU time of a fit of 10 000 samples with 1 000 must-links and 1 000 cannot-links, as a ratio to none.
 copies: F on rows repeated many times, against the same rows with weights.
 sizes: equal sizes on overlapping groups: F and time against the same fit without bounds.
@@ -37,6 +39,7 @@ from kernelclust.kernels import fit_kernel
 TREE = "tree:(EXT,(MIT,(CYT,NUC)))"
 PER_CLASS = 100
 LABELS = (30, 60, 90, 120)
+ASKED = (1, 3)
 
 Method = Callable[[np.ndarray, np.ndarray], np.ndarray]  # (X, y with -1) -> labels of all
 
@@ -136,13 +139,17 @@ def _row(name: str, values: np.ndarray) -> None:
     print(f"{name:24}{values[0]:9.1f}" + "".join(f"{value:+13.1f}" for value in values[1:]), flush=True)
 
 
+def unlabelled(task: auto.Task, kernel: str, seed: int) -> StructuredClustering:
+    return StructuredClustering(structure=task.structure, kernel=kernel, compute_confidence=False, random_state=seed)
+
+
 def with_labels(task: auto.Task, kernel: str, seed: int) -> list[float]:
     """Structured accuracy in % without labels, and what labels of typical samples of 1, 2, 3 and all places add."""
     structure, rng = auto.as_structure(task.structure), np.random.default_rng(seed)
     c, y = structure.n_clusters, task.y
 
     def score(known: np.ndarray | None) -> tuple[float, np.ndarray]:
-        model = StructuredClustering(structure=task.structure, kernel=kernel, random_state=seed).fit(task.X, known)
+        model = unlabelled(task, kernel, seed).fit(task.X, known)
         return 100 * auto.structured_accuracy(y, model.labels_, structure), model.labels_
 
     alone, found = score(None)
@@ -157,6 +164,42 @@ def with_labels(task: auto.Task, kernel: str, seed: int) -> list[float]:
             known[typical[:number]] = y[typical[:number]]
             gains.append(score(known)[0] - alone)
     return gains
+
+
+def questions(folder: Path, kernel: str, seeds: int, n_tasks: int) -> None:
+    """What answers bring."""
+    load = auto.real_data.loader(folder)
+    print(f"\nstructured accuracy, kernel={kernel!r}: without labels, and what answers to n questions add")
+    print(f"{'':24}{'without':>9}" + "".join(f"{n:>7}" for n in ASKED) + f"{'best naming':>13}")
+    table = []
+    for name, make in (auto.SWEEPS | auto.OTHERS).items():
+        rows = []
+        for seed in range(seeds):
+            tasks = [auto.real_data.shuffled(task, seed) for task in make(load)[:n_tasks]]
+            rows += [answered(task, kernel, seed) for task in tasks]
+        table.append(np.mean(rows, axis=0))
+        _answers(name, table[-1])
+    _answers("mean", np.mean(table, axis=0))
+
+
+def _answers(name: str, values: np.ndarray) -> None:
+    print(
+        f"{name:24}{values[0]:9.1f}" + "".join(f"{v:+7.1f}" for v in values[1:-1]) + f"{values[-1]:13.1f}", flush=True
+    )
+
+
+def answered(task: auto.Task, kernel: str, seed: int) -> list[float]:
+    """Structured accuracy in % without labels, what answers add, and the accuracy under the best naming."""
+    y, model = task.y, unlabelled(task, kernel, seed)
+    found = model.fit(task.X).labels_
+    ask = model.questions(max(ASKED))
+    alone = 100 * auto.structured_accuracy(y, found, task.structure)
+    gains = []
+    for n in ASKED:
+        known = np.full(len(y), -1)
+        known[ask[:n]] = y[ask[:n]]
+        gains.append(100 * auto.structured_accuracy(y, model.fit(task.X, known).labels_, task.structure) - alone)
+    return [alone, *gains, 100 * auto.clustering_accuracy(y, found)]
 
 
 def typical_samples(K: np.ndarray, groups: np.ndarray, c: int) -> np.ndarray:
@@ -245,10 +288,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, help="folder with protein_localization_euk4.npz")
     parser.add_argument("--draws", type=int, default=20)
-    parser.add_argument("--only", default="protein,labels,speed,copies,sizes")
-    parser.add_argument("--kernel", default="auto", help="of labels")
-    parser.add_argument("--seeds", type=int, default=1, help="of labels")
-    parser.add_argument("--tasks", type=int, default=15, help="of labels: tasks of a family at most")
+    parser.add_argument("--only", default="protein,labels,questions,speed,copies,sizes")
+    parser.add_argument("--kernel", default="auto", help="of labels and questions")
+    parser.add_argument("--seeds", type=int, default=1, help="of labels and questions")
+    parser.add_argument("--tasks", type=int, default=15, help="of a family at most, for labels and questions")
     parser.add_argument("--sdp", action="store_true", help="also low_rank_sdp, half a minute a fit")
     arguments = parser.parse_args()
     wanted = arguments.only.split(",")
@@ -257,10 +300,11 @@ def main() -> None:
         print("protein: needs --data DIR; left out")
     elif "protein" in wanted:
         protein(arguments.data, arguments.draws, arguments.sdp)
-    if "labels" in wanted and (arguments.data is None or not (arguments.data / "coil20.npz").exists()):
-        print("labels: needs --data DIR with the .npz files, see papers/README.md; left out")
-    elif "labels" in wanted:
-        labels(arguments.data, arguments.kernel, arguments.seeds, arguments.tasks)
+    for part in (labels, questions):
+        if part.__name__ in wanted and (arguments.data is None or not (arguments.data / "coil20.npz").exists()):
+            print(f"{part.__name__}: needs --data DIR with the .npz files, see papers/README.md; left out")
+        elif part.__name__ in wanted:
+            part(arguments.data, arguments.kernel, arguments.seeds, arguments.tasks)
     if "speed" in wanted:
         speed()
     if "copies" in wanted:

@@ -82,7 +82,7 @@ def test_a_number_that_contradicts_the_structure_is_always_an_error(Estimator):
 @pytest.mark.parametrize("Preset", [CLUHSIC, CLUHSICAL, DisKMeans, Diffrac])
 def test_presets_take_no_size_prior_that_they_do_not_have(Preset, monkeypatch):
     monkeypatch.setattr(engine, "DISAGREE", 2.0)  # views always disagree
-    monkeypatch.setattr(engine, "TRUSTED", 2.0)  # and rbf with them
+    monkeypatch.setattr(_evidence, "TRUSTED", 2.0)  # and rbf with them
     assert _evidence.SIZE_PRIOR > 0
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

@@ -12,6 +12,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from kernelclust import CLUHSIC, CLUHSICAL, Diffrac, DisKMeans, KernelKMeans, StructuredClustering, dependence_score
 from kernelclust.datasets import structured_blobs
+from kernelclust.engine import _evidence
 from kernelclust.engine import _fit as engine
 from kernelclust.engine._evidence import alignment
 from kernelclust.engine._rbf import advice, rbf_clusters
@@ -294,7 +295,9 @@ def test_the_size_prior_is_left_out_where_graph_and_rbf_of_x_as_given_agree(monk
     data, _ = make_blobs(60, centers=3, n_features=4, random_state=0)
     monkeypatch.setattr(engine, "DISAGREE", 2.0)  # the views are said to disagree
     assert fitted(data, "flat:3").size_prior_ == 0
-    monkeypatch.setattr(engine, "TRUSTED", 2.0)
+    far = np.vstack([data, [[200.0, 0, 0, 0], [201.0, 0, 0, 0]]])  # rbf's fourth cluster is two outliers, and right
+    assert fitted(far, "flat:4").size_prior_ > 0
+    monkeypatch.setattr(_evidence, "TRUSTED", 2.0)
     assert fitted(data, "flat:3").size_prior_ > 0
 
 

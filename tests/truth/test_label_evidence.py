@@ -9,7 +9,16 @@ from numpy.testing import assert_allclose, assert_array_equal
 from kernelclust import StructuredClustering
 from kernelclust.objectives import make_dependence
 from kernelclust.solvers import make_constraints, numbered, place_known, placement_problem
-from kernelclust.solvers._label_evidence import JITTER, NEAR, contradicted, label_evidence, mistaken, temperature
+from kernelclust.solvers._label_evidence import (
+    JITTER,
+    NEAR,
+    TAIL,
+    contradicted,
+    label_evidence,
+    mistaken,
+    mistakes,
+    temperature,
+)
 from kernelclust.structures import as_structure
 
 pytestmark = pytest.mark.filterwarnings("ignore:several arrangements:UserWarning")
@@ -60,9 +69,10 @@ def test_the_best_of_all_placements_is_found(text, rule):
         every = np.array(list(itertools.permutations(range(len(L)))))
         scores = problem.scores(every)
         t = temperature(problem, every[np.argmax(scores)])
-        total = scores / t + L[np.arange(len(L)), every].sum(axis=1)
+        behind = (scores.max() - scores) / (TAIL * t)
+        total = L[np.arange(len(L)), every].sum(axis=1) - TAIL * np.log(1 + behind)
         node = place_known(problem, known, at, E)
-        own = problem.scores(node[None])[0] / t + L[np.arange(len(L)), node].sum()
+        own = total[np.flatnonzero((every == node).all(axis=1))[0]]
         assert own >= total.max() - 1e-9 * np.abs(total).max()
 
 
@@ -286,3 +296,12 @@ def test_where_there_is_nothing_to_tell_apart():
     assert not label_evidence(known, np.zeros(9, dtype=int), E, A).any()  # one cluster holds all: nothing is said
     all_known = make_constraints(np.ones(9), 3, labels=at)
     assert np.isfinite(label_evidence(all_known, at, np.arange(9.0)[:, None], A)).all()
+
+
+@pytest.mark.parametrize("spread", [0.1, 0.2, 0.3, 0.4])
+def test_rates_of_mistakes_are_about_right(spread):
+    """Of round groups on a line: as many samples are nearest to another group's mean as the rates add up to."""
+    E, at = groups(np.c_[np.arange(5.0), np.zeros((5, 2))], 200, spread)
+    known = make_constraints(np.ones(1000), 5, labels=at)
+    _, _, near, e = mistakes(known, at, E)
+    assert abs(e.mean() - np.mean(near != at)) < 0.05

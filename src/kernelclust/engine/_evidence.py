@@ -19,6 +19,7 @@ from kernelclust.solvers import Options, Problem, best_placement, greedy, placem
 
 DISAGREE = 0.5  # mean alignment of the views' own clusterings below which sizes are expected to be alike
 TRUSTED = 0.7  # unless X as given leads graph and rbf to clusterings that are alike by so much
+CRUMB = 0.25  # of the mean size: a smaller cluster is a few outliers
 SIZE_PRIOR = 0.2
 MIDDLE = 1.5  # size of the graph whose clusterings are compared
 STARTS = 5
@@ -88,10 +89,13 @@ class Evidence:
         pairs = [alignment(A, one, other, weight) for one, other in combinations(labels, 2)]
         return float(np.mean(pairs)) if pairs else 1.0
 
-    def given_agreement(self, labels: np.ndarray) -> float:
-        """Alignment of labels with the clustering that X as given leads to."""
+    def confirms(self, labels: np.ndarray) -> bool:
+        """Whether labels by rbf are much as the clustering that X as given leads to, and none is a crumb: where rbf
+        sets outliers apart, as in text, its clusters say nothing about groups."""
         own = self.clustering(self._middle(self.members[0].view))
-        return alignment(np.eye(self.n_clusters), own, labels[self.compared], self.weight[self.compared])
+        n = np.bincount(labels, self.weight, minlength=self.n_clusters)
+        alike = alignment(np.eye(self.n_clusters), own, labels[self.compared], self.weight[self.compared])
+        return alike >= TRUSTED and n.min() >= CRUMB * n.mean()
 
     def support(self, A: np.ndarray, labels: np.ndarray, power: float = 1.0) -> float:
         """How far other kernels arrange the samples in the same way: agree x place, one when all do.

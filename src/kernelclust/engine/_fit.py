@@ -15,7 +15,7 @@ from kernelclust._solution import Solution
 from kernelclust._threads import one_thread
 from kernelclust._warnings import warn
 from kernelclust.engine._doubt import doubt_in_words
-from kernelclust.engine._evidence import DISAGREE, SIZE_PRIOR, TRUSTED, Evidence, alignment, seen_distances
+from kernelclust.engine._evidence import DISAGREE, SIZE_PRIOR, Evidence, alignment, seen_distances
 from kernelclust.engine._numbering import canonical_places, renumbered
 from kernelclust.engine._order import Clusters, Order, leading_directions, order_of
 from kernelclust.engine._places import Places, fitted_places
@@ -339,7 +339,7 @@ def _size_prior(request: Request, evidence: Evidence | None, other: np.ndarray |
     plain = request.loss is None and request.normalize is not None and request.solver == "greedy"
     if evidence is None or not plain or evidence.agreement() >= DISAGREE:
         return 0.0
-    if other is not None and evidence.given_agreement(other) >= TRUSTED:
+    if other is not None and evidence.confirms(other):
         return 0.0
     warn(
         f"the views of X (as given, columns standardised, rows scaled) cluster it differently (alignment "

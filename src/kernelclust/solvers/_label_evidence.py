@@ -3,11 +3,13 @@
 A known label says where its sample belongs. What it says about the cluster around that sample can be wrong, as far as
 clusters run into each other, so that places are chosen from data and labels together: for a placement p
 
-    score(p) / t + sum_i w_i log((1 - e_i) [p_j(i) = y_i] + e_i q(y_i | p_j(i)))
+    -v log(1 + (best score - score(p)) / v t) + sum_i w_i log((1 - e_i) [p_j(i) = y_i] + e_i q(y_i | p_j(i)))
 
 where j(i) is the cluster whose mean is nearest to labelled sample i, e_i the rate of mistakes there, q where mistakes
 go to (neighbouring places more than others), and t what the score changes by if distances between means are a little
-different. One label turns a ring; labels of every cluster outweigh an unclear order; many outweigh a clear one.
+different. By how much they might be is itself unknown, hence the logarithm: of things that look alike from two sides
+the best arrangement can be far from the right one. One label turns a ring; labels of every cluster outweigh an unclear
+order, and sure ones a clear one.
 """
 
 from __future__ import annotations
@@ -20,13 +22,16 @@ from scipy.spatial.distance import cdist
 
 from kernelclust.kernels import feature_sums
 from kernelclust.solvers._constraints import Constraints
-from kernelclust.solvers._placement import EXHAUSTIVE, RESTARTS, PlacementProblem, best_placement
+from kernelclust.solvers._placement import EXHAUSTIVE, RESTARTS, PlacementProblem, best_placement, every_placement
 from kernelclust.structures import Structure, as_structure
 
-LEAST, MOST = 0.02, 0.45  # rates of mistakes: of the best sample of the best cluster, and of one that is anywhere
-JITTER = 0.5  # distances between means might as well be so much longer or shorter
+LEAST = 0.01  # rate of mistakes of the best sample of the best cluster
+JITTER = 0.25  # distances between means might as well be so much longer or shorter
+TAIL = 2.0  # v: the smaller, the more may the data be wrong altogether
+WIDENED = (1.0, 4.0, 16.0)  # multiples of t that placements of many clusters are sought at
 BORNE = 0.3  # of the labels may be against the clusters where these are unclear
 TIE = 1e-3  # of the largest distance: neighbours save at least so much
+TIED = 1e-9  # of log-probabilities
 NEAR = 0.5  # share of mistakes that go to neighbouring places; the others go anywhere
 
 
@@ -46,12 +51,22 @@ def place_known(
     if constraints is None or not constraints.votes.any():
         return free
     L = label_evidence(constraints, labels, E, problem.A)
-    known = replace(problem, linear=problem.linear + temperature(problem, free) * L)
-    if problem.symmetric or problem.movable.sum() <= EXHAUSTIVE:
-        return best_placement(known, restarts)
-    structure = as_structure(problem.A) if structure is None else structure
-    turned = structure.align(L[np.argsort(free)].T)[free]  # equivalent, and as the labels say
-    return best_placement(known, restarts, turned if problem.movable.all() else None)
+    t, c = temperature(problem, free), len(free)
+    if problem.symmetric:
+        return best_placement(replace(problem, linear=problem.linear + t * L), restarts)
+    movable = np.flatnonzero(problem.movable)
+    if len(movable) <= EXHAUSTIVE:
+        tried = every_placement(np.arange(c), movable)
+    else:
+        structure = as_structure(problem.A) if structure is None else structure
+        turned = structure.align(L[np.argsort(free)].T)[free]  # equivalent, and as the labels say
+        start = turned if problem.movable.all() else None
+        known = [replace(problem, linear=problem.linear + k * t * L) for k in WIDENED]
+        tried = np.array([best_placement(one, restarts, start) for one in known])
+    bare = replace(problem, linear=np.zeros((c, c)))
+    behind = np.maximum(bare.scores(free[None]) - bare.scores(tried), 0.0)
+    value = (L + problem.linear / t)[np.arange(c), tried].sum(axis=1) - TAIL * np.log1p(behind / (TAIL * t))
+    return tried[np.flatnonzero(value >= value.max() - TIED)[0]]
 
 
 def numbered(constraints: Constraints, labels: np.ndarray, E: np.ndarray) -> np.ndarray:
@@ -89,8 +104,8 @@ def mistakes(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Block and place of every known label, the cluster of the nearest mean, and the rate e of mistakes there.
 
-    1 - e = (1 - r / 2) (1 - r_j / 2): r is the distance from the nearest mean over that from the second nearest, 0 for
-    a sample that is typical and 1 for one between two clusters, r_j its mean over the samples near cluster j.
+    1 - e = (1 - r^3 / 4) (1 - r_j^3 / 4): r is the distance from the nearest mean over that from the second nearest, 0
+    for a sample that is typical and 1 for one between two clusters, r_j its mean over the samples near cluster j.
     """
     c, weight = constraints.n_clusters, constraints.sample_weight
     means, used = _means(constraints, labels, E)
@@ -102,7 +117,7 @@ def mistakes(
     unsure = np.bincount(near, weight * doubt, minlength=c) / np.where(size > 0, size, 1.0)
     block, place = np.nonzero(constraints.votes)
     near, doubt = _nearest(np.asarray(constraints.mean[block] @ E), means, used)
-    return block, place, near, np.clip(1 - (1 - doubt / 2) * (1 - unsure[near] / 2), LEAST, MOST)
+    return block, place, near, np.maximum(1 - (1 - doubt**3 / 4) * (1 - unsure[near] ** 3 / 4), LEAST)
 
 
 def contradicted(constraints: Constraints, labels: np.ndarray, E: np.ndarray) -> bool:

@@ -154,7 +154,7 @@ def best_placement(problem: PlacementProblem, restarts: int = RESTARTS, start: n
         tried = np.vstack([identity, identity])
         tried[1, free] = free[linear_sum_assignment(problem.linear[np.ix_(free, free)], maximize=True)[1]]
     elif len(free) <= EXHAUSTIVE:
-        tried = _every(identity, free)
+        tried = every_placement(identity, free)
     else:
         tried = np.vstack([identity, _optima(problem, restarts, start)])
     scores = problem.scores(tried)
@@ -210,7 +210,7 @@ def _compared(problem: PlacementProblem, free: np.ndarray) -> tuple[np.ndarray, 
     """Placements (r, c), and by how many standard deviations each scores better than the identity (r,)."""
     identity = np.arange(len(problem.A))
     if len(free) <= EXHAUSTIVE_MARGIN:
-        others = _every(identity, free)
+        others = every_placement(identity, free)
         scores = problem.scores(others)
         all_scores = scores
     else:
@@ -237,7 +237,7 @@ def _orders(c: int) -> np.ndarray:
     return np.vstack([np.column_stack([np.full(len(shorter), i), shorter + (shorter >= i)]) for i in range(c)])
 
 
-def _every(reference: np.ndarray, free: np.ndarray) -> np.ndarray:
+def every_placement(reference: np.ndarray, free: np.ndarray) -> np.ndarray:
     """The reference with the clusters `free` in every order."""
     orders = _orders(len(free))
     placements = np.tile(reference, (len(orders), 1))
