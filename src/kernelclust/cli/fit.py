@@ -6,6 +6,7 @@ import argparse
 import contextlib
 import csv
 import io
+import os
 import sys
 import time
 import warnings
@@ -21,6 +22,7 @@ from kernelclust import StructuredClustering
 from kernelclust._files import write_files
 from kernelclust._input import quoted
 from kernelclust._units import UnitWarning, unit_warning
+from kernelclust.cli import folder
 from kernelclust.cli.table import Table, check_writable, parse_number, read_table
 from kernelclust.metrics import clustering_accuracy, structured_accuracy
 from kernelclust.plots import have_matplotlib, neighbours, plot_embedding, plot_similarity, plot_structure
@@ -39,6 +41,12 @@ def run(arguments: argparse.Namespace) -> None:
     """Do the whole job; everything that can be refused is refused before the fit."""
     started = time.perf_counter()
     talk = arguments.verbose or sys.stderr.isatty()
+    given = {name: getattr(arguments, name) for name in SETTINGS if hasattr(arguments, name)}
+    if "n_clusters" in given:  # the library cannot tell its default from a number that was typed
+        as_structure(given.get("structure", "flat"), given["n_clusters"])
+    if os.path.isdir(arguments.file):
+        folder.run(arguments, given)
+        return
     targets = [path for path in (arguments.out, arguments.report) if path is not None]
     for k, path in enumerate(targets):
         check_writable(path, not_over=[arguments.file, *targets[:k]])
@@ -51,9 +59,6 @@ def run(arguments: argparse.Namespace) -> None:
     X = table.data
     if arguments.standardize:
         X = make_pipeline(MaxAbsScaler(), StandardScaler()).fit_transform(X)  # variances of huge numbers would overflow
-    given = {name: getattr(arguments, name) for name in SETTINGS if hasattr(arguments, name)}
-    if "n_clusters" in given:  # the library cannot tell its default from a number that was typed
-        as_structure(given.get("structure", "flat"), given["n_clusters"])
     with contextlib.redirect_stdout(sys.stderr), warnings.catch_warnings():  # stdout is for labels, not for progress
         warnings.simplefilter("ignore", UnitWarning)  # said below, with the names of the file's columns
         model = StructuredClustering(verbose=int(arguments.verbose), **given).fit(X, known)

@@ -1,0 +1,81 @@
+"""``kernelclust fit FOLDER``: a folder of Parquet or CSV files, never read as a whole."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kernelclust import StructuredClustering
+from kernelclust._files import write_files
+from kernelclust.cli.table import check_writable
+
+READERS = {".parquet": "read_parquet", ".csv": "read_csv"}
+ALONE = ("report", "label_column", "id_column", "use_labels", "standardize")  # options that need all rows at once
+
+
+def run(arguments: argparse.Namespace, given: dict[str, Any]) -> None:
+    """Fit a folder partition by partition, and write labels as they are computed."""
+    asked = [name for name in ALONE if getattr(arguments, name, None)]
+    if asked:
+        option = asked[0].replace("_", "-")
+        raise ValueError(f"--{option} needs all rows at once, which a folder may not fit; leave it out.")
+    if arguments.out is not None:
+        check_writable(arguments.out, not_over=[arguments.file])
+    frame = _read(Path(arguments.file))
+    columns = _split(arguments.columns) or list(frame.columns)
+    columns = [name for name in columns if name not in _split(arguments.drop)]
+    missing = [name for name in [*columns, *_split(arguments.drop)] if name not in frame.columns]
+    if missing:
+        raise ValueError(f"no column {missing[0]!r}; there are {', '.join(map(repr, frame.columns))}.")
+    texts = [name for name in columns if frame[name].dtype.kind not in "biuf"]
+    if texts:
+        raise ValueError(f"columns that hold no numbers: {', '.join(map(repr, texts))}; leave them out with --drop.")
+    frame = frame[columns].astype(np.float32)
+    model = StructuredClustering(verbose=int(arguments.verbose), **given).fit(frame)
+    print(
+        f"kernelclust: {int(model.sizes_.sum())} rows of {len(columns)} columns clustered into {model.structure_}: "
+        f"objective {model.objective_:.6g}, at most {model.upper_bound_:.6g}",
+        file=sys.stderr,
+    )
+    lines = _lines(model.labels_)
+    if arguments.out is None:
+        sys.stdout.writelines(lines)
+    else:
+        write_files({arguments.out: lines})
+
+
+def _read(folder: Path) -> Any:
+    """The files of a folder as one lazy frame."""
+    kinds = {kind: sorted(folder.glob(f"*{kind}")) for kind in READERS}
+    found = [kind for kind, files in kinds.items() if files]
+    if len(found) != 1:
+        what = "neither Parquet nor CSV files" if not found else "both Parquet and CSV files"
+        raise ValueError(f"{folder} holds {what} (*.parquet, *.csv); give a folder of one kind.")
+    try:
+        import dask.dataframe as dd
+    except ImportError as error:
+        raise ValueError(
+            f"folders are read by dask and pyarrow: pip install 'kernelclust[dask]' pyarrow ({error})"
+        ) from error
+    files = [os.fspath(file) for file in kinds[found[0]]]
+    return getattr(dd, READERS[found[0]])(files)
+
+
+def _lines(labels: Any) -> Iterator[str]:
+    """A table of row numbers and labels, one block a partition."""
+    yield "row,label\n"
+    row = 0
+    for block in labels.blocks:
+        some = block.compute()
+        yield "".join(f"{row + i},{label}\n" for i, label in enumerate(some.tolist()))
+        row += len(some)
+
+
+def _split(names: str | None) -> list[str]:
+    return [name.strip() for name in (names or "").split(",") if name.strip()]
