@@ -212,7 +212,7 @@ def test_missing_file_and_folder(tmp_path, capsys):
     assert main(["fit", str(tmp_path / "none.csv")]) == 2
     _is_refused(capsys, "there is no file")
     assert main(["fit", str(tmp_path)]) == 2
-    _is_refused(capsys, "is a folder")
+    _is_refused(capsys, "neither Parquet nor CSV")
 
 
 @pytest.mark.parametrize("option", ["--out", "--report"])
