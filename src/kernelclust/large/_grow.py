@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from typing import Any
 
@@ -14,13 +14,14 @@ from kernelclust._arrays import namespace, parts, to_host
 from kernelclust._names import keywords
 from kernelclust._progress import at
 from kernelclust._warnings import warn
-from kernelclust.engine import Fit, Places, Prediction, Request, canonical_places, fit, fitted_places
-from kernelclust.kernels import FittedKernel, NewSamples, check_kernel_params, eigenvalue_bounds, kernel_part
+from kernelclust.engine import Fit, Places, Prediction, Request, fit, fitted_places
+from kernelclust.kernels import NewSamples, check_kernel_params, eigenvalue_bounds, kernel_part
 from kernelclust.large._moves import centred, rises
 from kernelclust.large._rounds import Climbed, DevicePool, climb
 from kernelclust.large._rows import FeatureRows, Rows
+from kernelclust.large._whole import canonical_order, whole_fit
 from kernelclust.objectives import flat_objective
-from kernelclust.solvers import make_constraints, placement_margin, placement_problem
+from kernelclust.solvers import make_constraints
 
 START, EACH = 2500, 50  # samples that the ordinary engine is asked about, or so many a cluster
 MIDDLE = 2**16  # samples of the stage between
@@ -154,7 +155,7 @@ def grow(xp: Any, X: Any, weight: Any, request: Request, y: np.ndarray | None = 
     start = fit(to_host(xp.take(X, there, axis=0)).astype(np.float64), w, asked, known)
     objective = flat_objective(start.objective) if start.solution.placed else start.objective
     labels = xp.asarray(start.labels, dtype=xp.int64, device=X.device)
-    rows, n_iter = make(there), start.solution.n_iter
+    rows, n_iter = make(there), 0
     settings: dict[str, Any] = {"tol": options.tol, "allow_empty": options.allow_empty}
     for at_most in (MIDDLE, m, 0):
         last = len(some) == m
@@ -174,7 +175,8 @@ def grow(xp: Any, X: Any, weight: Any, request: Request, y: np.ndarray | None = 
     again = climb(pool, objective, max_iter=options.max_iter, **settings)
     done = replace(again, history=[*done.history[:-1], *again.history])
     n_iter += len(again.history) - 1
-    return _judged(start, pool, objective, done, request, n_iter, drift, gamma, y, _few(m, PLACED, None, rng))
+    few = _few(m, PLACED, None, rng)
+    return _judged(start, pool, done, request, n_iter, drift, gamma, y is not None, few)
 
 
 def _few(m: int, at_most: int, y: np.ndarray | None, rng: np.random.RandomState) -> np.ndarray:
@@ -203,50 +205,30 @@ def _extended(pool: DevicePool, rows: Rows, objective, done: Climbed, y: np.ndar
 
 
 def _judged(
-    start: Fit, pool: DevicePool, objective, done: Climbed, request: Request, n_iter, drift, gamma, y, few
+    start: Fit, pool: DevicePool, done: Climbed, request: Request, n_iter: int, drift: float, gamma, told: bool, few
 ) -> Grown:
     """The fit of all samples: sums from a fresh pass, bounds that hold, canonical numbers."""
     raw, n = pool.totals()
-    c, structure = len(n), start.structure
+    order = canonical_order(start, centred(raw, n), n, told)
+    pool.renumber(order)
+    raw, n = pool.totals()
     S = centred(raw, n)
-    node = np.arange(c)
-    if y is None and start.objective.unchanged_by(found := canonical_places(structure, S, n)):
-        node = found
-    order = np.argsort(node)
-    xp = pool.xp
-    pool.labels = xp.take(xp.asarray(node, dtype=xp.int64, device=pool.labels.device), pool.labels)
-    pool.G = xp.take(pool.G, xp.asarray(order, device=pool.labels.device), axis=0)
-    pool._totals = raw[np.ix_(order, order)], n[order]
-    S, n = S[np.ix_(order, order)], n[order]
-    value = start.objective.value(S, n)
     bounds, trace = _bounds(pool, S, n)
-    bound = max(start.objective.upper_bound(bounds, n.sum(), float(pool.levels.min())), value)
-    placing = placement_problem(request.options.placement, start.objective, S, n)
-    judged = start.order
-    if judged is not None:
-        judged = replace(judged, links=judged.links[np.ix_(order, order)])
-    history = done.history if objective is start.objective else [value]
-    solution = replace(
-        start.solution, value=value, n_iter=n_iter, history=history, stopped_because=done.stopped_because
-    )
-    kept = {one.name: getattr(start, one.name) for one in fields(Fit)}
-    return Grown(
-        **kept
-        | {
-            "kernel": FittedKernel(start.kernel.operator, start.kernel.source, gamma),
-            "solution": solution,
-            "labels": to_host(pool.labels),
-            "S": S,
-            "n": n,
-            "value": value,
-            "upper_bound": bound,
-            "size_bound": max(start.objective.size_bound(bounds, n), value),
-            "placement_margin": placement_margin(placing),
-            "placing": placing,
-            "reach": min(float(np.maximum(bounds, 0).sum()) / trace, 1.0) if trace > 0 else 1.0,
-            "order": judged,
-            "image": None,
-        },
+    return whole_fit(
+        Grown,
+        start,
+        request,
+        order=order,
+        S=S,
+        n=n,
+        bounds=bounds,
+        trace=trace,
+        lightest=float(pool.levels.min()),
+        labels=to_host(pool.labels),
+        history=done.history,
+        n_iter=n_iter,
+        stopped_because=done.stopped_because,
+        gamma=gamma,
         pool=pool,
         few=few,
         drift=drift,

@@ -152,6 +152,14 @@ class DevicePool(Pool):
         self.labels = put(self.xp, self.labels, index, to)
         self._totals = self._tried
 
+    def renumber(self, order: np.ndarray) -> None:
+        """Let the cluster that is order[j] now be number j."""
+        xp, on = self.xp, self.labels.device
+        self.labels = xp.take(xp.asarray(np.argsort(order), dtype=self.labels.dtype, device=on), self.labels)
+        self.G = xp.take(self.G, xp.asarray(order, device=on), axis=0)
+        if self._totals is not None:
+            self._totals = self._totals[0][np.ix_(order, order)], self._totals[1][order]
+
     def fresh(self) -> float:
         """Sums from a new pass; returns how far those that moves kept current had drifted, relative."""
         G, self.square = self.rows.sums_and_square(self.labels, self.c)

@@ -8,7 +8,7 @@ state, and one that is lost with its worker is made again.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -18,12 +18,13 @@ from kernelclust._arrays import parts
 from kernelclust._names import keywords
 from kernelclust._progress import at
 from kernelclust._threads import one_thread
-from kernelclust.engine import Fit, Places, Prediction, Request, canonical_places, fit, fitted_places
-from kernelclust.kernels import FittedKernel, NewSamples, fit_kernel, kernel_part
+from kernelclust.engine import Fit, Places, Prediction, Request, fit, fitted_places
+from kernelclust.kernels import NewSamples, fit_kernel, kernel_part
 from kernelclust.large._grow import EACH, START, centred_sums
 from kernelclust.large._moves import centred, rises
+from kernelclust.large._whole import canonical_order, whole_fit
 from kernelclust.objectives import Dependence, flat_objective
-from kernelclust.solvers import make_constraints, placement_margin, placement_problem
+from kernelclust.solvers import make_constraints
 
 ROWS = 2**14  # of a partition that are looked at together
 SETTLED = 1e-4  # rounds end when a smaller share of the samples moves
@@ -240,9 +241,10 @@ def fit_shards(shards: Shards, request: Request) -> Sharded:
     objective = flat_objective(start.objective) if start.solution.placed else start.objective
     P = np.eye(c)[start.labels] * w[:, None]
     rule = features.rule(objective, Sums(P.T @ features.raw(X), P.sum(axis=0)))
-    rule, each, history, why = _rounds(shards, features, objective, rule, options.max_iter)
-    least, told = min(one.least for one in seen), bool((y >= 0).any())
-    return _judged(start, shards, features, rule, each, request, history, why, gamma, few, X, told, least)
+    rules, each, history, why = _rounds(shards, features, objective, rule, options.max_iter)
+    more = {"history": history, "n_iter": len(history) - 1, "stopped_because": why, "gamma": gamma}
+    more["lightest"] = min(one.least for one in seen)
+    return _judged(start, shards, features, rules, each, request, few, X, bool((y >= 0).any()), **more)
 
 
 def _checked(seen: Sequence[Seen], request: Request) -> float | None:
@@ -318,62 +320,35 @@ def _rounds(shards: Shards, features: Features, objective: Dependence, rule: Rul
     return rules, each, history, "max_iter"
 
 
-def _judged(
-    start: Fit, shards, features: Features, rules, each, request, history, why, gamma, few, X, told, least
-) -> Sharded:
+def _judged(start: Fit, shards: Shards, features: Features, rules, each, request, few, X, told, **more: Any) -> Sharded:
     """The fit of all partitions: canonical numbers, bounds from all features, medoids."""
     total = sum(each[1:], each[0])
-    c, structure, objective = len(total.n), start.structure, start.objective
     sums, n = features.of(total.features), total.n
-    S = centred(sums @ sums.T, n)
-    node = np.arange(c)
-    if not told and objective.unchanged_by(found := canonical_places(structure, S, n)):
-        node = found
-    order = np.argsort(node)
-    sums, n, S = sums[order], n[order], S[np.ix_(order, order)]
+    order = canonical_order(start, centred(sums @ sums.T, n), n, told)
+    sums, n = sums[order], n[order]
     rules = [Rule(rule.W[:, order], rule.h[order]) for rule in rules]
     means = (sums / np.where(n > 0, n, np.inf)[:, None]).T
     at("one more look at all samples")
     last = shards.each(last_look, raw=features.raw, T=features.T, rule=rules, means=means)
-    gram, s, weight = sum(one.gram for one in last), sums.sum(axis=0), float(n.sum())
+    gram, s = sum(one.gram for one in last), sums.sum(axis=0)
     gram = gram if features.T is None else features.T.T @ gram @ features.T
-    values = np.linalg.eigvalsh(gram - np.outer(s, s) / weight)[::-1]
-    bounds = np.maximum(values[: c - 1], 0.0)
-    value = objective.value(S, n)
-    bound = max(objective.upper_bound(bounds, n.sum(), least), value)
-    first = np.cumsum([0, *shards.sizes])
-    nearest = np.argmin([one.near for one in last], axis=0)
-    medoids = np.array([first[i] + last[i].row[j] if last[i].row[j] >= 0 else -1 for j, i in enumerate(nearest)])
-    placing = placement_problem(request.options.placement, objective, S, n)
-    order_found = start.order
-    if order_found is not None:
-        order_found = replace(order_found, links=order_found.links[np.ix_(order, order)])
-    trace = float(values.sum())
-    solution = replace(
-        start.solution, value=value, n_iter=start.solution.n_iter + len(history) - 1, stopped_because=why,
-        history=[value] if start.solution.placed else history,
-    )  # fmt: skip
-    kept = {one.name: getattr(start, one.name) for one in fields(Fit)}
-    return Sharded(
-        **kept
-        | {
-            "kernel": FittedKernel(start.kernel.operator, start.kernel.source, gamma or start.kernel.gamma),
-            "solution": solution,
-            "labels": rules[0].labels(features.raw(X), None),
-            "S": S,
-            "n": n,
-            "value": value,
-            "upper_bound": bound,
-            "size_bound": max(objective.size_bound(bounds, n), value),
-            "placement_margin": placement_margin(placing),
-            "placing": placing,
-            "reach": min(float(bounds.sum()) / trace, 1.0) if trace > 0 else 1.0,
-            "order": order_found,
-            "image": None,
-        },
+    values = np.linalg.eigvalsh(gram - np.outer(s, s) / float(n.sum()))[::-1]
+    first, nearest = np.cumsum([0, *shards.sizes]), np.argmin([one.near for one in last], axis=0)
+    medoids = [first[i] + last[i].row[j] if last[i].row[j] >= 0 else -1 for j, i in enumerate(nearest)]
+    return whole_fit(
+        Sharded,
+        start,
+        request,
+        order=order,
+        S=centred(sums @ sums.T, n),
+        n=n,
+        bounds=np.maximum(values[: len(n) - 1], 0.0),
+        trace=float(values.sum()),
+        labels=rules[0].labels(features.raw(X), None),
         similarities=FeatureSamples(features, sums, n),
         rules=rules,
         few=few,
         some=X,
-        medoids=medoids,
+        medoids=np.array(medoids),
+        **more,
     )

@@ -1,0 +1,70 @@
+"""From the fit of a few samples to the fit of all: numbers, bounds and evidence in one place."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from typing import Any, TypeVar
+
+import numpy as np
+
+from kernelclust.engine import Fit, Request, canonical_places
+from kernelclust.kernels import FittedKernel
+from kernelclust.solvers import placement_margin, placement_problem
+
+Kind = TypeVar("Kind", bound=Fit)
+
+
+def canonical_order(start: Fit, S: np.ndarray, n: np.ndarray, told: bool) -> np.ndarray:
+    """Which cluster is first, second, ...: large ones first as far as the structure allows, unless labels were told."""
+    node = np.asarray(canonical_places(start.structure, S, n))
+    return np.arange(len(n)) if told or not start.objective.unchanged_by(node) else np.argsort(node)
+
+
+def whole_fit(
+    kind: type[Kind],
+    start: Fit,
+    request: Request,
+    *,
+    order: np.ndarray,  # of the clusters of `start`; S and n are in it already
+    S: np.ndarray,
+    n: np.ndarray,
+    bounds: np.ndarray,  # on the leading eigenvalues of the kernel of all samples
+    trace: float,
+    lightest: float,
+    labels: np.ndarray,
+    history: list[float],
+    n_iter: int,
+    stopped_because: str,
+    gamma: float | None,
+    **own: Any,
+) -> Kind:
+    """A fit of all samples that began as `start`; evidence about the order is that of the samples it began with."""
+    objective = start.objective
+    value = objective.value(S, n)
+    placing = placement_problem(request.options.placement, objective, S, n)
+    judged = start.order
+    if judged is not None:
+        judged = replace(judged, links=judged.links[np.ix_(order, order)])
+    solution = replace(
+        start.solution,
+        value=value,
+        n_iter=start.solution.n_iter + n_iter,
+        history=[value] if start.solution.placed else history,
+        stopped_because=stopped_because,
+    )
+    found = {
+        "kernel": FittedKernel(start.kernel.operator, start.kernel.source, gamma or start.kernel.gamma),
+        "solution": solution,
+        "labels": labels,
+        "S": S,
+        "n": n,
+        "value": value,
+        "upper_bound": max(objective.upper_bound(bounds, n.sum(), lightest), value),
+        "size_bound": max(objective.size_bound(bounds, n), value),
+        "placement_margin": placement_margin(placing),
+        "placing": placing,
+        "reach": min(float(np.maximum(bounds, 0).sum()) / trace, 1.0) if trace > 0 else 1.0,
+        "order": judged,
+        "image": None,
+    }
+    return kind(**{one.name: getattr(start, one.name) for one in fields(Fit)} | found | own)
