@@ -16,6 +16,8 @@ from kernelclust import (
     dependence_score,
 )
 from kernelclust.kernels import DenseKernel, TiledKernel, fit_kernel, spectrum_ends
+from kernelclust.objectives import make_dependence
+from kernelclust.structures import as_structure
 
 pytestmark = pytest.mark.usefixtures("few_starts")
 
@@ -196,14 +198,14 @@ def test_shift_adds_a_constant_to_f_of_flat_clusters():
     root = np.sqrt(weight)
     s = -np.linalg.eigvalsh(root[:, None] * centred(K, weight) * root)[0]
     assert s > 1
-    options = {"normalize": "l2", "sample_weight": weight}
-    values = {}
+    plain, lifted = DenseKernel(K, weight), DenseKernel(K + s * np.diag(1 / weight), weight)
+    objective, values = make_dependence(as_structure("flat:3")), {}
     for labels in itertools.product(range(3), repeat=8):
         if list(dict.fromkeys(labels)) == [0, 1, 2]:  # one numbering of each clustering
-            plain = dependence_score(K, np.array(labels), "flat:3", **options)
-            lifted = dependence_score(K + s * np.diag(1 / weight), np.array(labels), "flat:3", **options)
-            assert_allclose(lifted - plain, 2 * s, rtol=1e-9)
-            values[labels] = lifted
+            n = np.bincount(labels, weight)
+            before, after = (objective.value(one.cluster_sums(np.array(labels), 3), n) for one in (plain, lifted))
+            assert_allclose(after - before, 2 * s, rtol=1e-9)
+            values[labels] = after
     model = KernelKMeans(3, kernel="precomputed", kernel_params={"indefinite": "shift"}, n_init=20, random_state=0)
     assert_allclose(model.fit(K, sample_weight=weight).objective_, max(values.values()), rtol=1e-9)
 
