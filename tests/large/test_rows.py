@@ -118,7 +118,7 @@ def test_rounds_leave_no_cluster_empty(arrays):
     X = np.repeat([[0.0, 0.0], [9.0, 9.0]], 20, axis=0) + 1e-3 * np.arange(40)[:, None]
     rows, _ = _rows(arrays, "linear", X, np.ones(40))
     labels = np.where(np.arange(40) < 20, 0, 1)
-    labels[[0, 1]] = 2  # with twins all around them they would rather go
+    labels[[0, 39]] = 2  # far from each other, with twins all around: both would rather go, at once
     pool = DevicePool(rows, arrays.make(labels), 3)
     climb(pool, make_dependence(as_structure("flat:3")), max_iter=50, tol=1e-12, allow_empty=False)
     assert set(to_host(pool.labels)) == {0, 1, 2}
