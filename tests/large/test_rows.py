@@ -120,8 +120,8 @@ def test_rounds_leave_no_cluster_empty(arrays):
     labels = np.where(np.arange(40) < 20, 0, 1)
     labels[[0, 39]] = 2  # far from each other, with twins all around: both would rather go, at once
     pool = DevicePool(rows, arrays.make(labels), 3)
-    climb(pool, make_dependence(as_structure("flat:3")), max_iter=50, tol=1e-12, allow_empty=False)
-    assert set(to_host(pool.labels)) == {0, 1, 2}
+    climb(pool, make_dependence(as_structure("flat:3")), max_iter=1, tol=1e-12, allow_empty=False)
+    assert sorted(np.bincount(to_host(pool.labels))) == [1, 19, 20]  # one went
 
 
 def test_put_is_an_assignment(arrays):

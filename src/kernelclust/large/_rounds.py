@@ -117,16 +117,16 @@ class DevicePool(Pool):
         return self._proposed[0].shape[0]
 
     def _keep(self, index: Any, to: Any, gain: Any) -> None:
-        """Proposals, but for those that would leave a cluster without samples."""
+        """Proposals, but for one of each cluster that all its samples would leave: the one that gains least."""
         xp, was = self.xp, self.xp.take(self.labels, index)
         if not self._allow_empty and index.shape[0]:
             for j in range(self.c):
                 leaving = int(xp.sum(xp.astype(was == j, xp.int64)))
                 coming = int(xp.sum(xp.astype(to == j, xp.int64)))
                 if leaving and not coming and leaving == int(xp.sum(xp.astype(self.labels == j, xp.int64))):
-                    stays = xp.nonzero(was != j)[0]
-                    index, to, gain = xp.take(index, stays), xp.take(to, stays), xp.take(gain, stays)
-                    was = xp.take(was, stays)
+                    stays = xp.argmin(xp.where(was == j, gain, xp.full_like(gain, np.inf)))  # one of them
+                    goes = xp.nonzero(xp.arange(was.shape[0], device=was.device) != stays)[0]
+                    index, was, to, gain = (xp.take(one, goes) for one in (index, was, to, gain))
         self._proposed = index, was, to, gain
 
     def halve(self):
