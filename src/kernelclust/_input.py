@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Sequence
 from importlib.util import find_spec
 from typing import Any
@@ -41,6 +42,9 @@ def as_table(X: Any, name: str = "X", *, missing: bool = False) -> Any:
 
 def as_array(X: Any, name: str = "X", *, missing: bool = False) -> Any:
     """X as `as_table` has it, of any shape and content."""
+    if hasattr(X, "__dask_graph__"):
+        warnings.warn(f"{name} lies in partitions, and is brought together here: this works in memory.", stacklevel=2)
+        X = X.compute()
     if sparse.issparse(X) or X is None or is_frame(X):
         return X
     if hasattr(X, "obs") and hasattr(X, "var") and not isinstance(X, np.ndarray):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from kernelclust import DisKMeans, KernelKMeans, StructuredClustering
+from kernelclust import DisKMeans, KernelKMeans, MaxMarginClustering, MultiKernelClustering, StructuredClustering
 from kernelclust.large._shards import Features, Rule, Sums, last_look, look, sweep
 from kernelclust.objectives import make_dependence
 from kernelclust.structures import as_structure
@@ -184,6 +184,14 @@ def test_bad_partitions_are_refused():
         model.fit(whole, sample_weight=np.where(np.arange(1200) == 900, -1.0, 1.0))
     with pytest.raises(ValueError, match="sample_weight has shape"):
         model.fit(da.from_array(_ring(), chunks=400), sample_weight=np.ones(7))
+
+
+def test_what_works_in_memory_says_so():
+    X = da.from_array(_ring(60), chunks=20)
+    with pytest.warns(UserWarning, match="brought together"):
+        MaxMarginClustering(random_state=0).fit(X)
+    with pytest.warns(UserWarning, match="brought together"):
+        MultiKernelClustering(2, random_state=0, kernels="rbf").fit([X, X])
 
 
 def test_a_look_tells_moments_and_takes_a_share():
