@@ -134,6 +134,13 @@ def test_what_is_not_there_is_refused_by_name(arrays, model, given, named):
     assert not hasattr(model, "labels_")
 
 
+def test_equal_samples_have_the_answer_of_the_host(arrays):
+    X = np.ones((50, 3))
+    with pytest.warns(UserWarning, match="all 50 samples are equal"):
+        labels = KernelKMeans(3).fit(arrays.make(X)).labels_
+    np.testing.assert_array_equal(to_host(labels), KernelKMeans(3).fit(X).labels_)
+
+
 def test_bad_arrays_are_refused(arrays):
     model, X = KernelKMeans(3), _ring(50)
     X[7, 1] = np.nan

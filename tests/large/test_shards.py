@@ -169,6 +169,8 @@ def test_bad_partitions_are_refused():
     assert not hasattr(model, "labels_")
     with pytest.raises(TypeError, match="float16"):
         model.fit(parts.astype(np.float16))
+    with pytest.raises(ValueError, match="all samples are equal"):
+        model.fit(da.ones((100, 3), chunks=(30, 3)))
     with pytest.raises(ValueError, match="two dimensions"):
         model.fit(parts[:, 0])
     with pytest.raises(ValueError, match=r"DisKMeans.*not there yet for partitions"):

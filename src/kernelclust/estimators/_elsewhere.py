@@ -8,8 +8,9 @@ import numpy as np
 from sklearn.utils.validation import validate_data
 
 from kernelclust._arrays import check_elsewhere, namespace_of, to_host
+from kernelclust._input import rows_are_equal
 from kernelclust._warnings import warn
-from kernelclust.estimators._base import check_enough_samples
+from kernelclust.estimators._base import check_enough_samples, equal_labels
 from kernelclust.kernels import is_pairwise, kernel_part
 from kernelclust.large import grow
 from kernelclust.objectives import check_weights
@@ -47,6 +48,8 @@ def fit_elsewhere(model: Any, xp: Any, X: Any, y: Any, sample_weight: Any, struc
     check_enough_samples(len(used), structure)
     known = None if y is None else check_labels(to_host(y), m, structure.n_clusters)
     known = None if known is None or (known < 0).all() else known
+    if known is None and rows_are_equal(to_host(xp.stack([xp.min(X, axis=0), xp.max(X, axis=0)]))):
+        known = equal_labels([np.zeros((m, 1))], structure.n_clusters)
     everything = len(used) == m
     options = model._options(used, m, structure.n_clusters)
     there = None if everything else xp.asarray(used, device=X.device)

@@ -15,6 +15,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from kernelclust._arrays import parts
+from kernelclust._input import rows_are_equal
 from kernelclust._names import keywords
 from kernelclust._progress import at
 from kernelclust._threads import one_thread
@@ -55,6 +56,7 @@ class Seen:
     weights: np.ndarray  # (k,) weights
     known: np.ndarray  # (k,) and labels, -1 where these are not known
     largest: float  # of all labels here
+    ends: np.ndarray  # (2, d) least and largest entries of every column
 
 
 def look(X: np.ndarray, w: np.ndarray | None, y: np.ndarray | None, number: int, share: float, seed: int) -> Seen:
@@ -75,7 +77,8 @@ def look(X: np.ndarray, w: np.ndarray | None, y: np.ndarray | None, number: int,
     largest = float(y.max(initial=-1)) if np.array_equal(y, np.floor(y)) and y.min(initial=-1) >= -1 else np.inf
     few = np.asarray(X[some]), w[some], y[some].astype(int)
     light = float(w.min(initial=0.0)), float(w[used].min(initial=np.inf))
-    return Seen(total, mean, *light, square, bad, some, *few, largest)
+    ends = np.stack([X.min(axis=0, initial=np.inf), X.max(axis=0, initial=-np.inf)])
+    return Seen(total, mean, *light, square, bad, some, *few, largest, ends)
 
 
 @dataclass(frozen=True)
@@ -262,6 +265,8 @@ def _checked(seen: Sequence[Seen], request: Request) -> float | None:
             )
         if one.lightest < 0 or not np.isfinite(one.weight):
             raise ValueError(f"sample_weight is negative or not finite in partition {number}; weights count copies.")
+    if rows_are_equal(np.concatenate([one.ends for one in seen])):
+        raise ValueError("all samples are equal: there is nothing to cluster.")
     part = kernel_part(request.kernel["kernel"])
     if not hasattr(part, "block") or "gamma" not in keywords(part.block):
         return None
