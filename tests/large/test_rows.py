@@ -5,7 +5,8 @@ import pytest
 
 from kernelclust._arrays import to_host
 from kernelclust.kernels import kernel_part
-from kernelclust.large._grow import ArrayKernel, _kind
+from kernelclust.large._grow import ArrayKernel, _bounds, _kind
+from kernelclust.large._moves import centred
 from kernelclust.large._rounds import DevicePool, climb, put
 from kernelclust.large._rows import FeatureRows, Rows
 from kernelclust.objectives import make_dependence
@@ -130,3 +131,18 @@ def test_put_is_an_assignment(arrays):
     expected[index] = values
     given = [arrays.make(part) for part in (array, index, values)]
     np.testing.assert_array_equal(to_host(put(_xp(given[0]), *given)), expected)
+
+
+def test_bounds_hold_whatever_the_clusters(arrays):
+    X, weight, _, _ = _case(4)
+    rows, K = _rows(arrays, "rbf", X, weight)
+    labels = np.random.default_rng(3).integers(0, 4, len(X))  # no clusters at all: the worst case
+    pool = DevicePool(rows, arrays.make(labels), 4)
+    pool.fresh()
+    raw, n = pool.totals()
+    bounds, trace = _bounds(pool, centred(raw, n), n)
+    H = np.eye(len(K)) - np.outer(np.ones(len(K)), weight / weight.sum())
+    root = np.sqrt(weight)
+    values = np.linalg.eigvalsh(root[:, None] * (H @ K @ H.T) * root)[::-1]
+    assert np.all(bounds >= values[:3] * (1 - 1e-6)) and np.all(bounds < 2 * np.linalg.norm(values))
+    assert trace == pytest.approx(values.sum(), rel=1e-5)
