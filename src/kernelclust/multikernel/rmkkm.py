@@ -39,12 +39,16 @@ def solve(task: Task, *, gamma: float = 0.5) -> Relaxed:
         centres = _centres(labels, pull, centres)
         squared = np.stack([_squared_distances(*one, centres) for one in zip(kernels, diagonals, strict=True)])
         total = np.tensordot(w, squared, 1)
+        before = labels, w
         labels = np.argmin(total, axis=1)
         _fill(labels, total, squared)
         own = squared[:, np.arange(n), labels]
         w = _kernel_weights(own @ pull, gamma)
         distance = np.sqrt(w @ own)
         history.append(float(task.weight @ distance))
+        if len(history) > 1 and history[-1] > history[-2]:  # roots of rounding: distances have come down to it
+            (labels, w), converged = before, bool(history.pop())
+            break
         pull = task.weight / (2 * np.maximum(distance, 1e-10 * (distance.mean() or 1.0)))
         converged = len(history) > 1 and history[-2] - history[-1] <= task.tol * abs(history[-1])
     share = w / w.sum()
