@@ -105,4 +105,5 @@ class NormalizedCut(KernelBaseline):
                 f"between samples {i} and {j}. Use kernel='rbf', 'laplacian' or 'diffusion', or (1 + K) / 2 for a "
                 "cosine."
             )
+        K = np.ldexp(K, -int(np.frexp(largest)[1]))  # a cut has no unit: roots of tiny degrees stay in floating point
         return np.maximum(K, 0) if lowest < 0 else K
