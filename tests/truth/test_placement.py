@@ -150,3 +150,15 @@ def test_ties_go_to_the_first_and_the_present_one():
     objective = make_dependence(as_structure("chain:4"))
     for n in (np.ones(4), np.full(4, 0.1)):
         assert best_placement(placement_problem("F", objective, np.eye(4), n)).tolist() == [0, 1, 2, 3]
+
+
+def test_the_search_ends_where_rounding_made_scores_uneven():
+    """Scores that differ between (j, k) and (k, j) let moves gain round and round."""
+    rng = np.random.default_rng(0)
+    A = np.kron(np.eye(2), [[2.0, 1, 0], [1, 2, 1], [0, 1, 2]])
+    for _ in range(50):
+        M = -rng.integers(0, 4, (6, 6)) * 1.0
+        starts = np.array([rng.permutation(6) for _ in range(4)])
+        found = search(starts, np.ones(6, dtype=bool), A, M, np.zeros((6, 6)), 1e-12 * np.abs(M).sum())
+        scores = [(A[np.ix_(p, p)] * M).sum() for p in (*starts, *found)]
+        assert np.all(np.array(scores[4:]) >= scores[:4])

@@ -15,6 +15,7 @@ def search(
     """Local optimum (restarts x c) from every start: first improvement over swaps, 3-cycles and reversals."""
     optima = np.array(starts, dtype=np.intp, order="C")
     moved, q = np.empty(optima.shape[1] + 1, dtype=np.intp), np.empty(optima.shape[1], dtype=np.intp)
+    M = (M + M.T) / 2  # what a move gains is counted as if it were: else moves could gain for ever
     improve(optima, moved, q, np.array(movable, dtype=bool), floats(A), floats(M), floats(linear), float(noise))
     return optima
 
