@@ -9,6 +9,7 @@ from numpy.testing import assert_allclose
 from kernelclust.objectives import make_dependence
 from kernelclust.solvers import _placement as placement
 from kernelclust.solvers import best_placement, placement_margin, placement_problem
+from kernelclust.solvers._placement_loops import search
 from kernelclust.structures import as_structure
 
 
