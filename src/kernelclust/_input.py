@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Sequence
 from importlib.util import find_spec
 from typing import Any
@@ -10,6 +9,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.utils import _safe_indexing
+
+from kernelclust._warnings import warn
 
 SHOWN = 20  # columns that a message names at most
 LONGEST = 30  # characters of a value that a message quotes
@@ -43,7 +44,7 @@ def as_table(X: Any, name: str = "X", *, missing: bool = False) -> Any:
 def as_array(X: Any, name: str = "X", *, missing: bool = False) -> Any:
     """X as `as_table` has it, of any shape and content."""
     if hasattr(X, "__dask_graph__"):
-        warnings.warn(f"{name} lies in partitions, and is brought together here: this works in memory.", stacklevel=2)
+        warn(f"{name} lies in partitions, and is brought together here: this works in memory.")
         X = X.compute()
     if sparse.issparse(X) or X is None or is_frame(X):
         return X
