@@ -63,3 +63,18 @@ def test_the_rights_of_a_file_stay(tmp_path):
     target.chmod(0o600)
     write_files({str(target): "new"})
     assert target.stat().st_mode & 0o777 == 0o600
+
+
+def test_texts_that_come_one_by_one_are_one_file_or_none(tmp_path):
+    path = tmp_path / "labels.csv"
+    path.write_text("old")
+
+    def broken():
+        yield "row,label\n"
+        raise ValueError("a partition is lost")
+
+    with pytest.raises(ValueError, match="is lost"):
+        write_files({str(path): broken()})
+    assert path.read_text() == "old" and os.listdir(tmp_path) == ["labels.csv"]
+    write_files({str(path): (f"{i}," for i in range(3))})
+    assert path.read_text() == "0,1,2,"

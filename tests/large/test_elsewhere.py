@@ -164,3 +164,9 @@ def test_without_dispatch_arrays_of_the_host_are_numpy_arrays():
     strict = pytest.importorskip("array_api_strict")
     assert not get_config()["array_api_dispatch"]
     assert namespace_of(strict.asarray([[1.0]])) is None
+
+
+def test_the_drift_of_the_sums_is_told(arrays, capsys):
+    KernelKMeans(3, verbose=1, random_state=0).fit(arrays.make(_ring(300)))
+    drift = float(capsys.readouterr().out.split("drifted by ")[1].split()[0])
+    assert 0 <= drift < 1e-4

@@ -98,8 +98,6 @@ def _rows(path: str, delimiter: str | None) -> tuple[list[list[str]], list[int]]
     """Return the rows that are not blank, all of one length, and the lines on which they end."""
     if not os.path.exists(path):
         raise FileNotFoundError(f"there is no file {path}.")
-    if os.path.isdir(path):
-        raise IsADirectoryError(f"{path} is a folder; name a CSV file.")
     if delimiter is not None:
         delimiter = {"tab": "\t", "\\t": "\t"}.get(delimiter, delimiter)
         if len(delimiter) != 1:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Any
 
 import numpy as np
@@ -30,8 +31,9 @@ class Placing(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     _placing: PlacementProblem
     _asked: np.ndarray  # (m,) rank in the cluster by distance to its mean; -1: there is nothing to ask
 
+    @abstractmethod
     def _new_samples(self, X) -> Any:
-        raise NotImplementedError
+        """New samples, checked, as the prediction takes them."""
 
     @property
     def _n_features_out(self) -> int:

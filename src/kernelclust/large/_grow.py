@@ -36,7 +36,6 @@ class Grown(Fit):
 
     pool: DevicePool | None = field(default=None, repr=False)
     few: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=int), repr=False)
-    drift: float = 0.0
 
     def prediction(self) -> Prediction:
         objective = flat_objective(self.objective) if self.solution.placed else self.objective
@@ -171,12 +170,12 @@ def grow(xp: Any, X: Any, weight: Any, request: Request, y: np.ndarray | None = 
         rows = make(there)
         labels = _extended(pool, rows, objective, done, None if y is None else y[some])
     at("one more pass over all samples")
-    drift = pool.fresh()
+    options.report(f"sums had drifted by {pool.fresh():.1e} of the largest; they are fresh now")
     again = climb(pool, objective, max_iter=options.max_iter, **settings)
     done = replace(again, history=[*done.history[:-1], *again.history])
     n_iter += len(again.history) - 1
     few = _few(m, PLACED, None, rng)
-    return _judged(start, pool, done, request, n_iter, drift, gamma, y is not None, few)
+    return _judged(start, pool, done, request, n_iter, gamma, y is not None, few)
 
 
 def _few(m: int, at_most: int, y: np.ndarray | None, rng: np.random.RandomState) -> np.ndarray:
@@ -205,7 +204,7 @@ def _extended(pool: DevicePool, rows: Rows, objective, done: Climbed, y: np.ndar
 
 
 def _judged(
-    start: Fit, pool: DevicePool, done: Climbed, request: Request, n_iter: int, drift: float, gamma, told: bool, few
+    start: Fit, pool: DevicePool, done: Climbed, request: Request, n_iter: int, gamma, told: bool, few
 ) -> Grown:
     """The fit of all samples: sums from a fresh pass, bounds that hold, canonical numbers."""
     raw, n = pool.totals()
@@ -231,7 +230,6 @@ def _judged(
         gamma=gamma,
         pool=pool,
         few=few,
-        drift=drift,
     )
 
 
