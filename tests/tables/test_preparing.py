@@ -38,7 +38,7 @@ def test_categories(tmp_path):
     left = prepared(some, categories="drop")
     assert left.names == ["a"] and left.left_out == ["colour"]
     many = table(tmp_path, "id,a\n" + "".join(f"s{i},{i}\n" for i in range(30)))
-    with pytest.raises(Problems, match="30 different ones in 30 cells; .* --id-column id"):
+    with pytest.raises(Problems, match=r"30 different ones in 30 cells; .* --id-column id"):
         prepared(many, categories="one-hot")
 
 

@@ -8,6 +8,7 @@ from kernelclust.estimators._base import (
     equal_labels,
     whole_or_nothing,
 )
+from kernelclust.estimators._callbacks import Tasks, told_to
 from kernelclust.estimators.arrange import Arrangement, arrange
 from kernelclust.estimators.discriminative import Diffrac, DisKMeans
 from kernelclust.estimators.margin import MaxMarginClustering
@@ -27,11 +28,13 @@ __all__ = [
     "MaxMarginClustering",
     "MultiKernelClustering",
     "StructuredClustering",
+    "Tasks",
     "adopt",
     "arrange",
     "check_enough_samples",
     "check_structure",
     "equal_labels",
     "request_of",
+    "told_to",
     "whole_or_nothing",
 ]

@@ -14,10 +14,10 @@ from sklearn.utils.validation import validate_data
 
 from kernelclust._input import as_table, check_finite, is_frame
 from kernelclust._names import check_name, check_number
-from kernelclust._progress import now, working
+from kernelclust._progress import hearing, now, say, working
 from kernelclust._units import UnitWarning, unit_warning
 from kernelclust._warnings import warn
-from kernelclust.estimators import StructuredClustering, request_of
+from kernelclust.estimators import StructuredClustering, Tasks, request_of, told_to
 from kernelclust.kernels import DenseKernel, check_precomputed
 from kernelclust.selection._refits import (
     NULLS,
@@ -25,6 +25,7 @@ from kernelclust.selection._refits import (
     Refit,
     alignment,
     explained,
+    kernel_key,
     label_alignment,
     random_places,
     study,
@@ -52,7 +53,9 @@ _REST = """n_null : int, default=20
         File that keeps what is finished: the same call goes on there after it was stopped. Needs a whole number for
         random_state; one file may serve several calls.
     verbose : int, default=0
-        Print a line a refit.
+        Log a line a refit (logger "kernelclust").
+    callbacks : list, optional
+        Callbacks of scikit-learn 1.9, such as [sklearn.callback.ProgressBar()]: every refit is a task.
     **params
         Parameters of `StructuredClustering`; kernel is "rbf" unless given.
 
@@ -84,6 +87,7 @@ def select_kernel(
     random_state: Any = None,
     checkpoint: Any = None,
     verbose: int = 0,
+    callbacks: Any = None,
     **params: Any,
 ) -> Selection:
     """Choose a kernel without labels: the one whose clusters noise can move least.
@@ -126,7 +130,7 @@ def select_kernel(
     >>> select_kernel(X, 2, ["rbf", "graph"], n_perturbations=3, n_null=0, random_state=0).best
     'graph'
     """
-    check = _Check(noise, n_perturbations, null, n_null, random_state, checkpoint, verbose)
+    check = _Check(noise, n_perturbations, null, n_null, random_state, checkpoint, verbose, callbacks)
     check.reserved(params, "kernel")
     check_number("n_perturbations", n_perturbations, whole=True, least=1)
     if isinstance(kernels, (str, Mapping)) or not isinstance(kernels, Iterable):
@@ -141,8 +145,12 @@ def select_kernel(
         orders.append(_Samples(X if matrix is None else matrix, precomputed=matrix is not None))
     if len({len(data.order) for data in orders}) > 1:
         raise ValueError(f"kernels are of different numbers of samples: {[len(data.order) for data in orders]}.")
-    named = zip(map(_kernel_name, kernels), models, strict=True)
-    found = [check.study(data, [pair], alignment)[0] for data, pair in zip(orders, named, strict=True)]
+    named = list(zip(map(_kernel_name, kernels), models, strict=True))
+    found = check.told(
+        "select_kernel",
+        len(kernels),
+        lambda: [check.study(data, [pair], alignment)[0] for data, pair in zip(orders, named, strict=True)],
+    )
     unsteady = np.stack([one.unsteadiness() for one in found])  # (kernels, levels of noise)
     total = unsteady.sum(axis=0)
     scores = 1 - np.where(total > 0, unsteady / np.where(total > 0, total, 1), 1 / len(found)).mean(axis=1)
@@ -170,6 +178,7 @@ def select_n_clusters(
     random_state: Any = None,
     checkpoint: Any = None,
     verbose: int = 0,
+    callbacks: Any = None,
     **params: Any,
 ) -> Selection:
     """Choose the number of clusters: the first after which more explain no more than they would without clusters.
@@ -200,7 +209,7 @@ def select_n_clusters(
     >>> select_n_clusters(X, range(2, 7), n_perturbations=0, n_null=8, random_state=0).best
     4
     """
-    check = _Check(noise, n_perturbations, null, n_null, random_state, checkpoint, verbose)
+    check = _Check(noise, n_perturbations, null, n_null, random_state, checkpoint, verbose, callbacks)
     check.reserved(params, "n_clusters")
     check_number("n_null", n_null, whole=True, least=2)
     try:
@@ -215,7 +224,9 @@ def select_n_clusters(
     if numbers[-1] > len(data.order):
         raise ValueError(f"n_clusters has {numbers[-1]}, but X has only {len(data.order)} samples.")
     models = [check.model(c, **params) for c in numbers]
-    found = check.study(data, [(str(c), model) for c, model in zip(numbers, models, strict=True)], explained)
+    named = [(str(c), model) for c, model in zip(numbers, models, strict=True)]
+    n_kernels = len({kernel_key(model, len(data.order)) for model in models})
+    found = check.told("select_n_clusters", n_kernels, lambda: check.study(data, named, explained))
     scores = np.array([one.statistic - np.mean(one.null) for one in found])
     null = np.array([one.null for one in found])  # the same references for all numbers
     errors = ERRORS * np.std(np.diff(null, axis=0), axis=1) * np.sqrt(1 + 1 / null.shape[1])
@@ -245,6 +256,7 @@ def select_structure(
     random_state: Any = None,
     checkpoint: Any = None,
     verbose: int = 0,
+    callbacks: Any = None,
     **params: Any,
 ) -> Selection:
     """Compare structures on the same data: does an order fit better than it would clusters in random places?
@@ -277,7 +289,7 @@ def select_structure(
     >>> select_structure(X, ["flat:6", "chain:6", "ring:6"], n_perturbations=0, n_null=9, random_state=0).best
     'ring:6'
     """
-    check = _Check(noise, n_perturbations, random_places, n_null, random_state, checkpoint, verbose)
+    check = _Check(noise, n_perturbations, random_places, n_null, random_state, checkpoint, verbose, callbacks)
     check.reserved(params, "structure", "n_clusters")
     if isinstance(structures, str) or not isinstance(structures, Iterable):
         raise TypeError(f"structures={structures!r}: give a list, e.g. ['flat:5', 'chain:5', 'ring:5'].")
@@ -288,10 +300,13 @@ def select_structure(
     flats = {c: as_structure("flat", c) for c in sizes}
     data = _Samples(X, precomputed=_is_precomputed(params))
     models = {shape: check.model(structure=shape, **params) for shape in [*flats.values(), *shapes]}
-    by_shape: dict[Any, Measured] = {}
-    for c in sizes:
+
+    def of_size(c: int) -> dict[Any, Measured]:
         same = [shape for shape in models if shape.n_clusters == c]  # flat first: the references keep its clusters
-        by_shape |= zip(same, check.study(data, [(str(s), models[s]) for s in same], alignment), strict=True)
+        return dict(zip(same, check.study(data, [(str(s), models[s]) for s in same], alignment), strict=True))
+
+    groups = check.told("select_structure", len(sizes), lambda: [of_size(c) for c in sizes])
+    by_shape = {shape: one for group in groups for shape, one in group.items()}
     scores = {shape: one.statistic for shape, one in by_shape.items()}
     by_shape = {shape: _surplus(one, by_shape[flats[shape.n_clusters]]) for shape, one in by_shape.items()}
     found = [by_shape[shape] for shape in shapes]
@@ -323,7 +338,7 @@ def _surplus(one: Measured, flat: Measured) -> Measured:
 class _Check:
     """Checked settings of a study."""
 
-    def __init__(self, noise, n_perturbations, null, n_null, random_state, checkpoint, verbose):
+    def __init__(self, noise, n_perturbations, null, n_null, random_state, checkpoint, verbose, callbacks):
         check_number("noise", noise, above=True)
         check_number("n_perturbations", n_perturbations, whole=True)
         if not callable(null):
@@ -335,7 +350,8 @@ class _Check:
                 "noise and could not go on; give a whole number."
             )
         self.seed = int(check_random_state(random_state).randint(2**30))
-        self.checkpoint, self.verbose = checkpoint, verbose
+        self.checkpoint, self.verbose, self.callbacks = checkpoint, verbose, callbacks
+        self.tasks: Tasks | None = None
         self.settings = {"noise": noise, "n_perturbations": n_perturbations, "null": null, "n_null": n_null}
 
     def model(self, *args: Any, **params: Any) -> StructuredClustering:
@@ -348,13 +364,25 @@ class _Check:
         if data.linear:
             candidates = [(name, clone(model).set_params(kernel="linear")) for name, model in candidates]
         settings = {"seed": self.seed, "report": self._report, "checkpoint": self.checkpoint, **self.settings}
-        with working("selection"):
-            return study(data.X, candidates, statistic, **settings)
+        return study(data.X, candidates, statistic, **settings)
+
+    def told(self, name: str, n_kernels: int, work: Callable[[], Any]) -> Any:
+        """What the work returns; every fit and refit, of all candidates with one kernel at once, is a part of it."""
+
+        def run(tasks: Tasks) -> Any:
+            self.tasks = tasks
+            with working("selection"), hearing(None):
+                return work()
+
+        n_parts = n_kernels * (1 + self.settings["n_perturbations"] + self.settings["n_null"])
+        return told_to(self.callbacks, name, run, n_parts)
 
     def _report(self, line: str) -> None:
+        if self.tasks is not None:
+            self.tasks.next()
         now(f"selection, {line}")
         if self.verbose:
-            print(f"[selection] {line}", flush=True)
+            say(f"selection: {line}")
 
     @staticmethod
     def reserved(params: dict, *names: str) -> None:
