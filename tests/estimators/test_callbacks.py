@@ -47,13 +47,14 @@ class Diary:
         return [line[1] for line in self.lines if line[0] == kind]
 
 
+STAGES = ["kernel", "eigenvectors", "search", "evidence"]
 ESTIMATORS = [
-    (StructuredClustering(structure="chain:3", kernel="rbf", random_state=0), ["kernel", "eigenvectors", "search", "evidence"]),
-    (kernelclust.KernelKMeans(2, kernel="rbf", random_state=0), ["kernel", "eigenvectors", "search", "evidence"]),
-    (kernelclust.Diffrac(2, kernel="rbf", random_state=0), ["kernel", "eigenvectors", "search", "evidence"]),
+    (StructuredClustering(structure="chain:3", kernel="rbf", random_state=0), STAGES),
+    (kernelclust.KernelKMeans(2, kernel="rbf", random_state=0), STAGES),
+    (kernelclust.Diffrac(2, kernel="rbf", random_state=0), STAGES),
     (MultiKernelClustering(2, kernels=["rbf", "linear"], random_state=0), ["kernel", "search", "evidence"]),
     (MaxMarginClustering(2, n_init=2, random_state=0), ["search"]),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("model", "stages"), ESTIMATORS, ids=lambda value: type(value).__name__)

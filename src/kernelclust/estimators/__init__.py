@@ -8,7 +8,7 @@ from kernelclust.estimators._base import (
     equal_labels,
     whole_or_nothing,
 )
-from kernelclust.estimators._callbacks import Tasks, told_to
+from kernelclust.estimators._callbacks import told_to
 from kernelclust.estimators.arrange import Arrangement, arrange
 from kernelclust.estimators.discriminative import Diffrac, DisKMeans
 from kernelclust.estimators.margin import MaxMarginClustering
@@ -28,7 +28,6 @@ __all__ = [
     "MaxMarginClustering",
     "MultiKernelClustering",
     "StructuredClustering",
-    "Tasks",
     "adopt",
     "arrange",
     "check_enough_samples",

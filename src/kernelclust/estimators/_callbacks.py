@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from kernelclust._progress import STAGE_NAMES, part
+from kernelclust._progress import STAGE_NAMES, hearing, part, working
 
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
@@ -17,8 +18,8 @@ except ImportError:  # scikit-learn before 1.9
         return method
 
 
-def told_to(callbacks: Any, name: str, work: Any, n_parts: int) -> Any:
-    """What `work(tasks)` returns, its parts told to callbacks under this name."""
+def told_to(callbacks: Any, name: str, work: Callable[[Tasks], Any]) -> Any:
+    """What `work(tasks)` returns, its parts told to callbacks under this name once it has started them."""
     owner = type(name, (CallbackSupportMixin,), {})()
     if callbacks is not None:
         if not hasattr(owner, "set_callbacks"):
@@ -26,7 +27,7 @@ def told_to(callbacks: Any, name: str, work: Any, n_parts: int) -> Any:
         owner.set_callbacks(*callbacks)
 
     def run(owner: Any) -> Any:
-        with Tasks(owner, ["refit"] * n_parts) as tasks:
+        with Tasks(owner) as tasks, working(name), hearing(None):
             return work(tasks)
 
     return with_callbacks(run)(owner)
@@ -41,21 +42,29 @@ class Tasks:
     A call with a number begins that part, and ends the one before; going back begins nothing.
     """
 
-    def __init__(self, owner: Any, names: tuple[str, ...] | list[str], shares: Any = None, **about: Any):
-        self.owner, self.names, self.about = owner, names, about
-        self.shares = [k / len(names) for k in range(len(names))] if shares is None else shares
+    def __init__(self, owner: Any, **about: Any):
+        self.owner, self.about = owner, about
+        self.names: Sequence[str] = ()
+        self.shares: Sequence[float] = ()
         self.root: Any = None
         self.now: Any = None
         self.number = -1
 
     @classmethod
     def of_fit(cls, model: Any, X: Any, y: Any) -> Tasks:
-        return cls(model, STAGE_NAMES, SHARES, X=X, y=y)
+        tasks = cls(model, X=X, y=y)
+        tasks.start(STAGE_NAMES, SHARES)
+        return tasks
+
+    def start(self, names: Sequence[str], shares: Sequence[float] | None = None) -> None:
+        """The parts that there are; `shares` of the time have passed when they begin."""
+        self.names = names
+        self.shares = [k / len(names) for k in range(len(names))] if shares is None else shares
+        if hasattr(self.owner, "_init_callback_context"):
+            self.root = self.owner._init_callback_context(max_subtasks=len(names))
+            self.root.call_on_fit_task_begin(estimator=self.owner, **self.about)
 
     def __enter__(self) -> Tasks:
-        if hasattr(self.owner, "_init_callback_context"):
-            self.root = self.owner._init_callback_context(max_subtasks=len(self.names))
-            self.root.call_on_fit_task_begin(estimator=self.owner, **self.about)
         return self
 
     def next(self) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import wraps
 from numbers import Integral
 from typing import Any
 
@@ -14,10 +15,10 @@ from sklearn.utils.validation import validate_data
 
 from kernelclust._input import as_table, check_finite, is_frame
 from kernelclust._names import check_name, check_number
-from kernelclust._progress import hearing, now, say, working
+from kernelclust._progress import now, say, working
 from kernelclust._units import UnitWarning, unit_warning
 from kernelclust._warnings import warn
-from kernelclust.estimators import StructuredClustering, Tasks, request_of, told_to
+from kernelclust.estimators import StructuredClustering, request_of, told_to
 from kernelclust.kernels import DenseKernel, check_precomputed
 from kernelclust.selection._refits import (
     NULLS,
@@ -66,12 +67,18 @@ _REST = """n_null : int, default=20
 
 
 def _document(function: Callable) -> Callable:
-    """Fill in what the three functions share."""
+    """Fill in what the three functions share; and have callbacks hear of their refits."""
     text = function.__doc__ or ""
     for name, shared in {"noise": _NOISE, "null": _NULL, "rest": _REST}.items():
         text = text.replace(f"{{{name}}}", shared)
     function.__doc__ = text
-    return function
+
+    @wraps(function)
+    def told(*arguments: Any, callbacks: Any = None, **keywords: Any) -> Any:
+        work = lambda tasks: function(*arguments, callbacks=tasks, **keywords)  # noqa: E731
+        return told_to(callbacks, function.__name__, work)
+
+    return told
 
 
 @_document
@@ -145,12 +152,9 @@ def select_kernel(
         orders.append(_Samples(X if matrix is None else matrix, precomputed=matrix is not None))
     if len({len(data.order) for data in orders}) > 1:
         raise ValueError(f"kernels are of different numbers of samples: {[len(data.order) for data in orders]}.")
-    named = list(zip(map(_kernel_name, kernels), models, strict=True))
-    found = check.told(
-        "select_kernel",
-        len(kernels),
-        lambda: [check.study(data, [pair], alignment)[0] for data, pair in zip(orders, named, strict=True)],
-    )
+    check.expect(len(kernels))
+    named = zip(map(_kernel_name, kernels), models, strict=True)
+    found = [check.study(data, [pair], alignment)[0] for data, pair in zip(orders, named, strict=True)]
     unsteady = np.stack([one.unsteadiness() for one in found])  # (kernels, levels of noise)
     total = unsteady.sum(axis=0)
     scores = 1 - np.where(total > 0, unsteady / np.where(total > 0, total, 1), 1 / len(found)).mean(axis=1)
@@ -224,9 +228,8 @@ def select_n_clusters(
     if numbers[-1] > len(data.order):
         raise ValueError(f"n_clusters has {numbers[-1]}, but X has only {len(data.order)} samples.")
     models = [check.model(c, **params) for c in numbers]
-    named = [(str(c), model) for c, model in zip(numbers, models, strict=True)]
-    n_kernels = len({kernel_key(model, len(data.order)) for model in models})
-    found = check.told("select_n_clusters", n_kernels, lambda: check.study(data, named, explained))
+    check.expect(len({kernel_key(model, len(data.order)) for model in models}))
+    found = check.study(data, [(str(c), model) for c, model in zip(numbers, models, strict=True)], explained)
     scores = np.array([one.statistic - np.mean(one.null) for one in found])
     null = np.array([one.null for one in found])  # the same references for all numbers
     errors = ERRORS * np.std(np.diff(null, axis=0), axis=1) * np.sqrt(1 + 1 / null.shape[1])
@@ -300,13 +303,11 @@ def select_structure(
     flats = {c: as_structure("flat", c) for c in sizes}
     data = _Samples(X, precomputed=_is_precomputed(params))
     models = {shape: check.model(structure=shape, **params) for shape in [*flats.values(), *shapes]}
-
-    def of_size(c: int) -> dict[Any, Measured]:
+    check.expect(len(sizes))
+    by_shape: dict[Any, Measured] = {}
+    for c in sizes:
         same = [shape for shape in models if shape.n_clusters == c]  # flat first: the references keep its clusters
-        return dict(zip(same, check.study(data, [(str(s), models[s]) for s in same], alignment), strict=True))
-
-    groups = check.told("select_structure", len(sizes), lambda: [of_size(c) for c in sizes])
-    by_shape = {shape: one for group in groups for shape, one in group.items()}
+        by_shape |= zip(same, check.study(data, [(str(s), models[s]) for s in same], alignment), strict=True)
     scores = {shape: one.statistic for shape, one in by_shape.items()}
     by_shape = {shape: _surplus(one, by_shape[flats[shape.n_clusters]]) for shape, one in by_shape.items()}
     found = [by_shape[shape] for shape in shapes]
@@ -338,7 +339,7 @@ def _surplus(one: Measured, flat: Measured) -> Measured:
 class _Check:
     """Checked settings of a study."""
 
-    def __init__(self, noise, n_perturbations, null, n_null, random_state, checkpoint, verbose, callbacks):
+    def __init__(self, noise, n_perturbations, null, n_null, random_state, checkpoint, verbose, tasks):
         check_number("noise", noise, above=True)
         check_number("n_perturbations", n_perturbations, whole=True)
         if not callable(null):
@@ -350,8 +351,7 @@ class _Check:
                 "noise and could not go on; give a whole number."
             )
         self.seed = int(check_random_state(random_state).randint(2**30))
-        self.checkpoint, self.verbose, self.callbacks = checkpoint, verbose, callbacks
-        self.tasks: Tasks | None = None
+        self.checkpoint, self.verbose, self.tasks = checkpoint, verbose, tasks
         self.settings = {"noise": noise, "n_perturbations": n_perturbations, "null": null, "n_null": n_null}
 
     def model(self, *args: Any, **params: Any) -> StructuredClustering:
@@ -364,22 +364,15 @@ class _Check:
         if data.linear:
             candidates = [(name, clone(model).set_params(kernel="linear")) for name, model in candidates]
         settings = {"seed": self.seed, "report": self._report, "checkpoint": self.checkpoint, **self.settings}
-        return study(data.X, candidates, statistic, **settings)
+        with working("selection"):
+            return study(data.X, candidates, statistic, **settings)
 
-    def told(self, name: str, n_kernels: int, work: Callable[[], Any]) -> Any:
-        """What the work returns; every fit and refit, of all candidates with one kernel at once, is a part of it."""
-
-        def run(tasks: Tasks) -> Any:
-            self.tasks = tasks
-            with working("selection"), hearing(None):
-                return work()
-
-        n_parts = n_kernels * (1 + self.settings["n_perturbations"] + self.settings["n_null"])
-        return told_to(self.callbacks, name, run, n_parts)
+    def expect(self, n_kernels: int) -> None:
+        """So many kernels, with a fit and refits each, of all candidates with that kernel at once."""
+        self.tasks.start(["refit"] * n_kernels * (1 + self.settings["n_perturbations"] + self.settings["n_null"]))
 
     def _report(self, line: str) -> None:
-        if self.tasks is not None:
-            self.tasks.next()
+        self.tasks.next()
         now(f"selection, {line}")
         if self.verbose:
             say(f"selection: {line}")
