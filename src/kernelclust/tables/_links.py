@@ -20,13 +20,11 @@ def read_links(path: str, ids: Sequence[str] | None, n_rows: int) -> np.ndarray:
     texts = [column.as_texts() for column in table.columns]
     pairs = np.array([[known.get(text.strip(), -1) for text in pair] for pair in zip(*texts, strict=True)])
     way_out = "write rows as the id column has them" if ids is not None else "count rows from 0, or add --id-column"
-    refuse(
-        path,
-        [
-            Problem(table.row(i), f"there is no row {quoted(texts[j][i])} among {n_rows}", way_out)
-            for i, j in zip(*np.nonzero(pairs < 0), strict=True)
-        ],
-    )
+    unknown = [
+        Problem(table.row(i), f"there is no row {quoted(texts[j][i])} among {n_rows}", way_out)
+        for i, j in zip(*np.nonzero(pairs < 0), strict=True)
+    ]
+    refuse(path, [*table.problems, *unknown])
     return pairs
 
 

@@ -12,7 +12,7 @@ from kernelclust._input import quoted
 from kernelclust.tables import _parts
 from kernelclust.tables._judge import judge
 from kernelclust.tables._parts import Part
-from kernelclust.tables._problems import Problem, refuse
+from kernelclust.tables._problems import refuse
 from kernelclust.tables._roles import find
 from kernelclust.tables._table import Column, Table
 
@@ -53,7 +53,7 @@ def prepare(
     turning = _turning(cyclic, [column.name for column in used])
     parts: list[Part] = []
     columns: list[Column] = []
-    problems: list[Problem] = []
+    problems = list(table.problems)
     left_out: list[str] = []
     for k, column in enumerate(used):
         verdict = judge(table, column, missing=missing, categories=categories, turns=turning.get(k))
@@ -87,7 +87,7 @@ def prepared_like(table: Table, settings: Mapping[str, Any], missing: str | None
             f"{', ...' if len(lacking) > 12 else ''}; it has {', '.join(quoted(name) for name in list(there)[:12])}."
         )
     columns = [part.recoded(there[part.column]) for part in parts]
-    problems: list[Problem] = []
+    problems = list(table.problems)
     for part, new in zip(parts, columns, strict=True):
         problems += _parts.problems_of_new(table, part, there[part.column], new, missing)
     refuse(table.source, problems)

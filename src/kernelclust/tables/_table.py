@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from kernelclust.tables._problems import Problem
+
 MISSING = frozenset(["", "na", "n/a", "#n/a", "nan", "null", "none", "?", "-", "."])  # in any case of letters
 
 
@@ -43,6 +45,7 @@ class Table:
     has_names: bool = True
     ids: Column | None = None  # where the file itself says what rows are called
     matrix: Any = None  # a sparse matrix, which has no columns
+    problems: list[Problem] = field(default_factory=list)  # that reading met
 
     @property
     def n_rows(self) -> int:

@@ -12,7 +12,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from kernelclust.tables._problems import Problem, refuse
+from kernelclust.tables._problems import Problem
 from kernelclust.tables._table import Column, Table, is_missing, parse_number
 from kernelclust.tables._way import Way, find_way
 
@@ -35,9 +35,9 @@ def read_text(
         if turned:
             as_text |= turned
             continue
-        refuse(source, found.ragged)
         columns = [one.column(name) for name, one in zip(found.names, found.columns, strict=True)]
-        return Table(source, columns, lines=found.lines, notes=list(way.notes), has_names=way.header == "yes")
+        about = {"notes": list(way.notes), "has_names": way.header == "yes", "problems": found.ragged}
+        return Table(source, columns, lines=found.lines, **about)
 
 
 @dataclass

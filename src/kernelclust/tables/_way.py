@@ -52,7 +52,7 @@ def find_way(file: IO[bytes], source: str, way: Way) -> Way:
     header = way.header
     if header == "auto":
         header = "yes" if _looks_like_header(rows, decimal) else "no"
-        if header == "yes" and _are_years(rows[0]):
+        if rows and header == "yes" and _are_years(rows[0]):
             notes.append(f"the first line ({', '.join(rows[0][:3])}, ...) is taken for a header; if not, --header no")
     return Way(delimiter, header, way.encoding, decimal, tuple(notes))
 
