@@ -8,6 +8,7 @@ from kernelclust.estimators._base import (
     equal_labels,
     whole_or_nothing,
 )
+from kernelclust.estimators._saving import Saving
 from kernelclust.estimators.arrange import Arrangement, arrange
 from kernelclust.estimators.discriminative import Diffrac, DisKMeans
 from kernelclust.estimators.margin import MaxMarginClustering
@@ -26,6 +27,7 @@ __all__ = [
     "KernelKMeans",
     "MaxMarginClustering",
     "MultiKernelClustering",
+    "Saving",
     "StructuredClustering",
     "adopt",
     "arrange",

@@ -16,6 +16,7 @@ from kernelclust._names import check_name, check_number
 from kernelclust._progress import working
 from kernelclust._warnings import warn
 from kernelclust.engine import Fit
+from kernelclust.estimators._saving import Saving
 from kernelclust.kernels import (
     APPROXIMATIONS,
     check_kernel_params,
@@ -43,7 +44,7 @@ def whole_or_nothing(model: BaseEstimator) -> Iterator[None]:
         raise
 
 
-class KernelClusterer(ClusterMixin, BaseEstimator):
+class KernelClusterer(Saving, ClusterMixin, BaseEstimator):
     """Base of the estimators; a subclass writes `_fit`."""
 
     kernel: Any = "rbf"
