@@ -9,6 +9,7 @@ from kernelclust.estimators._base import (
     whole_or_nothing,
 )
 from kernelclust.estimators._callbacks import told_to
+from kernelclust.estimators._saving import Saving
 from kernelclust.estimators.arrange import Arrangement, arrange
 from kernelclust.estimators.discriminative import Diffrac, DisKMeans
 from kernelclust.estimators.margin import MaxMarginClustering
@@ -27,6 +28,7 @@ __all__ = [
     "KernelKMeans",
     "MaxMarginClustering",
     "MultiKernelClustering",
+    "Saving",
     "StructuredClustering",
     "adopt",
     "arrange",

@@ -17,6 +17,7 @@ from kernelclust._progress import hearing, say, working
 from kernelclust._warnings import warn
 from kernelclust.engine import Fit
 from kernelclust.estimators._callbacks import CallbackSupportMixin, Tasks, with_callbacks
+from kernelclust.estimators._saving import Saving
 from kernelclust.kernels import (
     APPROXIMATIONS,
     check_kernel_params,
@@ -44,7 +45,7 @@ def whole_or_nothing(model: BaseEstimator) -> Iterator[None]:
         raise
 
 
-class KernelClusterer(CallbackSupportMixin, ClusterMixin, BaseEstimator):
+class KernelClusterer(Saving, CallbackSupportMixin, ClusterMixin, BaseEstimator):
     """Base of the estimators; a subclass writes `_fit`."""
 
     kernel: Any = "rbf"
