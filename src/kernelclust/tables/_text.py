@@ -7,7 +7,7 @@ import csv
 import io
 import itertools
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import IO, Any
 
 import numpy as np
@@ -36,8 +36,8 @@ def read_text(
             as_text |= turned
             continue
         columns = [one.column(name) for name, one in zip(found.names, found.columns, strict=True)]
-        about = {"notes": list(way.notes), "has_names": way.header == "yes", "problems": found.ragged}
-        return Table(source, columns, lines=found.lines, **about)
+        table = Table(source, columns, lines=found.lines, notes=list(way.notes), problems=found.ragged)
+        return replace(table, has_names=way.header == "yes")
 
 
 @dataclass
