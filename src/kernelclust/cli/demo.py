@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import argparse
 import io
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,14 +13,15 @@ from sklearn.cluster import KMeans
 
 from kernelclust import StructuredClustering
 from kernelclust._files import write_files
-from kernelclust.cli.fit import fit_figures, labels_csv
+from kernelclust.cli.outputs import labels_csv
+from kernelclust.cli.pictures import fit_figures
 from kernelclust.datasets import rotated_images
 from kernelclust.metrics import clustering_accuracy, structured_accuracy
 from kernelclust.plots import have_matplotlib, neighbours, plot_structure
 from kernelclust.report import build_report, describe_fit, gap_in_words, order_in_words
 
 
-def run(arguments: argparse.Namespace) -> None:
+def run(arguments: SimpleNamespace) -> None:
     """Cluster with and without the ring, print what came out, write report, picture and labels."""
     folder = Path(arguments.out)
     folder.mkdir(parents=True, exist_ok=True)

@@ -13,9 +13,11 @@ from sklearn.utils.validation import validate_data
 
 from kernelclust._input import as_table, check_finite, rows_are_equal
 from kernelclust._names import check_name, check_number
-from kernelclust._progress import working
+from kernelclust._progress import hearing, say, working
 from kernelclust._warnings import warn
 from kernelclust.engine import Fit
+from kernelclust.estimators._callbacks import CallbackSupportMixin, Tasks, with_callbacks
+from kernelclust.estimators._saving import Saving
 from kernelclust.kernels import (
     APPROXIMATIONS,
     check_kernel_params,
@@ -43,7 +45,7 @@ def whole_or_nothing(model: BaseEstimator) -> Iterator[None]:
         raise
 
 
-class KernelClusterer(ClusterMixin, BaseEstimator):
+class KernelClusterer(Saving, CallbackSupportMixin, ClusterMixin, BaseEstimator):
     """Base of the estimators; a subclass writes `_fit`."""
 
     kernel: Any = "rbf"
@@ -57,10 +59,13 @@ class KernelClusterer(ClusterMixin, BaseEstimator):
     verbose: Any = 0
     _elsewhere: bool = False  # whether what was fitted lies on a device
 
-    def _whole(self, *arguments: Any, **keywords: Any):
+    @with_callbacks
+    def _whole(self, X: Any, *arguments: Any):
         """Fit; a failure leaves the last fit whole, or none."""
-        with working(f"{type(self).__name__}.fit"), whole_or_nothing(self):
-            return self._fit(*arguments, **keywords)
+        y = arguments[0] if arguments else None
+        with working(f"{type(self).__name__}.fit"), Tasks.of_fit(self, X, y) as tasks, hearing(tasks):
+            with whole_or_nothing(self):
+                return self._fit(X, *arguments)
 
     def fit_predict(self, X, y=None, **params):
         """`labels_` after `fit(X, y, **params)`: known labels and links are used."""
@@ -140,7 +145,7 @@ class KernelClusterer(ClusterMixin, BaseEstimator):
 
     def _report(self, line: str) -> None:
         if self.verbose:
-            print(f"[{type(self).__name__}] {line}")
+            say(f"{type(self).__name__}: {line}")
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -91,7 +91,7 @@ class MaxMarginClustering(KernelClusterer):
     random_state : int, RandomState or None
         Seed of starts and landmarks.
     verbose : int, default=0
-        Print a line a start.
+        Log a line a start.
 
     Attributes
     ----------

@@ -118,7 +118,7 @@ class MultiKernelClustering(Placing, KernelClusterer):
         Threads over the values that lam="auto" tries; the labels do not depend on it.
     random_state : int, RandomState or None
     verbose : int, default=0
-        Print a line for each solution.
+        Log a line for each solution.
 
     Attributes
     ----------

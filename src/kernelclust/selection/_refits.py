@@ -111,9 +111,10 @@ def study(
     groups: dict[Any, list[int]] = {}
     for i, (_, model) in enumerate(candidates):
         check_enough_samples(len(X), request_of(model, len(X)).structure)
-        groups.setdefault(_kernel_key(model, len(X)), []).append(i)
+        groups.setdefault(kernel_key(model, len(X)), []).append(i)
     found: dict[int, Measured] = {}
     for members in groups.values():
+        report(f"{', '.join(candidates[i][0] for i in members)}: fit")
         for i, one in zip(members, _fit_all(X, [candidates[i][1] for i in members], quick=False), strict=True):
             found[i] = Measured(candidates[i][0], one, statistic(one))
         models = [clone(candidates[i][1]).set_params(compute_confidence=False) for i in members]
@@ -189,7 +190,7 @@ def _fit(
     return one, (whole, found.spectrum if whole.operator is operator and operator.cheap else None)
 
 
-def _kernel_key(model: StructuredClustering, n_samples: int) -> tuple:
+def kernel_key(model: StructuredClustering, n_samples: int) -> tuple:
     """Equal for models whose kernels are equal: kernels between fitted samples only (neighbour graphs) and guided
     factors look at the number of clusters."""
     request = request_of(model, n_samples)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import wraps
 from numbers import Integral
 from typing import Any
 
@@ -14,10 +15,10 @@ from sklearn.utils.validation import validate_data
 
 from kernelclust._input import as_table, check_finite, is_frame
 from kernelclust._names import check_name, check_number
-from kernelclust._progress import now, working
+from kernelclust._progress import now, say, working
 from kernelclust._units import UnitWarning, unit_warning
 from kernelclust._warnings import warn
-from kernelclust.estimators import StructuredClustering, request_of
+from kernelclust.estimators import StructuredClustering, request_of, told_to
 from kernelclust.kernels import DenseKernel, check_precomputed
 from kernelclust.selection._refits import (
     NULLS,
@@ -25,6 +26,7 @@ from kernelclust.selection._refits import (
     Refit,
     alignment,
     explained,
+    kernel_key,
     label_alignment,
     random_places,
     study,
@@ -52,7 +54,9 @@ _REST = """n_null : int, default=20
         File that keeps what is finished: the same call goes on there after it was stopped. Needs a whole number for
         random_state; one file may serve several calls.
     verbose : int, default=0
-        Print a line a refit.
+        Log a line a refit (logger "kernelclust").
+    callbacks : list, optional
+        Callbacks of scikit-learn 1.9, such as [sklearn.callback.ProgressBar()]: every refit is a task.
     **params
         Parameters of `StructuredClustering`; kernel is "rbf" unless given.
 
@@ -63,12 +67,18 @@ _REST = """n_null : int, default=20
 
 
 def _document(function: Callable) -> Callable:
-    """Fill in what the three functions share."""
+    """Fill in what the three functions share; and have callbacks hear of their refits."""
     text = function.__doc__ or ""
     for name, shared in {"noise": _NOISE, "null": _NULL, "rest": _REST}.items():
         text = text.replace(f"{{{name}}}", shared)
     function.__doc__ = text
-    return function
+
+    @wraps(function)
+    def told(*arguments: Any, callbacks: Any = None, **keywords: Any) -> Any:
+        work = lambda tasks: function(*arguments, callbacks=tasks, **keywords)  # noqa: E731
+        return told_to(callbacks, function.__name__, work)
+
+    return told
 
 
 @_document
@@ -84,6 +94,7 @@ def select_kernel(
     random_state: Any = None,
     checkpoint: Any = None,
     verbose: int = 0,
+    callbacks: Any = None,
     **params: Any,
 ) -> Selection:
     """Choose a kernel without labels: the one whose clusters noise can move least.
@@ -126,7 +137,7 @@ def select_kernel(
     >>> select_kernel(X, 2, ["rbf", "graph"], n_perturbations=3, n_null=0, random_state=0).best
     'graph'
     """
-    check = _Check(noise, n_perturbations, null, n_null, random_state, checkpoint, verbose)
+    check = _Check(noise, n_perturbations, null, n_null, random_state, checkpoint, verbose, callbacks)
     check.reserved(params, "kernel")
     check_number("n_perturbations", n_perturbations, whole=True, least=1)
     if isinstance(kernels, (str, Mapping)) or not isinstance(kernels, Iterable):
@@ -141,6 +152,7 @@ def select_kernel(
         orders.append(_Samples(X if matrix is None else matrix, precomputed=matrix is not None))
     if len({len(data.order) for data in orders}) > 1:
         raise ValueError(f"kernels are of different numbers of samples: {[len(data.order) for data in orders]}.")
+    check.expect(len(kernels))
     named = zip(map(_kernel_name, kernels), models, strict=True)
     found = [check.study(data, [pair], alignment)[0] for data, pair in zip(orders, named, strict=True)]
     unsteady = np.stack([one.unsteadiness() for one in found])  # (kernels, levels of noise)
@@ -170,6 +182,7 @@ def select_n_clusters(
     random_state: Any = None,
     checkpoint: Any = None,
     verbose: int = 0,
+    callbacks: Any = None,
     **params: Any,
 ) -> Selection:
     """Choose the number of clusters: the first after which more explain no more than they would without clusters.
@@ -200,7 +213,7 @@ def select_n_clusters(
     >>> select_n_clusters(X, range(2, 7), n_perturbations=0, n_null=8, random_state=0).best
     4
     """
-    check = _Check(noise, n_perturbations, null, n_null, random_state, checkpoint, verbose)
+    check = _Check(noise, n_perturbations, null, n_null, random_state, checkpoint, verbose, callbacks)
     check.reserved(params, "n_clusters")
     check_number("n_null", n_null, whole=True, least=2)
     try:
@@ -215,6 +228,7 @@ def select_n_clusters(
     if numbers[-1] > len(data.order):
         raise ValueError(f"n_clusters has {numbers[-1]}, but X has only {len(data.order)} samples.")
     models = [check.model(c, **params) for c in numbers]
+    check.expect(len({kernel_key(model, len(data.order)) for model in models}))
     found = check.study(data, [(str(c), model) for c, model in zip(numbers, models, strict=True)], explained)
     scores = np.array([one.statistic - np.mean(one.null) for one in found])
     null = np.array([one.null for one in found])  # the same references for all numbers
@@ -245,6 +259,7 @@ def select_structure(
     random_state: Any = None,
     checkpoint: Any = None,
     verbose: int = 0,
+    callbacks: Any = None,
     **params: Any,
 ) -> Selection:
     """Compare structures on the same data: does an order fit better than it would clusters in random places?
@@ -277,7 +292,7 @@ def select_structure(
     >>> select_structure(X, ["flat:6", "chain:6", "ring:6"], n_perturbations=0, n_null=9, random_state=0).best
     'ring:6'
     """
-    check = _Check(noise, n_perturbations, random_places, n_null, random_state, checkpoint, verbose)
+    check = _Check(noise, n_perturbations, random_places, n_null, random_state, checkpoint, verbose, callbacks)
     check.reserved(params, "structure", "n_clusters")
     if isinstance(structures, str) or not isinstance(structures, Iterable):
         raise TypeError(f"structures={structures!r}: give a list, e.g. ['flat:5', 'chain:5', 'ring:5'].")
@@ -288,6 +303,7 @@ def select_structure(
     flats = {c: as_structure("flat", c) for c in sizes}
     data = _Samples(X, precomputed=_is_precomputed(params))
     models = {shape: check.model(structure=shape, **params) for shape in [*flats.values(), *shapes]}
+    check.expect(len(sizes))
     by_shape: dict[Any, Measured] = {}
     for c in sizes:
         same = [shape for shape in models if shape.n_clusters == c]  # flat first: the references keep its clusters
@@ -323,7 +339,7 @@ def _surplus(one: Measured, flat: Measured) -> Measured:
 class _Check:
     """Checked settings of a study."""
 
-    def __init__(self, noise, n_perturbations, null, n_null, random_state, checkpoint, verbose):
+    def __init__(self, noise, n_perturbations, null, n_null, random_state, checkpoint, verbose, tasks):
         check_number("noise", noise, above=True)
         check_number("n_perturbations", n_perturbations, whole=True)
         if not callable(null):
@@ -335,7 +351,7 @@ class _Check:
                 "noise and could not go on; give a whole number."
             )
         self.seed = int(check_random_state(random_state).randint(2**30))
-        self.checkpoint, self.verbose = checkpoint, verbose
+        self.checkpoint, self.verbose, self.tasks = checkpoint, verbose, tasks
         self.settings = {"noise": noise, "n_perturbations": n_perturbations, "null": null, "n_null": n_null}
 
     def model(self, *args: Any, **params: Any) -> StructuredClustering:
@@ -351,10 +367,15 @@ class _Check:
         with working("selection"):
             return study(data.X, candidates, statistic, **settings)
 
+    def expect(self, n_kernels: int) -> None:
+        """So many kernels, with a fit and refits each, of all candidates with that kernel at once."""
+        self.tasks.start(["refit"] * n_kernels * (1 + self.settings["n_perturbations"] + self.settings["n_null"]))
+
     def _report(self, line: str) -> None:
+        self.tasks.next()
         now(f"selection, {line}")
         if self.verbose:
-            print(f"[selection] {line}", flush=True)
+            say(f"selection: {line}")
 
     @staticmethod
     def reserved(params: dict, *names: str) -> None:

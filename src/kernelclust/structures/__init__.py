@@ -3,7 +3,7 @@
 from ._base import Axis, Structure
 from ._parse import as_structure, structure_class, structure_names
 from .chain import Chain
-from .custom import Custom
+from .custom import Custom, is_graph
 from .flat import Flat
 from .grid import Grid
 from .product import Product
@@ -21,6 +21,7 @@ __all__ = [
     "Structure",
     "Tree",
     "as_structure",
+    "is_graph",
     "structure_class",
     "structure_names",
 ]
