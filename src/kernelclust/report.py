@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from kernelclust._units import unit_warning
 from kernelclust.engine import FEW, UNSURE, is_connected, n_arrangements
+from kernelclust.structures import cluster_names
 
 PAGE = Template("""<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
@@ -83,12 +84,14 @@ def describe_fit(model: Any, X: ArrayLike | None = None, *, neighbours: ArrayLik
         run["gamma"] = model.gamma_
     if X is not None:
         run["columns"] = np.shape(X)[1]
+    names = cluster_names(structure, structure.n_clusters)
     clusters = [
-        {"cluster": label, "size": int(size), "share": f"{size / sizes.sum():.1%}"} for label, size in enumerate(sizes)
+        {"cluster": label, "size": int(size), "share": f"{size / sizes.sum():.1%}"}
+        for label, size in zip(names, sizes, strict=True)
     ]
     if neighbours is not None and np.any(neighbours):
         for row, near in zip(clusters, np.asarray(neighbours), strict=True):
-            row["neighbours"] = ", ".join(map(str, np.flatnonzero(near)))
+            row["neighbours"] = ", ".join(names[np.flatnonzero(near)])
     return {
         "warnings": list(filter(None, [units])),
         "what was run": run,
