@@ -168,7 +168,7 @@ def _in_memory(X: Any) -> Any:
 def _write(adata: Any, model: StructuredClustering, key: str, source: str) -> None:
     import pandas as pd
 
-    names = [str(name) for name in getattr(model, "cluster_names_", range(len(model.sizes_)))]
+    names = model.cluster_names_.tolist()
     A = np.asarray(model.structure_.kernel)
     ordered = not np.array_equal(A, np.diag(np.diagonal(A)))  # flat clusters have no order
     adata.obs[key] = pd.Categorical.from_codes(model.labels_, categories=names, ordered=ordered)

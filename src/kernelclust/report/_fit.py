@@ -85,7 +85,7 @@ def html_report(
     labels = np.asarray(model.labels_)
     c = model.structure_.n_clusters
     sizes = np.bincount(labels, minlength=c)
-    names = [str(name) for name in getattr(model, "cluster_names_", range(c))]
+    names = model.cluster_names_.tolist()
     ids = np.arange(len(labels)) if ids is None else ids
     near = clusters.rows(model, X) if X is not None and hasattr(model, "transform") else None
     told = _profile(model, X if values is None else values, labels, c, columns)
