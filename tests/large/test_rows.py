@@ -6,7 +6,6 @@ import pytest
 from kernelclust._arrays import to_host
 from kernelclust.kernels import kernel_part
 from kernelclust.large._grow import ArrayKernel, _bounds, _kind
-from kernelclust.large._moves import centred
 from kernelclust.large._rounds import DevicePool, climb, put
 from kernelclust.large._rows import FeatureRows, Rows
 from kernelclust.objectives import make_dependence
@@ -139,8 +138,7 @@ def test_bounds_hold_whatever_the_clusters(arrays):
     labels = np.random.default_rng(3).integers(0, 4, len(X))  # no clusters at all: the worst case
     pool = DevicePool(rows, arrays.make(labels), 4)
     pool.fresh()
-    raw, n = pool.totals()
-    bounds, trace = _bounds(pool, centred(raw, n), n)
+    bounds, trace = _bounds(pool)
     H = np.eye(len(K)) - np.outer(np.ones(len(K)), weight / weight.sum())
     root = np.sqrt(weight)
     values = np.linalg.eigvalsh(root[:, None] * (H @ K @ H.T) * root)[::-1]

@@ -79,7 +79,37 @@ def climb(pool: Pool, objective: Dependence, *, max_iter: int, tol: float, allow
     return Climbed(S, n, history)
 
 
-class DevicePool(Pool):
+class LabelledPool(Pool):
+    """Proposals (index, was, to, gain) for samples whose labels (m,) are at hand, arrays of the namespace xp."""
+
+    xp: Any
+    labels: Any
+    c: int
+    _allow_empty: bool
+    _proposed: tuple[Any, ...] = ()
+
+    def _keep(self, index: Any, to: Any, gain: Any) -> None:
+        """Proposals, but for one of each cluster that all its samples would leave: the one that gains least."""
+        xp, was = self.xp, self.xp.take(self.labels, index)
+        if not self._allow_empty and index.shape[0]:
+            for j in range(self.c):
+                leaving = int(xp.sum(xp.astype(was == j, xp.int64)))
+                coming = int(xp.sum(xp.astype(to == j, xp.int64)))
+                if leaving and not coming and leaving == int(xp.sum(xp.astype(self.labels == j, xp.int64))):
+                    stays = xp.argmin(xp.where(was == j, gain, xp.full_like(gain, np.inf)))  # one of them
+                    goes = xp.nonzero(xp.arange(was.shape[0], device=was.device) != stays)[0]
+                    index, was, to, gain = (xp.take(one, goes) for one in (index, was, to, gain))
+        self._proposed = index, was, to, gain
+
+    def halve(self):
+        xp, (index, _, to, gain) = self.xp, self._proposed
+        best = xp.argsort(gain, descending=True, stable=True)[: max(1, index.shape[0] // 2)]
+        best = xp.sort(best)
+        self._keep(xp.take(index, best), xp.take(to, best), xp.take(gain, best))
+        return self._proposed[0].shape[0]
+
+
+class DevicePool(LabelledPool):
     """All samples on one device, with their similarity sums G (c, m), kept current by what moves."""
 
     def __init__(self, rows: Rows, labels: Any, n_clusters: int, free: Any = None, allow_empty: bool = False):
@@ -87,8 +117,8 @@ class DevicePool(Pool):
         self._free, self._allow_empty = free, allow_empty
         self.G = rows.sums(labels, n_clusters)
         self.own = rows.own()
-        self.levels, self._level = _levels(rows)
-        self._proposed: tuple[Any, ...] = ()
+        self.levels, middle = weight_levels(to_host(rows.xp.unique_values(rows.weight)))
+        self._level = level_of(rows.xp, rows.weight, middle)
         self.square = np.nan  # sum_ij w_i w_j k_ij^2, once a fresh pass was made
         self._totals: tuple[np.ndarray, np.ndarray] | None = None
 
@@ -114,26 +144,6 @@ class DevicePool(Pool):
             wanted = wanted & self._free
         index = xp.nonzero(wanted)[0]
         self._keep(index, xp.take(to, index), xp.take(gain, index))
-        return self._proposed[0].shape[0]
-
-    def _keep(self, index: Any, to: Any, gain: Any) -> None:
-        """Proposals, but for one of each cluster that all its samples would leave: the one that gains least."""
-        xp, was = self.xp, self.xp.take(self.labels, index)
-        if not self._allow_empty and index.shape[0]:
-            for j in range(self.c):
-                leaving = int(xp.sum(xp.astype(was == j, xp.int64)))
-                coming = int(xp.sum(xp.astype(to == j, xp.int64)))
-                if leaving and not coming and leaving == int(xp.sum(xp.astype(self.labels == j, xp.int64))):
-                    stays = xp.argmin(xp.where(was == j, gain, xp.full_like(gain, np.inf)))  # one of them
-                    goes = xp.nonzero(xp.arange(was.shape[0], device=was.device) != stays)[0]
-                    index, was, to, gain = (xp.take(one, goes) for one in (index, was, to, gain))
-        self._proposed = index, was, to, gain
-
-    def halve(self):
-        xp, (index, _, to, gain) = self.xp, self._proposed
-        best = xp.argsort(gain, descending=True, stable=True)[: max(1, index.shape[0] // 2)]
-        best = xp.sort(best)
-        self._keep(xp.take(index, best), xp.take(to, best), xp.take(gain, best))
         return self._proposed[0].shape[0]
 
     def trial(self):
@@ -176,15 +186,18 @@ def put(xp: Any, array: Any, index: Any, values: Any) -> Any:
     return xp.where(xp.take(index, rank) == every, xp.take(values, rank), array)
 
 
-def _levels(rows: Rows) -> tuple[np.ndarray, Any]:
-    """Weights that are told apart, and which of them stands for each sample's."""
-    xp, weight = rows.xp, rows.weight
-    different = xp.unique_values(weight)
-    if different.shape[0] <= LEVELS:
-        levels = to_host(different)
-    else:
-        cuts = np.quantile(to_host(different), np.linspace(0, 1, LEVELS + 1))
+def weight_levels(different: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Weights that are told apart of all that there are, and those in the middle between two."""
+    levels = different
+    if len(different) > LEVELS:
+        cuts = np.quantile(different, np.linspace(0, 1, LEVELS + 1))
         levels = np.sqrt(cuts[1:] * cuts[:-1])
     levels = np.sort(levels)
-    middle = xp.asarray((levels[1:] + levels[:-1]) / 2, dtype=xp.float64, device=weight.device)
-    return levels, xp.searchsorted(middle, weight) if len(levels) > 1 else None
+    return levels, (levels[1:] + levels[:-1]) / 2
+
+
+def level_of(xp: Any, weight: Any, middle: np.ndarray) -> Any:
+    """Which level stands for the weight of each sample; None where there is but one."""
+    if len(middle) == 0:
+        return None
+    return xp.searchsorted(xp.asarray(middle, dtype=xp.float64, device=weight.device), weight)
