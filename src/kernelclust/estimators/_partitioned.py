@@ -36,7 +36,7 @@ def fit_partitioned(model: Any, X: Any, y: Any, sample_weight: Any, structure: S
         )
     X = as_rows(X)
     check_enough_samples(int(X.shape[0]), structure)
-    validate_data(model, _first(X, names), reset=True, skip_check_array=True)
+    validate_data(model, first_row(X, names), reset=True, skip_check_array=True)
     weight, known = beside(sample_weight, X, "sample_weight"), beside(y, X, "y")
     options = model._options(np.arange(0), 0, structure.n_clusters)
     shards, request = shards_of(X, weight, known), model._request(structure, options)
@@ -60,7 +60,7 @@ def _given_back(model: Any, X: Any, found: Any, known: list | None) -> tuple[Any
     return labels, lazily(X, model._places.position, np.float64, width)
 
 
-def _first(X: Any, names: Any) -> Any:
+def first_row(X: Any, names: Any) -> Any:
     """A row like those of X, with the names of its columns."""
     row = np.zeros((1, X.shape[1]))
     if names is None:
@@ -105,7 +105,7 @@ def _spreads(X: np.ndarray, weight: Any, _: Any, prediction: Any, check: Any) ->
 def place_partitioned(model: Any, method: str, X: Any, dtype: Any = np.float64, width: int | None = None) -> Any:
     """A method of a fitted model on every partition, when it is asked for."""
     X = as_rows(X)
-    if not hasattr(model._prediction.similarities, "seen_in"):
+    if not hasattr(model, "_prediction") or not hasattr(model._prediction.similarities, "seen_in"):
         return lazily(X, getattr(model, method), dtype, width)
     prediction = _reading(model._prediction)
     places = replace(model._places, prediction=prediction)
@@ -116,7 +116,7 @@ def place_partitioned(model: Any, method: str, X: Any, dtype: Any = np.float64, 
 
 def _seen(model: Any, X: Any) -> Any:
     """Sums of a Dask array of new samples with clusters that lie in partitions."""
-    validate_data(model, _first(X, None), reset=False, skip_check_array=True)
+    validate_data(model, first_row(X, None), reset=False, skip_check_array=True)
     return model._prediction.similarities.seen_in(X)
 
 
