@@ -3,6 +3,8 @@
 Where nobody has configured logging the lines go to standard error; to silence them:
 
     logging.getLogger("kernelclust").setLevel("WARNING")
+
+A handler of the logger at level DEBUG hears every round of a large fit, with its numbers in `record.args`: a callback.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 FIRST = 2.0  # seconds until the first line
@@ -28,6 +30,12 @@ def say(line: str, level: int = logging.INFO) -> None:
         print(f"kernelclust: {line}", file=sys.stderr, flush=True)
     else:
         logger.log(level, line)
+
+
+def tell(report: Callable[[str], None], text: str, *numbers: object) -> None:
+    """A step of a long search, to whoever asked for a report, and to handlers of the logger that want every step."""
+    report(text % numbers)
+    logger.debug(text, *numbers)
 
 
 class _Watch:

@@ -348,7 +348,7 @@ def fit_exact(shards: DaskShards, request: Request) -> Compared:
         other = {"other": X, "other_weight": w, "other_held": at_first[i]}
         held = shards.each(compare, held=held, function=function, keep=True, **other)
     pool = PartitionPool(shards, held, function, c, options.allow_empty)
-    done = climb(pool, begun.objective, max_iter=options.max_iter, tol=options.tol, allow_empty=options.allow_empty)
+    done = climb(pool, begun.objective, options)
     pool.fresh()
     return _judged(begun, pool, done, request)
 

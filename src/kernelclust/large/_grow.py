@@ -155,12 +155,11 @@ def grow(xp: Any, X: Any, weight: Any, request: Request, y: np.ndarray | None = 
     objective = flat_objective(start.objective) if start.solution.placed else start.objective
     labels = xp.asarray(start.labels, dtype=xp.int64, device=X.device)
     rows, n_iter = make(there), 0
-    settings: dict[str, Any] = {"tol": options.tol, "allow_empty": options.allow_empty}
     for at_most in (MIDDLE, m, 0):
         last = len(some) == m
         free = None if y is None else xp.asarray(y[some] < 0, device=X.device)
         pool = DevicePool(rows, labels, c, free, options.allow_empty)
-        done = climb(pool, objective, max_iter=options.max_iter if last else STAGE_ROUNDS, **settings)
+        done = climb(pool, objective, options, None if last else STAGE_ROUNDS)
         n_iter += len(done.history) - 1
         if last:
             break
@@ -171,7 +170,7 @@ def grow(xp: Any, X: Any, weight: Any, request: Request, y: np.ndarray | None = 
         labels = _extended(pool, rows, objective, done, None if y is None else y[some])
     at("one more pass over all samples")
     options.report(f"sums had drifted by {pool.fresh():.1e} of the largest; they are fresh now")
-    again = climb(pool, objective, max_iter=options.max_iter, **settings)
+    again = climb(pool, objective, options)
     done = replace(again, history=[*done.history[:-1], *again.history])
     n_iter += len(again.history) - 1
     few = _few(m, PLACED, None, rng)

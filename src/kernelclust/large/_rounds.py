@@ -9,18 +9,24 @@ from typing import Any
 import numpy as np
 
 from kernelclust._arrays import parts, to_host
-from kernelclust._progress import at
+from kernelclust._progress import at, tell
 from kernelclust.large._moves import Tables, best_moves, centred, move_tables
 from kernelclust.large._rows import Rows
 from kernelclust.objectives import Dependence
+from kernelclust.solvers import Options
 
 LEVELS = 16  # weights that are told apart; more of them are rounded in the judgement of moves, not in the sums
+ROUND = "round %d over %d samples: F = %.6g, %d moved"
 
 
 class Pool(ABC):
     """Samples with labels, wherever they are; a round asks for proposals, tries some of them, and takes them or not."""
 
     levels: np.ndarray  # (l,) weights that samples have, or that stand for theirs
+
+    @property
+    @abstractmethod
+    def n_samples(self) -> int: ...
 
     @abstractmethod
     def totals(self) -> tuple[np.ndarray, np.ndarray]:
@@ -53,18 +59,18 @@ class Climbed:
     stopped_because: str = "max_iter"
 
 
-def climb(pool: Pool, objective: Dependence, *, max_iter: int, tol: float, allow_empty: bool) -> Climbed:
-    """Raise F by rounds of moves until none gains more than `tol` times the sum of the absolute terms of F.
+def climb(pool: Pool, objective: Dependence, options: Options, max_iter: int | None = None) -> Climbed:
+    """Raise F by rounds of moves until none gains more than `options.tol` times the sum of the absolute terms of F.
 
     Moves that gain one by one may lose together: then the half of them that gains most is tried, and so on down to a
     single one, which gains what it promised. So F never falls.
     """
     S, n = pool.totals()
     history = [objective.value(centred(S, n), n)]
-    for number in range(max_iter):
+    for number in range(max_iter or options.max_iter):
         at("searching: F = {:.6g} after {} rounds over all samples", history[-1], number)
-        tables = [move_tables(objective, S, n, float(weight), allow_empty) for weight in pool.levels]
-        left = pool.propose(tables, tol * float(np.abs(centred(S, n) * objective.weights(n)).sum()))
+        tables = [move_tables(objective, S, n, float(weight), options.allow_empty) for weight in pool.levels]
+        left = pool.propose(tables, options.tol * float(np.abs(centred(S, n) * objective.weights(n)).sum()))
         while left:
             S_new, n_new = pool.trial()
             value = objective.value(centred(S_new, n_new), n_new)
@@ -76,6 +82,7 @@ def climb(pool: Pool, objective: Dependence, *, max_iter: int, tol: float, allow
         pool.accept()
         S, n = S_new, n_new
         history.append(value)
+        tell(options.report, ROUND, number + 1, pool.n_samples, value, left)
     return Climbed(S, n, history)
 
 
@@ -87,6 +94,10 @@ class LabelledPool(Pool):
     c: int
     _allow_empty: bool
     _proposed: tuple[Any, ...] = ()
+
+    @property
+    def n_samples(self) -> int:
+        return int(self.labels.shape[0])
 
     def _keep(self, index: Any, to: Any, gain: Any) -> None:
         """Proposals, but for one of each cluster that all its samples would leave: the one that gains least."""

@@ -19,15 +19,16 @@ from sklearn.utils import check_random_state
 from kernelclust._arrays import parts
 from kernelclust._input import rows_are_equal
 from kernelclust._names import keywords
-from kernelclust._progress import at
+from kernelclust._progress import at, tell
 from kernelclust._threads import one_thread
 from kernelclust.engine import Fit, Places, Prediction, Request, fit, fitted_places
 from kernelclust.kernels import NewSamples, fit_kernel, kernel_part
 from kernelclust.large._grow import EACH, START, centred_sums
 from kernelclust.large._moves import centred, rises
+from kernelclust.large._rounds import ROUND
 from kernelclust.large._whole import canonical_order, whole_fit
 from kernelclust.objectives import Dependence, flat_objective
-from kernelclust.solvers import make_constraints
+from kernelclust.solvers import Options, make_constraints
 
 ROWS = 2**14  # of a partition that are looked at together
 SETTLED = 1e-4  # rounds end when a smaller share of the samples moves
@@ -126,10 +127,11 @@ def sweep(X, w, y, raw: Callable, rule: Rule, before: Rule | None) -> Sums:
         for rows in parts(len(X), ROWS):
             B = raw(X[rows])
             known = None if y is None else np.asarray(y)[rows]
-            labels = rule.labels(B, known)
+            double = B.astype(np.float64, copy=False)  # once for both rules
+            labels = rule.labels(double, known)
             P = np.zeros((len(labels), c), dtype=B.dtype)
             P[np.arange(len(labels)), labels] = 1.0 if w is None else np.asarray(w)[rows]
-            moved = 0 if before is None else int((before.labels(B, known) != labels).sum())
+            moved = 0 if before is None else int((before.labels(double, known) != labels).sum())
             part = Sums((P.T @ B).astype(np.float64), P.sum(axis=0, dtype=np.float64), moved)
             total = part if total is None else total + part
     return total if total is not None else Sums(np.zeros((c, rule.W.shape[0])), np.zeros(c))
@@ -283,7 +285,7 @@ def fit_shards(shards: Shards, request: Request) -> Sharded:
     features = _features(begun.X, begun.w, begun.kernel, request.structure.n_clusters, begun.rng)
     P = begun.clusters
     rule = features.rule(begun.objective, Sums(P.T @ features.raw(begun.X), P.sum(axis=0)))
-    rules, each, history, why = _rounds(shards, features, begun.objective, rule, request.options.max_iter)
+    rules, each, history, why = _rounds(shards, features, begun.objective, rule, request.options)
     return _judged(begun, shards, features, rules, each, request, history, why)
 
 
@@ -329,7 +331,7 @@ def _features(X: np.ndarray, w: np.ndarray, kernel: dict[str, Any], n_clusters: 
     return Features(*fitted.source.parts())  # type: ignore[attr-defined]
 
 
-def _rounds(shards: Shards, features: Features, objective: Dependence, rule: Rule, max_iter: int):
+def _rounds(shards: Shards, features: Features, objective: Dependence, rule: Rule, options: Options):
     """Rules of the partitions, their sums, F after every round, and why it ended.
 
     All partitions follow the new rule if F rises by it; else one after the other does where F rises.
@@ -339,7 +341,7 @@ def _rounds(shards: Shards, features: Features, objective: Dependence, rule: Rul
     each = shards.each(sweep, raw=features.raw, rule=rule, before=None)
     total = sum(each[1:], each[0])
     history = [features.value(objective, total)]
-    for number in range(max_iter):
+    for number in range(options.max_iter):
         at("searching: F = {:.6g} after {} rounds over all samples", history[-1], number)
         new = features.rule(objective, total)
         found = shards.each(sweep, raw=features.raw, rule=new, before=rules)
@@ -357,6 +359,7 @@ def _rounds(shards: Shards, features: Features, objective: Dependence, rule: Rul
                 return rules, each, history, "converged"
         moved = sum(one.moved for one in found)
         history.append(value)
+        tell(options.report, ROUND, number + 1, m, value, moved)
         if moved <= SETTLED * m:
             return rules, each, history, "converged"
     return rules, each, history, "max_iter"
