@@ -3,6 +3,8 @@
 Where nobody has configured logging the lines go to standard error; to silence them:
 
     logging.getLogger("kernelclust").setLevel("WARNING")
+
+A handler of the logger at level DEBUG hears every round of a large fit, with its numbers in `record.args`: a callback.
 """
 
 from __future__ import annotations
@@ -55,6 +57,12 @@ class State(NamedTuple):
     def __str__(self) -> str:
         left = "" if self.left is None else f", about {self.left:.0f} s left"
         return f"{self.what}, {self.seconds:.0f} s{left}" + (f": {self.step}" if self.step else "")
+
+
+def tell(report: Callable[[str], None], text: str, *numbers: object) -> None:
+    """A step of a long search, to whoever asked for a report, and to handlers of the logger that want every step."""
+    report(text % numbers)
+    logger.debug(text, *numbers)
 
 
 class _Watch:

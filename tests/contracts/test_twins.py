@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy import sparse
 
 import kernelclust
 from kernelclust._compiled import Compiled
@@ -38,6 +39,9 @@ def cases():
     scores = -np.sort(-rng.standard_normal((2, 6)))
     table = *scores, np.log1p(np.arange(8.0)), np.log1p(np.arange(8.0)[::-1]), rng.random(13), rng.random(13)
     yield "kernels._loops.add_rows", (K, rng.random(70), np.arange(70) % 3, np.zeros((3, 70)))
+    graph = sparse.random_array((9, 9), density=0.4, rng=rng, dtype=np.float32, format="csr")
+    V, U = rng.standard_normal((2, 9, 4)).astype(np.float32)
+    yield "kernels._loops.less_itself_plus", (graph.indptr, graph.indices, graph.data, V, U)
     yield "margin._loops.best_table", table
     A, M, linear = (np.abs(rng.standard_normal((6, 6))) for _ in range(3))
     A, M, p, q = A + A.T, M + M.T, np.arange(6), np.array([0, 3, 2, 1, 4, 5])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import shlex
 from collections.abc import Sequence
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
@@ -57,7 +58,7 @@ COMMANDS: dict[str, tuple[str, dict[str, options.Option]]] = {
 def run(argv: Sequence[str]) -> int:
     """Run one command; its exit code."""
     try:
-        app(args=list(argv), prog_name="kernelclust")
+        app(args=list(argv), prog_name="kernelclust", obj=shlex.join(["kernelclust", *argv]))
     except SystemExit as stopped:
         return int(stopped.code or 0) if not isinstance(stopped.code, str) else 2
     return 0
@@ -66,12 +67,13 @@ def run(argv: Sequence[str]) -> int:
 def _command(name: str, given: dict[str, options.Option]) -> Any:
     """The function that typer calls, with a parameter for every option."""
 
-    def call(**values: Any) -> None:
+    def call(context: typer.Context, **values: Any) -> None:
         module = {"list": "listing"}.get(name, name)
         work = lambda arguments: import_module(f"kernelclust.cli.{module}").run(arguments)  # noqa: E731
-        raise typer.Exit(guard.guarded(work, SimpleNamespace(**values)))
+        raise typer.Exit(guard.guarded(work, SimpleNamespace(command=context.obj, **values)))
 
-    parameters = [
+    parameters = [inspect.Parameter("context", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)]
+    parameters += [
         inspect.Parameter(
             key, inspect.Parameter.KEYWORD_ONLY, default=one.default, annotation=Annotated[one.kind, one.about]
         )

@@ -21,8 +21,8 @@ from kernelclust.cli.guard import say, tell, warn
 from kernelclust.cli.inputs import Data, load
 from kernelclust.cli.models import of_views, settings
 from kernelclust.cli.outputs import check_targets, formulas, labels_csv, plain, print_json, spread
-from kernelclust.cli.pictures import report_of
 from kernelclust.metrics import clustering_accuracy, structured_accuracy
+from kernelclust.report import html_report
 from kernelclust.tables import read_links
 
 MANY, SAMPLE = 100_000, 10_000  # rows beyond which so many are fitted, and the others placed
@@ -47,7 +47,7 @@ def run(arguments: SimpleNamespace) -> None:
         if path is not None:
             known[name] = _among_used(read_links(path, data.roles.ids, data.n_rows), data, path)
 
-    model, labels, X = _fitted(arguments, given, data, views, known)
+    model, labels, some = _fitted(arguments, given, data, views, known)
     say(arguments, f"clustered into {model.structure_} in {time.perf_counter() - started:.1f} s; {_sure(model)}")
     doubts = list(filter(None, [*data.doubts, formulas(data.roles.ids, data.roles.id_name)]))
     for doubt in doubts:
@@ -55,27 +55,27 @@ def run(arguments: SimpleNamespace) -> None:
     scores = {} if arguments.use_labels else _scores(data, model, labels)  # labels that were used prove nothing
     for name, score in scores.items():
         tell(arguments, f"{name}: {score}")
-    report = None if arguments.report is None else report_of(model, X, scores, arguments.file, doubts)
+    report = None if arguments.report is None else _report(arguments, data, model, some, scores, doubts)
     _write(arguments, data, model, labels, scores, report)
 
 
 def _fitted(
     arguments: SimpleNamespace, given: dict, data: Data, views: list[Any], known: dict
-) -> tuple[Any, np.ndarray, Any]:
-    """A model, the labels of all rows in use, and what was fitted."""
+) -> tuple[Any, np.ndarray, np.ndarray | None]:
+    """A model, the labels of all rows in use, and which of them were fitted; None for all."""
     some = _drawn(arguments, data, bool(views) or any(value is not None for value in known.values()))
     verbose = int(arguments.verbose)
     with contextlib.redirect_stdout(sys.stderr), warnings.catch_warnings():  # stdout is for labels
         warnings.simplefilter("ignore", UnitWarning)  # said with the names of the file's columns
         if views:
             model = of_views(given, verbose).fit([data.X, *views], **known)
-            return model, model.labels_, data.X
+            return model, model.labels_, None
         model = StructuredClustering(verbose=verbose, **given)
         if some is None:
             model.fit(data.X, **known)
-            return model, model.labels_, data.X
+            return model, model.labels_, None
         model.fit(data.X[some])
-        return model, predicted(model, data.X, "placing all rows"), data.X[some]
+        return model, predicted(model, data.X, "placing all rows"), some
 
 
 def _drawn(arguments: SimpleNamespace, data: Data, needs_all: bool) -> np.ndarray | None:
@@ -123,6 +123,34 @@ def _write(arguments: SimpleNamespace, data: Data, model: Any, labels: Any, scor
         print_json(_summary(arguments, data, model, labels, scores, every))
     elif arguments.out is None:
         sys.stdout.write(table)
+
+
+def _report(
+    arguments: SimpleNamespace, data: Data, model: Any, some: np.ndarray | None, scores: dict, doubts: list[str]
+) -> str:
+    """The page about the rows that were fitted, in the table's own columns, units and ids."""
+    used = np.arange(len(data.rows)) if some is None else some
+    rows, X = data.rows[used], data.X if some is None else data.X[some]
+    return html_report(
+        model,
+        X,
+        title=f"{arguments.file} on {model.structure_}",
+        columns=data.names,
+        values=None if data.prepared is None else data.prepared.in_own_units(X),
+        ids=rows if data.roles.ids is None else [data.roles.ids[row] for row in rows],
+        scores=scores,
+        warnings=[*doubts, *_left_out(data, some)],
+        again={"Command line": arguments.command},
+    )
+
+
+def _left_out(data: Data, some: np.ndarray | None) -> list[str]:
+    """What of the file the page does not tell about."""
+    lacking = data.n_rows - len(data.rows)
+    columns = [] if data.prepared is None else data.prepared.left_out
+    said = [f"{lacking} rows of {data.n_rows} miss something and are left out."] if lacking else []
+    said += [f"Columns of text are left out: {', '.join(columns)}."] if columns else []
+    return said + ([f"This page is about the {len(some)} rows that were fitted."] if some is not None else [])
 
 
 def _refuse_with_views(arguments: SimpleNamespace) -> None:

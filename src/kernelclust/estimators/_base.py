@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import validate_data
 
+from kernelclust._arrays import namespace_of
 from kernelclust._input import as_table, check_finite, rows_are_equal
 from kernelclust._names import check_name, check_number
 from kernelclust._progress import hearing, say, working
@@ -27,8 +28,9 @@ from kernelclust.kernels import (
     kernel_names,
     kernel_part,
 )
+from kernelclust.large import is_partitioned
 from kernelclust.solvers import Constraints, make_constraints
-from kernelclust.structures import Structure, as_structure
+from kernelclust.structures import Structure, as_structure, cluster_names, named_places, warn_of_names
 
 DEFAULT_CLUSTERS = 8
 FLOATS = [np.float64, np.float32]
@@ -84,6 +86,20 @@ class KernelClusterer(Saving, CallbackSupportMixin, ClusterMixin, BaseEstimator)
         if not getattr(part, "NAMES_BAD_ENTRIES", False):
             check_finite(X, self._column_names())
         return part.check(X) if reset and hasattr(part, "check") else X
+
+    @property
+    def cluster_names_(self) -> np.ndarray:
+        """(c,) texts: the names that the structure has for its clusters, or their numbers."""
+        structure = getattr(self, "structure_", None)
+        return cluster_names(structure, len(self.sizes_) if structure is None else structure.n_clusters)
+
+    def _known_places(self, structure: Structure, y: Any) -> Any:
+        """Known labels as places; names that nothing ties to clusters are told."""
+        if is_partitioned(y) or namespace_of(y) is not None:
+            return y
+        y = named_places(structure, y)
+        warn_of_names(structure, y)
+        return y
 
     def _column_names(self) -> np.ndarray | None:
         """Of the frame that was fitted; None for arrays."""
@@ -179,7 +195,7 @@ def check_structure(n_clusters: Any, structure: Any) -> Structure:
         if n_clusters < 1:
             raise ValueError(f"n_clusters={n_clusters}: give 1 or more.")
         return as_structure(structure, int(n_clusters))
-    sized = not (isinstance(structure, str) and ":" not in structure)
+    sized = not isinstance(structure, str) or ":" in structure or "(" in structure
     return as_structure(structure, None if sized else DEFAULT_CLUSTERS)
 
 

@@ -25,3 +25,16 @@ def sum_rows(rows: np.ndarray, weight: np.ndarray, labels: np.ndarray, sums: np.
     for start in range(0, len(rows), step):
         part = slice(start, start + step)
         add_rows(floats(rows[part]), weight[part], labels[part], sums)
+
+
+@compiled
+def less_itself_plus(indptr, indices, data, V, U):
+    """U <- W V - U (m x k) for a sparse W by its rows; without Python's lock, which scipy's product holds."""
+    for i in range(len(U)):
+        row = U[i]
+        for f in range(len(row)):
+            row[f] = -row[f]
+        for at in range(indptr[i], indptr[i + 1]):
+            weight, other = data[at], V[indices[at]]
+            for f in range(len(row)):
+                row[f] += weight * other[f]

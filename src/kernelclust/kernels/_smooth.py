@@ -13,6 +13,8 @@ from scipy import sparse
 from scipy.linalg import eigh
 from scipy.sparse.csgraph import connected_components, reverse_cuthill_mckee
 
+from kernelclust.kernels._loops import less_itself_plus
+
 COARSE = 800  # samples up to which a full decomposition is cheap
 NOT_COARSER = 0.8  # share of samples left by merging, above which it leads nowhere
 SPARE = 10  # functions beyond those asked for, which make the last of these converge
@@ -103,12 +105,12 @@ def _sharpen(N, V: np.ndarray, values: np.ndarray, known: np.ndarray):
     half = (2 - cut) / 2  # [-1, 1 - cut] is damped
     shift = sparse.dia_array((np.full((1, N.shape[0]), cut / 2), [0]), shape=N.shape)
     twice = ((N + shift) * (2 / half)).tocsr().astype(np.float32)
-    before = V.astype(np.float32)
+    graph = twice.indptr.astype(np.int32), twice.indices.astype(np.int32), twice.data
+    before = np.ascontiguousarray(V, dtype=np.float32)
     now = (twice @ before) / 2
     for _ in range(degree - 1):
-        after = twice @ now
-        after -= before
-        before, now = now, after
+        less_itself_plus(*graph, now, before)
+        before, now = now, before
     return _ritz(N, now.astype(np.float64), known)
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kernelclust._threads import one_thread
+from kernelclust._threads import in_order
 from kernelclust.kernels._fitted_kernel import COMMUTE, FittedKernel, Member
 from kernelclust.kernels._graphs import commute_factors, commute_kernel, neighbour_graphs, spread_neighbors
 from kernelclust.kernels._new_samples import Neighbours
@@ -26,21 +26,20 @@ ORDER = (1, 0, 2)  # the middle graph first: its functions are the start for the
 
 def fit(X, weight: np.ndarray, *, n_clusters: int, method: str | None, n_components: int | None = None) -> FittedKernel:
     """The mean kernel of samples X (m x d): its matrix (method None), or the factors of all graphs side by side."""
-    with one_thread():
-        return _fit(X, weight, n_clusters, method, n_components)
-
-
-def _fit(X, weight: np.ndarray, n_clusters: int, method: str | None, n_components: int | None) -> FittedKernel:
     m, share = X.shape[0], weight / weight.sum()
     pictures = informative_pictures(X, weight)
     seen = [picture for picture in pictures if len(picture.first) > 1]
     number = n_components or 2 * n_clusters + FUNCTIONS
     K = None
     factors: list[np.ndarray] = []
-    for picture in seen:
+
+    def smooth(picture: Picture) -> tuple[list, list[np.ndarray]]:
         graphs = _graphs_of(picture, n_clusters)
         found = commute_factors([graphs[i] for i in ORDER], number)
-        factors += [_scaled(picture.spread(found[ORDER.index(i)]), share) for i in range(len(SIZES))]
+        return graphs, [_scaled(picture.spread(found[ORDER.index(i)]), share) for i in range(len(SIZES))]
+
+    for picture, (graphs, own) in zip(seen, in_order(smooth, seen), strict=True):
+        factors += own
         for W in graphs if method is None else []:
             one = _dense(W, picture, share)
             K = one if K is None else np.add(K, one, out=K)

@@ -26,6 +26,7 @@ from kernelclust.selection._refits import (
     Refit,
     alignment,
     explained,
+    follows,
     kernel_key,
     label_alignment,
     random_places,
@@ -264,11 +265,13 @@ def select_structure(
 ) -> Selection:
     """Compare structures on the same data: does an order fit better than it would clusters in random places?
 
-    The score is the normalised HSIC <K, L> / (|K| |L|) with L = P A P', so that structures compete by the pattern of
-    similarities that they predict; dependence is its surplus over "flat" with as many clusters. Any few clusters can be
-    put on a chain, so the surplus is compared with that of the same clusters in random places, clustered and placed
-    anew. Chosen is the largest score if it beats its references (p <= 0.05) or if "flat" is no candidate, else "flat".
-    `moved` says how far noise moves samples on the structure.
+    Dependence is the share of the variance of distances between clusters' means that a rising function of their steps
+    on the structure explains: 1 where clusters farther along are farther apart throughout. Any few clusters can be put
+    on a chain, so it is compared with that of the same clusters in random places, clustered and placed anew. The score
+    is what is left of it beyond chance, (dependence - null mean) / (1 - null mean); that of "flat", which expects
+    nothing of distances, is 0. Chosen is the largest score among structures that beat their references (p <= 0.05);
+    where none does, "flat", or the largest score if "flat" is no candidate. `moved` says how far noise moves samples on
+    the structure.
 
     Parameters
     ----------
@@ -280,9 +283,9 @@ def select_structure(
 
     Notes
     -----
-    A hint, no proof. In the plane any six clusters look like a chain, so a true one cannot be told from chance; many
-    columns (images, expression profiles) give power. On real data alignment alone does not choose the structure:
-    it called most sets without an order chains. Choose by what is known about the data first.
+    A hint, no proof: choose by what is known about the data first. Random places fill as many directions as the
+    clusters do, two at least. With four clusters or fewer chance does as well as any order, so "flat" is chosen.
+    How often it is right: docs/selection.md.
 
     Examples
     --------
@@ -307,30 +310,27 @@ def select_structure(
     by_shape: dict[Any, Measured] = {}
     for c in sizes:
         same = [shape for shape in models if shape.n_clusters == c]  # flat first: the references keep its clusters
-        by_shape |= zip(same, check.study(data, [(str(s), models[s]) for s in same], alignment), strict=True)
-    scores = {shape: one.statistic for shape, one in by_shape.items()}
-    by_shape = {shape: _surplus(one, by_shape[flats[shape.n_clusters]]) for shape, one in by_shape.items()}
+        by_shape |= zip(same, check.study(data, [(str(s), models[s]) for s in same], follows), strict=True)
+    plain = [i for i, shape in enumerate(shapes) if shape == flats[shape.n_clusters]]
     found = [by_shape[shape] for shape in shapes]
-    ranked = sorted(range(len(shapes)), key=lambda i: -scores[shapes[i]])
-    plain = [i for i in ranked if shapes[i] == flats[shapes[i].n_clusters]]
-    top = ranked[0]
-    ordered = top not in plain and (n_null == 0 or found[top].p_value <= _level(n_null))
-    best = top if ordered or not plain else plain[0]
+    found = [replace(one, null=[]) if i in plain else one for i, one in enumerate(found)]
+    scores = np.array([_beyond_chance(one) for one in found])
+    ordered = [i for i, one in enumerate(found) if one.p_value <= _level(n_null)]
+    best = max(ordered or plain or range(len(found)), key=lambda i: scores[i])
     name = found[best].name
-    if ordered and n_null:
+    if ordered:
         reason = f"{name} fits better than it fits the same clusters in random places. A hint, no proof."
     elif n_null:
-        reason = f"{name}: the best order fits no better than it fits the same clusters in random places."
+        reason = f"{name}: no order fits better than it fits the same clusters in random places."
     else:
-        reason = f"{name} fits the similarities best, which is no evidence; n_null=20 asks what chance does."
-    order = np.array([scores[shape] for shape in shapes])
-    return _finish("structure", structures, found, order, best, reason, models[shapes[best]], data)
+        reason = f"{name}: nothing was compared with chance, so there is no evidence of an order; give n_null=20."
+    return _finish("structure", structures, found, scores, best, reason, models[shapes[best]], data)
 
 
-def _surplus(one: Measured, flat: Measured) -> Measured:
-    """The same with alignment less that of "flat", which itself has nothing to show."""
-    null = [] if one is flat else [value - plain for value, plain in zip(one.null, flat.null, strict=True)]
-    return replace(one, statistic=one.statistic - flat.statistic, null=null)
+def _beyond_chance(one: Measured) -> float:
+    """What is left of the statistic beyond the mean of its references, as a share of the most that can be."""
+    chance = float(np.mean(one.null)) if one.null else 0.0
+    return (one.statistic - chance) / max(1 - chance, 1e-9)
 
 
 # -- parts -------------------------------------------------------------------------------------------------------------

@@ -78,6 +78,9 @@ class Part:
     def scaled(self, values: np.ndarray) -> np.ndarray:
         return values if not self.middle else (values - np.array(self.middle)) / self.unit
 
+    def unscaled(self, values: np.ndarray) -> np.ndarray:
+        return values if not self.middle else values * self.unit + np.array(self.middle)
+
 
 def turning_dates(column: Column, written: str, turn: str) -> Column:
     """Dates as shares of a turn; NaN where a text is none."""

@@ -31,6 +31,12 @@ class Prepared:
     missing: str
     left_out: list[str]  # columns
 
+    def in_own_units(self, X: np.ndarray) -> np.ndarray:
+        """Prepared numbers X (n, d) as the table has them, where columns were standardised."""
+        cuts = np.cumsum([len(part.names()) for part in self.parts])[:-1]
+        pieces = np.split(X, cuts, axis=1)
+        return np.column_stack([part.unscaled(piece) for part, piece in zip(self.parts, pieces, strict=True)])
+
     def to_dict(self) -> dict[str, Any]:
         """All that new rows need, as JSON has it."""
         names = [part.column for part in self.parts]
