@@ -131,6 +131,8 @@ def test_views_are_matched_by_id(tmp_path, capsys):
     assert labels_of(capsys.readouterr().out) == [str(k) for k in wanted]
     assert main([*line, "--gamma", "2"]) == 2
     assert "--gamma is for one table" in capsys.readouterr().err
+    assert main([*line, "--drop", "a", "--label-column", "b"]) == 2  # of both tables; nothing of the first is left
+    assert "no column is left" in capsys.readouterr().err
     (tmp_path / "b.csv").write_text(text([[ids[i], *BLOBS.data[i]] for i in other[1:]], "id,a,b,c\n"))
     assert main(line) == 2
     assert f"lacks 1 rows of the first table, such as 's{other[0]}'" in capsys.readouterr().err
@@ -236,6 +238,25 @@ def test_predict_prepares_new_rows_as_the_fit_did(messy, tmp_path, capsys):
     assert labels_of(out) == fitted[::-1] and out.splitlines()[:2] == ["id,label", f"s59,{fitted[59]}"]
     assert main(["predict", model, str(tmp_path / "new.csv"), "--json"]) == 0
     assert [str(k) for k in json.loads(capsys.readouterr().out)["labels"]] == fitted[::-1]
+
+
+def test_a_model_that_could_not_be_used_is_refused_before_the_fit(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("kernelclust.cli.fit.StructuredClustering", None)
+    (tmp_path / "t.csv").write_text(text(BLOBS.data.tolist(), "a,b,a\n"))
+    assert main(["fit", str(tmp_path / "t.csv"), *RBF, "--model", str(tmp_path / "m")]) == 2
+    assert "several columns are called 'a'" in capsys.readouterr().err
+
+
+def test_known_labels_are_no_part_of_a_view(tmp_path, capsys, monkeypatch):
+    seen = []
+    monkeypatch.setattr(
+        "kernelclust.cli.fit._fitted", lambda a, g, data, views, k: seen.extend([data, *views]) or 1 / 0
+    )
+    (tmp_path / "a.csv").write_text("x,y\n1,0\n2,1\n")
+    (tmp_path / "b.csv").write_text("u,v,y\n1,2,0\n3,4,1\n")
+    line = ["fit", str(tmp_path / "a.csv"), "--view", str(tmp_path / "b.csv"), "--label-column", "y"]
+    assert main(line) == 1
+    assert seen[0].names == ["x"] and seen[1].tolist() == [[1, 2], [3, 4]]
 
 
 def test_predict_refuses_what_does_not_fit(messy, plain, tmp_path, capsys):

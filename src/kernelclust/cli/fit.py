@@ -42,6 +42,7 @@ def run(arguments: SimpleNamespace) -> None:
     check_targets(arguments.out, arguments.report, arguments.model, uses=uses)
     _refuse_with_views(arguments)
     data = load(arguments)
+    extra = None if arguments.model is None else {"preparation": _kept(data)}
     views = [_same_rows(data, load(arguments, path), path) for path in arguments.view]
     known: dict[str, Any] = {"y": _places(data, given) if arguments.use_labels else None}
     for name, path in links.items():
@@ -57,6 +58,8 @@ def run(arguments: SimpleNamespace) -> None:
     for name, score in scores.items():
         tell(arguments, f"{name}: {score}")
     report = None if arguments.report is None else _report(arguments, data, model, some, scores, doubts)
+    if extra is not None:
+        model.save(arguments.model, extra=extra)
     _write(arguments, data, model, labels, scores, report)
 
 
@@ -112,8 +115,6 @@ def predicted(model: Any, X: Any, what: str) -> np.ndarray:
 def _write(arguments: SimpleNamespace, data: Data, model: Any, labels: Any, scores: dict, report: str | None) -> None:
     every = spread(labels, data.rows, data.n_rows)
     table = labels_csv(every, data.roles.ids, data.roles.id_name, model.structure_.names)
-    if arguments.model is not None:
-        _save(arguments, data, model)
     files: dict[str, Any] = {} if arguments.out is None else {arguments.out: table}
     if report is not None:
         files[arguments.report] = report
@@ -160,11 +161,11 @@ def _refuse_with_views(arguments: SimpleNamespace) -> None:
             raise ValueError(f"--{name} is for one table; leave it out, or leave out --view.")
 
 
-def _save(arguments: SimpleNamespace, data: Data, model: Any) -> None:
-    """Keep the model with the way from cells to numbers."""
+def _kept(data: Data) -> dict[str, Any]:
+    """The way from cells to numbers, for the model's file."""
     if data.prepared is None:
         raise ValueError("--model keeps models of tables of columns, and this is a sparse matrix; leave it out.")
-    model.save(arguments.model, extra={"preparation": data.prepared.to_dict()})
+    return data.prepared.to_dict()
 
 
 def _summary(arguments: SimpleNamespace, data: Data, model: Any, labels: Any, scores: dict, every: list) -> dict:
