@@ -137,3 +137,18 @@ def test_parts_are_those_of_the_work(monkeypatch):
     seen.clear()
     select_n_clusters(X, [2, 3], n_perturbations=1, n_null=2, random_state=0)
     assert seen == [0, 0.25, 0.5, 0.75]
+
+
+def test_going_back_begins_nothing():
+    from kernelclust.estimators._callbacks import told_to
+
+    diary = Diary()
+
+    def work(tasks):
+        tasks.start(["a", "b", "c"])
+        for number in (0, 2, 1, 2):  # a fit within a fit starts with its kernel again
+            tasks(number)
+        return "done"
+
+    assert told_to([diary], "it", work) == "done"
+    assert diary.of("begin") == ["fit", "a", "c"] and diary.of("end") == ["a", "c", "fit"]
