@@ -1,9 +1,14 @@
 """What the documents show runs, and what they link to exists."""
 
+import ast
+import importlib
 import re
 import runpy
+import warnings
 from pathlib import Path
 
+import matplotlib
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
@@ -11,11 +16,36 @@ ROOT = Path(__file__).parents[1]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("changes/*.md")])
 
 
-@pytest.mark.parametrize("script", sorted(ROOT.glob("examples/*.py")), ids=lambda path: path.stem)
-def test_examples_run(script, tmp_path, monkeypatch, capsys):
+EXAMPLES = sorted(ROOT.glob("examples/*.py"))
+
+
+@pytest.mark.parametrize("script", EXAMPLES, ids=lambda path: path.stem)
+def test_examples_are_pages_of_the_gallery(script):
+    page = ast.parse(script.read_text())
+    title, underline, empty, *text = (ast.get_docstring(page) or "").splitlines()
+    assert script.name.startswith("plot_") and underline == "=" * len(title) and not empty and text
+    assert any("print(" in line for line in script.read_text().splitlines())  # numbers come from here
+    imported = [node for node in ast.walk(page) if isinstance(node, ast.ImportFrom) and node.module]
+    ours = [
+        (node.module, name.name) for node in imported for name in node.names if node.module.startswith("kernelclust")
+    ]
+    assert ours and [pair for pair in ours if not hasattr(importlib.import_module(pair[0]), pair[1])] == []
+
+
+def test_the_gallery_is_ordered_by_names_that_exist():
+    order = runpy.run_path(str(ROOT / "docs/gallery_style.py"))["ORDER"]
+    assert len(order) >= 12 and [name for name in order if not (ROOT / f"examples/plot_{name}.py").exists()] == []
+
+
+@pytest.mark.parametrize("name", ["map", "pipeline"])  # `make docs` runs them all
+def test_examples_run(name, tmp_path, monkeypatch, capsys):
+    matplotlib.use("Agg")
     monkeypatch.chdir(tmp_path)
-    runpy.run_path(str(script))
-    assert capsys.readouterr().out
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".*non-interactive")
+        runpy.run_path(str(ROOT / f"examples/plot_{name}.py"))
+    assert capsys.readouterr().out and plt.get_fignums()
+    plt.close("all")
 
 
 def test_readme_example_follows_the_clock():
