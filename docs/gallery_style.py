@@ -1,5 +1,7 @@
 """How gallery examples look, and their order; sphinx-gallery finds both by name (see conf.py)."""
 
+import logging
+
 from cycler import cycler
 
 ORDER = [
@@ -29,7 +31,8 @@ def in_order(filename: str) -> tuple[int, str]:
 
 
 def reset(gallery_conf, fname) -> None:
-    """Set matplotlib's defaults before every example."""
+    """Set matplotlib's defaults before every example; lines about progress depend on the machine, so there are none."""
+    logging.getLogger("kernelclust").setLevel("WARNING")
     import matplotlib.pyplot as plt
 
     plt.rcParams.update(
