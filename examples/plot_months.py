@@ -2,8 +2,8 @@
 The months of a year
 ====================
 
-Days know nothing of the calendar, but they go round once a year: temperature runs a month behind the sun. Ten years of
-simulated days fall into twelve groups on a ring, and two dated days say which group is January.
+Days know nothing of the calendar, but they go round once a year: temperature runs a month behind the sun.
+720 simulated days fall into twelve groups on a ring, and two dated days say which group is January.
 """
 
 import matplotlib.pyplot as plt
