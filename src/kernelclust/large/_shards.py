@@ -19,7 +19,7 @@ from sklearn.utils import check_random_state
 from kernelclust._arrays import parts
 from kernelclust._input import rows_are_equal
 from kernelclust._names import keywords
-from kernelclust._progress import at, tell
+from kernelclust._progress import at, hearing, tell
 from kernelclust._threads import one_thread
 from kernelclust.engine import Fit, Places, Prediction, Request, fit, fitted_places
 from kernelclust.kernels import NewSamples, fit_kernel, kernel_part
@@ -278,7 +278,8 @@ def begin(shards: Shards, request: Request) -> Begun:
     at("{} of {} samples, by the ordinary engine", len(X), m)
     kernel = request.kernel | {"gamma": gamma or "scale"}
     known = None if (y < 0).all() else make_constraints(w, c, labels=y)
-    start = fit(X, w, replace(request, kernel=kernel | {"approximation": None}, random_state=rng), known)
+    with hearing(None):  # stages of the start are not those of the whole
+        start = fit(X, w, replace(request, kernel=kernel | {"approximation": None}, random_state=rng), known)
     objective = flat_objective(start.objective) if start.solution.placed else start.objective
     lightest = min(one.least for one in seen)
     return Begun(start, objective, kernel, gamma, few, X, w, bool((y >= 0).any()), lightest, rng)
