@@ -22,7 +22,7 @@ from kernelclust._names import keywords
 from kernelclust._progress import at, hearing, tell
 from kernelclust._threads import one_thread
 from kernelclust.engine import Fit, Places, Prediction, Request, fit, fitted_places
-from kernelclust.kernels import NewSamples, fit_kernel, kernel_part
+from kernelclust.kernels import ExactFeatures, NewSamples, SimilarityFunction, fit_kernel, kernel_part
 from kernelclust.large._grow import EACH, START, centred_sums
 from kernelclust.large._moves import centred, rises
 from kernelclust.large._rounds import ROUND
@@ -331,7 +331,7 @@ def _features(X: np.ndarray, w: np.ndarray, kernel: dict[str, Any], n_clusters: 
     """Features of the kernel that do not depend on which samples are looked at next."""
     part = kernel_part(kernel["kernel"])
     if hasattr(part, "features"):
-        return Features(part.features, None)
+        return Features(ExactFeatures(SimilarityFunction(kernel["kernel"])), None)
     method = "nystroem" if kernel.get("approximation") in (None, "auto") else kernel["approximation"]
     fitted = fit_kernel(X, w, n_clusters=n_clusters, rng=rng, **kernel | {"approximation": method})
     return Features(*fitted.source.parts())  # type: ignore[attr-defined]
