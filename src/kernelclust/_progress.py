@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 FIRST = 2.0  # seconds until the first line
 GROWTH = 2.0  # each line takes so many times as long to come as the one before
@@ -156,11 +156,19 @@ def state() -> State | None:
     return _watch.state() if _watch.depth else None
 
 
-_listener: ContextVar[Callable[[int], None] | None] = ContextVar("listener", default=None)
+class Listener(Protocol):
+    """Who hears of the stages of a fit, by their numbers, and of how much of one is done."""
+
+    def __call__(self, number: int) -> None: ...
+
+    def within(self, share: float) -> None: ...
+
+
+_listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
 
 
 @contextmanager
-def hearing(listener: Callable[[int], None] | None) -> Iterator[None]:
+def hearing(listener: Listener | None) -> Iterator[None]:
     """Inside, in this thread, stages are told to the listener alone."""
     token = _listener.set(listener)
     try:
@@ -175,3 +183,10 @@ def stage(number: int, text: str, *numbers: object) -> None:
     listener = _listener.get()
     if listener is not None:
         listener(number)
+
+
+def within(done: int, total: int) -> None:
+    """So much of this stage is done."""
+    listener = _listener.get()
+    if listener is not None:
+        listener.within(done / total)

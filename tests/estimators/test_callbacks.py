@@ -134,5 +134,8 @@ def test_parts_are_those_of_the_work(monkeypatch):
     StructuredClustering(2, kernel="rbf", random_state=0).fit(X)
     assert seen == sorted(seen) and seen[0] == 0 and seen[-1] < 1
     seen.clear()
+    StructuredClustering(2, random_state=0).fit(X)  # the views of "auto" are parts of its kernel
+    assert seen == sorted(seen) and sum(0 < share < seen[-2] for share in seen) > 2
+    seen.clear()
     select_n_clusters(X, [2, 3], n_perturbations=1, n_null=2, random_state=0)
     assert seen == [0, 0.25, 0.5, 0.75]
