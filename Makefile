@@ -58,7 +58,7 @@ dist: setup
 	@$(BIN)/python -m build --outdir dist .
 	@for file in dist/*.tar.gz dist/*.whl; do \
 	    echo "== trying $$file" && rm -rf build/dist && $(PYTHON) -m venv build/dist && \
-	    build/dist/bin/python -m pip install --quiet --quiet "$$file[plot]" && \
+	    build/dist/bin/python -m pip install --quiet --quiet "$$file[cli,plot]" && \
 	    (cd build/dist && bin/kernelclust --version && bin/kernelclust demo --out demo > /dev/null && ls demo) || exit 1; \
 	done
 

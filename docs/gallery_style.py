@@ -8,6 +8,7 @@ ORDER = [
     "start",
     "turning",
     "months",
+    "cells",
     "hours",
     "map",
     "taxonomy",

@@ -3,7 +3,7 @@ Getting started
 ===============
 
 Ten minutes, from a table to groups in order. You need Python 3.11 or later, and
-``pip install ".[plot]"`` in a copy of the repository (or ``make demo``, which sets everything up).
+``pip install ".[cli,plot]"`` in a copy of the repository (or ``make demo``, which sets everything up).
 
 A table
 -------

@@ -34,7 +34,7 @@ def test_all_ways_follow_an_easy_path(position, closed):
     angle = 2 * np.pi * time * (1 if closed else 0.4)
     task = position.Task(np.c_[np.cos(angle), np.sin(angle)], time, "ring:5" if closed else "chain:5")
     found = position.scores(position.shuffled(task, 0), 0)
-    assert len(found) == 7
+    assert len(found) in (7, 9)  # with scanpy
     assert min(found.values()) > 0.9
     assert min(found["position, rbf"], found["position, auto"]) > 0.99
 

@@ -1,142 +1,233 @@
-"""A report holds the facts, needs nothing from outside, and never says more than is known."""
+"""A report leads with the verdict, tells of clusters in the user's own columns, and needs nothing from outside."""
 
+import html
 import re
+import shutil
+import subprocess
 from html.parser import HTMLParser
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from scipy import sparse
 
-from kernelclust._units import unit_warning
-from kernelclust.report import build_report, describe_fit, gap_in_words, history_svg, margin_in_words, order_in_words
+from kernelclust import KernelKMeans, MultiKernelClustering, StructuredClustering
+from kernelclust.report import Section, gap_in_words, html_report, order_in_words, page
+from kernelclust.report import _clusters as clusters
+from kernelclust.report import _page as parts
+from kernelclust.report import _words as words
 from kernelclust.structures import as_structure
 
+HOSTILE = "<img src=x onerror=alert(1)>\"'&"
+RNG = np.random.default_rng(0)
+STAGE = np.repeat(np.arange(4), 15)
+X = np.column_stack([10.0 * STAGE, -STAGE]) + 0.3 * RNG.standard_normal((60, 2))
 
-def fitted(**changes):
-    facts = {
-        "structure_": as_structure("ring:4"),
-        "labels_": np.array([0, 0, 0, 1, 2, 2, 3, 3]),
-        "objective_": 9.5,
-        "upper_bound_": 10.0,
-        "gap_": 0.05,
-        "placement_margin_": 1.25,
-        "support_": None,
-        "n_iter_": 3,
-        "gamma_": 0.125,
-        "history_": [1.0, 8.0, 9.5],
-        "get_params": lambda deep: {"kernel": "rbf", "n_clusters": 8, "rho": 2.0, "kernel_params": None},
-    }
-    return SimpleNamespace(**(facts | changes))
+
+@pytest.fixture(scope="module")
+def model():
+    return StructuredClustering(structure="chain:4", kernel="rbf", random_state=0).fit(X)
 
 
 class Balance(HTMLParser):
-    """Raises unless every tag that is opened is closed in order."""
+    """Raises unless every tag that is opened is closed in order; gathers ids of elements and addresses."""
 
     def __init__(self):
         super().__init__()
-        self.open = []
+        self.open, self.found = [], []
 
     def handle_starttag(self, tag, attrs):
-        if tag not in ("meta", "img"):
+        self.found += [(tag, name, value or "") for name, value in attrs]
+        if tag not in ("meta", "img", "br"):
             self.open.append(tag)
 
     def handle_startendtag(self, tag, attrs):
-        pass
+        self.found += [(tag, name, value or "") for name, value in attrs]
 
     def handle_endtag(self, tag):
         assert self.open.pop() == tag
 
 
-def test_page_holds_the_facts_and_nothing_from_outside():
-    figure = pytest.importorskip("matplotlib.figure").Figure(figsize=(1, 1))
-    facts = describe_fit(fitted(), neighbours=np.roll(np.eye(4), 1, 1) + np.roll(np.eye(4), -1, 1))
-    page = build_report(facts, {"drawn": figure, "curve": history_svg([1, 2, 3])}, "A <title>")
+def parsed(text):
     checker = Balance()
-    checker.feed(page)
+    checker.feed(text)
     assert checker.open == []
-    assert "A &lt;title&gt;" in page
-    assert "<td>0</td><td>3</td><td>37.5%</td><td>1, 3</td>" in page
-    assert "<th>gamma</th><td>0.125</td>" in page
-    assert "No labeling can exceed 10, so at most 5.0% is missing" in page
-    assert "next different arrangement is 1.25" in page
-    assert page.count("<figure>") == 2
-    assert "data:image/png;base64," in page
-    assert not re.search(r"https?:|//\w|<link|<script|url\(", page)
+    return checker
 
 
-def test_texts_are_escaped():
-    page = build_report(
-        {"<b>": "<script>x</script>", "table": {"<i>": "<u>"}, "rows": [{"a&b": "<s>"}]}, {"<em>": "<svg></svg>"}, "t"
+def said(text):
+    return html.unescape(re.sub(r"<[^>]+>", " ", text))
+
+
+def test_page_is_whole_and_loads_nothing(model):
+    text = html_report(model, X, columns=["height", "depth"], title="A <title>")
+    seen = parsed(text)
+    assert "A &lt;title&gt;" in text
+    for tag, name, value in seen.found:
+        if name in ("src", "href", "xlink:href"):
+            assert value.startswith(("data:", "#")), (tag, name)
+    assert not re.search(r"https?:|<link|url\((?!#)|@import", text)
+    assert not any(name == "alt" and not value for _, name, value in seen.found)
+    assert [value for tag, name, value in seen.found if tag == "svg" and name == "aria-label"]
+
+
+def test_verdict_first_then_clusters_then_evidence_then_how_settings_last(model):
+    text = said(html_report(model, X, columns=["height", "depth"], again={"Command line": "kernelclust fit x.csv"}))
+    marks = ["60 rows fall into 4 clusters in a row, of 15 rows each", "What to do next", "differs by", "height high",
+             "No labeling can exceed", "How to get it again", "kernelclust fit x.csv", "StructuredClustering(",
+             "All settings"]  # fmt: skip
+    at = [text.index(mark) for mark in marks]
+    assert at == sorted(at)
+    assert "confidence of" in text
+
+
+def test_typical_and_borderline_rows_are_by_distance_to_means(model):
+    found = clusters.rows(model, X)
+    D = model.transform(X)
+    for j in range(4):
+        inside = np.flatnonzero(model.labels_ == j)
+        assert found.typical[j][0] == model.medoids_[j] == inside[np.argmin(D[inside, j])]
+        other = np.delete(D, j, axis=1).min(axis=1)
+        silhouette = (other - D[:, j]) / np.maximum(other, D[:, j])
+        assert found.borderline[j][0] == inside[np.argmin(silhouette[inside])]
+
+
+def test_ids_stand_for_rows(model):
+    ids = [f"cell {i}" for i in range(60)]
+    assert f"cell {model.medoids_[2]}" in said(html_report(model, X, ids=ids))
+
+
+def test_profile_is_means_and_standard_scores():
+    labels = np.array([0, 0, 1, 1, 3])
+    data = np.array([[1.0, 5.0], [3.0, 5.0], [10.0, 5.0], [20.0, 5.0], [0.0, 5.0]])
+    for given in (data, sparse.csr_array(data)):
+        found = clusters.profile(given, labels, 4, ["a", "b"])
+        np.testing.assert_allclose(found.means[[0, 1, 3], 0], [2, 15, 0])
+        np.testing.assert_allclose(found.scores[[0, 1, 3], 0], (np.array([2, 15, 0]) - 6.8) / data[:, 0].std())
+        assert np.all(found.scores[[0, 1, 3], 1] == 0)  # a column that is the same everywhere tells nothing
+        assert np.isnan(found.scores[2]).all()  # an empty cluster
+        assert [name for name, *_ in found.telling(1)] == ["a"]
+
+
+def test_own_units_are_shown_beside_a_fit_of_standardised_columns():
+    Z = (X - X.mean(axis=0)) / X.std(axis=0)
+    model = KernelKMeans(4, random_state=0).fit(Z)
+    text = said(html_report(model, Z, values=X, columns=["height", "depth"]))
+    assert f"{X[model.labels_ == 0, 0].mean():.4g}" in text
+
+
+def test_wrong_number_of_names_is_an_error(model):
+    with pytest.raises(ValueError, match="3 names, but there are 2 columns"):
+        html_report(model, X, columns=["a", "b", "c"])
+
+
+def test_hostile_texts_stay_texts(model):
+    text = html_report(
+        model,
+        X,
+        columns=[HOSTILE, "</style><script>alert(2)</script>"],
+        ids=[HOSTILE] * 60,
+        title=HOSTILE,
+        warnings=[HOSTILE],
+        scores={HOSTILE: HOSTILE},
+        again={HOSTILE: HOSTILE},
+        lead=[HOSTILE],
     )
-    assert not re.search(r"<(b|script|i|u|s|em)>", page)
+    seen = parsed(text)
+    assert not any(name.startswith("on") for _, name, _ in seen.found)
+    assert "<img" not in text and text.count("<script>") == 1  # that of the tables
 
 
-def test_empty_sections_leave_no_heading():
-    assert "scores" not in build_report({"scores": {}}, {}, "t")
-    assert "pictures" not in build_report({}, {}, "t")
+@pytest.mark.parametrize("structure", ["flat:3", "ring:5", "grid:2x2", "tree:2x2", "chain:30"])
+def test_every_structure_and_kernel(structure):
+    data = RNG.random((60, 2))
+    for kernel in ("auto", "rbf", "graph"):
+        model = StructuredClustering(structure=structure, kernel=kernel, compute_confidence=False, random_state=0)
+        parsed(html_report(model.fit(data), data))
+
+
+def test_similarities_views_pictures_and_nothing_at_all():
+    K = np.exp(-(np.subtract.outer(X[:, 0], X[:, 0]) ** 2) / 50)
+    model = StructuredClustering(structure="chain:4", kernel="precomputed", random_state=0).fit(K)
+    assert "differs by" not in html_report(model, K)
+    views = MultiKernelClustering(3, random_state=0).fit([X[:, :1], X])
+    parsed(html_report(views))
+    pixels = RNG.random((40, 90))
+    model = KernelKMeans(3, kernel="rbf", random_state=0).fit(pixels)
+    assert "differs by" not in html_report(model, pixels, thumbnails=pixels[:3].reshape(3, 9, 10))
+    assert "differs by" in html_report(model, pixels, columns=[f"gene {i}" for i in range(90)])
+    counts = sparse.random_array((40, 12), density=0.4, rng=RNG, format="csr")
+    parsed(html_report(KernelKMeans(3, random_state=0).fit(counts), counts))
+
+
+def test_without_matplotlib_it_says_what_is_missing(model, monkeypatch):
+    monkeypatch.setattr("kernelclust.report._fit.have_matplotlib", lambda: False)
+    text = html_report(model, X)
+    assert "kernelclust[plot]" in text and "<svg" not in text
+    parsed(text)
+
+
+def test_an_open_order_asks_for_labels_of_rows():
+    noise = np.random.default_rng(1).standard_normal((80, 20))
+    model = StructuredClustering(structure="chain:6", random_state=0).fit(noise)
+    assert model.order_confidence_ < words.ASK
+    asked = ", ".join(f"row {i}" for i in model.questions(3))
+    assert asked in said(html_report(model, noise, ids=[f"row {i}" for i in range(80)]))
+
+
+def test_sections_without_content_leave_no_heading():
+    assert "scores" not in page("t", [Section("scores", [parts.facts({}), parts.table([])])])
 
 
 @pytest.mark.parametrize(
-    ("margin", "said"),
-    [
-        (0.299, "is 0.30 standard deviations of all arrangements behind"),
-        (np.inf, "only one arrangement"),
-        (np.nan, "only one arrangement"),
-        (None, "only one arrangement"),
-    ],
+    ("margin", "words_said"), [(1.25, "1.25 standard deviations"), (None, ""), (np.inf, ""), (np.nan, "")]
 )
-def test_margin_in_words(margin, said):
-    text = margin_in_words(margin)
-    assert said in text
-    assert "%" not in text and "probab" not in text
+def test_margin_in_words(margin, words_said):
+    assert words_said in words.margin_in_words(margin) and bool(words.margin_in_words(margin)) == bool(words_said)
 
 
-@pytest.mark.parametrize(
-    ("text", "confidence", "pvalue", "said"),
-    [
-        ("chain:8", 0.934, 0.01, "'chain:8' is right with a confidence of 93%. Noise would be arranged as well in 1%"),
-        ("ring:4", 0.6, 0.4, "Only 3 arrangements exist"),
-        ("tree:2x3", 0.9, 0.01, "slight changes of the data would hardly change them"),
-        ("tree:2x3", 0.2, 0.5, "they are uncertain"),
-    ],
-)
-def test_order_in_words(text, confidence, pvalue, said):
-    assert said in order_in_words(as_structure(text), confidence, pvalue)
-    page = build_report(describe_fit(fitted(order_confidence_=confidence, order_pvalue_=pvalue)), {}, "t")
-    assert "The order of the clusters" in page
+@pytest.mark.parametrize(("confidence", "pvalue"), [(None, None), (np.nan, np.nan)])
+def test_an_order_that_was_not_judged_is_not_spoken_of(confidence, pvalue):
+    assert order_in_words(as_structure("flat:3"), confidence, pvalue) == ""
 
 
-def test_nothing_is_said_of_an_order_that_was_not_judged():
-    assert order_in_words(as_structure("chain:8"), None, None) == ""
-    assert order_in_words(as_structure("flat:8"), np.nan, np.nan) == ""
+def test_four_on_a_ring_can_hardly_be_told():
+    assert "Only 3 arrangements exist" in order_in_words(as_structure("ring:4"), 0.5, 0.4)
 
 
-@pytest.mark.parametrize("bound", [None, np.nan, np.inf])
-def test_no_bound_is_said_to_be_unknown(bound):
-    assert (
-        gap_in_words(3.0, bound, None if bound is None else np.nan)
-        == "The objective is 3. No upper bound is known for these settings."
-    )
+@pytest.mark.parametrize(("bound", "gap"), [(None, None), (np.inf, 1.0), (np.nan, np.nan)])
+def test_no_bound_is_said_where_there_is_none(bound, gap):
+    assert gap_in_words(1.0, bound, gap) == "The objective is 1. No upper bound is known for these settings."
 
 
-def test_unit_warning_starts_above_a_hundredfold():
-    base = np.array([-1.0, 1.0, -1.0, 1.0])
-    assert unit_warning(np.column_stack([base, 9.9 * base, 0 * base])) == ""
-    text = unit_warning(np.column_stack([0 * base, base, 10.1 * base]))
-    assert text.startswith("The variance of X[:, 2] is 102 times that of X[:, 1].")
-    facts = describe_fit(fitted(), np.column_stack([np.arange(8), 1e3 * np.arange(8)]))
-    assert '<p class="warning">The variance of X[:, 1] is' in build_report(facts, {}, "t")
+@pytest.mark.parametrize(("silhouette", "text"), [(0.8, "well apart"), (0.3, "touch"), (0.1, "run into"), (np.nan, "")])
+def test_how_far_apart(silhouette, text):
+    assert text in words.apart_in_words(silhouette)
 
 
-@pytest.mark.parametrize("history", [[5.0], [2.0, 2.0, 2.0], [1e-300, 1e300]])
-def test_curve_stays_inside_its_frame(history):
-    drawn = history_svg(history, width=400, height=150)
-    points = np.array([pair.split(",") for pair in re.search('points="(.*?)"', drawn)[1].split()], dtype=float)
-    assert len(points) == len(history)
-    assert ((points >= 0) & (points <= [400, 150])).all()
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+LOOK = """<script>window.bad = []; window.onerror = text => window.bad.push(text)</script>"""
+TELL = """<script>for (const b of document.querySelectorAll("th button")) b.click()
+document.title = [window.bad.length, document.documentElement.scrollWidth <= window.innerWidth, window.innerWidth,
+  getComputedStyle(document.body).backgroundColor].join("|")</script>"""
 
 
-def test_curve_rises_with_the_objective():
-    drawn = history_svg([1.0, 3.0, 4.0])
-    heights = [float(pair.split(",")[1]) for pair in re.search('points="(.*?)"', drawn)[1].split()]
-    assert heights == sorted(heights, reverse=True)  # downwards in the page's own axes
+def browsed(path, *flags):
+    """(errors, whether it fits, width, colour of the paper) as a browser sees them."""
+    line = [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", *flags, "--dump-dom", path.as_uri()]
+    dom = subprocess.run(line, capture_output=True, text=True, timeout=120, check=True).stdout
+    return re.search(r"<title>(.*?)</title>", dom).group(1).split("|")
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here: how reports look in a browser is NOT tested")
+def test_in_a_browser(model, tmp_path):
+    long = ["an exceedingly long column name without end " * 3, "x" * 200]
+    text = html_report(model, X, columns=long, title="y" * 300, ids=[HOSTILE] * 60)
+    path = tmp_path / "report.html"
+    path.write_text(text.replace("<head>", f"<head>{LOOK}").replace("</body>", f"{TELL}</body>"))
+    phone = browsed(path, "--window-size=390,800")
+    dark = browsed(path, "--window-size=1200,800", "--blink-settings=preferredColorScheme=0")
+    light = browsed(path, "--window-size=1200,800", "--blink-settings=preferredColorScheme=1")
+    for seen in (phone, dark, light):
+        assert seen[:2] == ["0", "true"]
+    assert int(phone[2]) < 600
+    assert dark[3] != light[3]

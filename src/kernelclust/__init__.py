@@ -1,6 +1,7 @@
 """Kernel clustering that listens to what people know: clusters on a chain, a ring, a grid, a tree."""
 
 from kernelclust import margin, metrics, structures
+from kernelclust._model_files import load, load_extra
 from kernelclust.estimators import (
     CLUHSIC,
     CLUHSICAL,
@@ -28,6 +29,8 @@ __all__ = [
     "StructuredClustering",
     "arrange",
     "dependence_score",
+    "load",
+    "load_extra",
     "margin",
     "metrics",
     "select_kernel",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,11 @@ def namespace_of(X: Any) -> Any:
 def namespace(array: Any) -> Any:
     """The array API namespace of an array, whatever it is."""
     return import_module(COMPAT).array_namespace(array)
+
+
+def knows_numpy() -> bool:
+    """Whether numpy's own arrays can be worked on as those of the array API: NumPy 2 and scikit-learn 1.7."""
+    return find_spec(COMPAT) is not None and hasattr(np.empty(0), "device")
 
 
 def parts(n: int, step: int = 2**20) -> Iterator[slice]:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 
-def write_files(contents: Mapping[str, str | bytes | Iterable[str]]) -> None:
+def write_files(contents: Mapping[str, str | bytes | Iterable[str] | Iterable[bytes]]) -> None:
     """Write each file under another name first, and rename all at the end: a reader never sees half of one.
 
     Killed at any moment, the old file is there or the new one. An error (a full disk) names the file, and leaves all

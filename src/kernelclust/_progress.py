@@ -3,6 +3,8 @@
 Where nobody has configured logging the lines go to standard error; to silence them:
 
     logging.getLogger("kernelclust").setLevel("WARNING")
+
+A handler of the logger at level DEBUG hears every round of a large fit, with its numbers in `record.args`: a callback.
 """
 
 from __future__ import annotations
@@ -12,12 +14,18 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import NamedTuple
 
 FIRST = 2.0  # seconds until the first line
 GROWTH = 2.0  # each line takes so many times as long to come as the one before
 LONGEST = 60.0  # seconds between two lines at most
+ENOUGH = 0.05  # share of the work from which the rest can be foretold
+
+STAGES = KERNEL, EIGENVECTORS, SEARCH, EVIDENCE = range(4)  # of a fit, one after the other
+STAGE_NAMES = ("kernel", "eigenvectors", "search", "evidence")
 
 logger = logging.getLogger("kernelclust")
 
@@ -30,6 +38,32 @@ def say(line: str, level: int = logging.INFO) -> None:
         logger.log(level, line)
 
 
+class State(NamedTuple):
+    """What is going on: the work, the step it is at, the share of it that is done (None: not known), seconds so far."""
+
+    what: str
+    step: str
+    share: float | None
+    seconds: float
+
+    @property
+    def left(self) -> float | None:
+        """Seconds until the end, if it goes on as it did."""
+        if self.share is None or not ENOUGH <= self.share <= 1:
+            return None
+        return self.seconds * (1 - self.share) / self.share
+
+    def __str__(self) -> str:
+        left = "" if self.left is None else f", about {self.left:.0f} s left"
+        return f"{self.what}, {self.seconds:.0f} s{left}" + (f": {self.step}" if self.step else "")
+
+
+def tell(report: Callable[[str], None], text: str, *numbers: object) -> None:
+    """A step of a long search, to whoever asked for a report, and to handlers of the logger that want every step."""
+    report(text % numbers)
+    logger.debug(text, *numbers)
+
+
 class _Watch:
     """What is going on in this process: the outermost piece of work, and the step it is at."""
 
@@ -37,13 +71,14 @@ class _Watch:
         self.lock, self.depth = threading.Lock(), 0
         self.what, self.since = "", 0.0
         self.step: tuple = ("",)
+        self.share: float | None = None
         self.timer: threading.Timer | None = None
 
     def enter(self, what: str) -> None:
         with self.lock:
             self.depth += 1
             if self.depth == 1:
-                self.what, self.step, self.since = what, ("",), time.monotonic()
+                self.what, self.step, self.share, self.since = what, ("",), None, time.monotonic()
                 self._later(FIRST)
 
     def leave(self) -> None:
@@ -52,6 +87,10 @@ class _Watch:
             if self.depth == 0 and self.timer is not None:
                 self.timer.cancel()
                 self.timer = None
+
+    def state(self) -> State:
+        text, *numbers = self.step
+        return State(self.what, text.format(*numbers), self.share, time.monotonic() - self.since)
 
     def _later(self, delay: float) -> None:
         self.timer = threading.Timer(delay, self._tell, (delay,))
@@ -62,9 +101,7 @@ class _Watch:
         with self.lock:
             if self.depth == 0:
                 return
-            text, *numbers = self.step
-            step = text.format(*numbers)
-            line = f"{self.what}, {time.monotonic() - self.since:.0f} s" + (f": {step}" if step else "")
+            line = str(self.state())
             self._later(min(GROWTH * delay, LONGEST))
         say(line)
 
@@ -100,3 +137,34 @@ def now(what: str) -> None:
 def at(text: str, *numbers: object) -> None:
     """The step that the work has come to, as `str.format` takes it; formatted only when it is told."""
     _watch.step = (text, *numbers)
+
+
+def part(done: float, total: float) -> None:
+    """How much of the outermost work is done."""
+    _watch.share = done / total if total > 0 else None
+
+
+def state() -> State | None:
+    """What is going on now; None where nothing is."""
+    return _watch.state() if _watch.depth else None
+
+
+_listener: ContextVar[Callable[[int], None] | None] = ContextVar("listener", default=None)
+
+
+@contextmanager
+def hearing(listener: Callable[[int], None] | None) -> Iterator[None]:
+    """Inside, in this thread, stages are told to the listener alone."""
+    token = _listener.set(listener)
+    try:
+        yield
+    finally:
+        _listener.reset(token)
+
+
+def stage(number: int, text: str, *numbers: object) -> None:
+    """The fit has come to another of its `STAGES`; the rest as in `at`."""
+    at(text, *numbers)
+    listener = _listener.get()
+    if listener is not None:
+        listener(number)

@@ -10,10 +10,11 @@ from functools import cache
 import numpy as np
 import pytest
 
+pytest.importorskip("typer")
+
 from kernelclust import StructuredClustering
 from kernelclust._files import write_files
 from kernelclust.cli import main
-from kernelclust.cli.table import read_table
 from kernelclust.datasets import structured_blobs
 
 BLOBS = structured_blobs("chain:3", n_samples=60, noise=0.15, random_state=0)
@@ -73,11 +74,11 @@ def test_report_holds_the_fit(blobs, tmp_path):
 
 
 def test_report_without_matplotlib_says_so(blobs, tmp_path, monkeypatch):
-    monkeypatch.setattr("kernelclust.cli.fit.have_matplotlib", lambda: False)
+    monkeypatch.setattr("kernelclust.report._fit.have_matplotlib", lambda: False)
     report = tmp_path / "report.html"
     assert main(["fit", blobs, *FIT, "--out", str(tmp_path / "l.csv"), "--report", str(report)]) == 0
     page = report.read_text()
-    assert "kernelclust[plot]" in page and "<img" not in page and "<svg" in page
+    assert "kernelclust[plot]" in page and "<img" not in page and "<svg" not in page
 
 
 def test_settings_reach_the_estimator(blobs, monkeypatch, tmp_path):
@@ -122,61 +123,42 @@ def test_a_column_that_counts_rows_is_pointed_out(tmp_path, capsys):
     assert "counts the rows" not in capsys.readouterr().err
 
 
-# ---- reading
-
-
-@pytest.mark.parametrize(
-    ("text", "options", "columns", "data"),
-    [
-        ("a,b\n1,2\n3,4\n", {}, ["a", "b"], [[1, 2], [3, 4]]),
-        ("1,2\n3,4\n", {}, ["column 1", "column 2"], [[1, 2], [3, 4]]),
-        ("0,1,2\n5,6,7\n", {}, ["0", "1", "2"], [[5, 6, 7]]),
-        ("0,1,2\n5,6,7\n", {"header": "no"}, ["column 1", "column 2", "column 3"], [[0, 1, 2], [5, 6, 7]]),
-        ("\ufeffa;b\r\n\r\n1;2\r\n", {}, ["a", "b"], [[1, 2]]),
-        ("a\tb\n1e-3\t-2\n", {}, ["a", "b"], [[0.001, -2]]),
-        ('"x, y",b\n1,2\n', {"columns": '"x, y"'}, ["x, y"], [[1]]),
-        ("a,b,c\n1,2,3\n", {"columns": "c,1"}, ["c", "a"], [[3, 1]]),
-        ("a,b,c\n1,2,x\n", {"drop": "c"}, ["a", "b"], [[1, 2]]),
-        ("a|b\n1|2\n", {"delimiter": "|"}, ["a", "b"], [[1, 2]]),
-    ],
-)
-def test_reading(tmp_path, text, options, columns, data):
-    path = tmp_path / "t.csv"
-    path.write_bytes(text.encode())
-    table = read_table(str(path), **options)
-    assert table.columns == columns
-    assert table.data.tolist() == data
-
-
 # ---- refusing
 
 GOOD = "a,b,c\n1,2,3\n4,5,6\n7,8,9\n1,1,1\n"
 REFUSED = {
     "empty file": ("", [], "is empty"),
     "only a header": ("a,b,c\n", [], "no rows of data"),
-    "ragged": ("a,b,c\n1,2,3\n4,5\n", [], "line 3: 2 cells, but line 1 has 3"),
+    "ragged": ("a,b,c\n1,2,3\n4,5\n", [], "line 3: 2 cells, where line 1 has 3; make them equal"),
     "text": (
         "a,b,c\n1,2,3\n4,red,6\n",
         [],
-        "line 3, column 'b': 'red' is not a number; leave the column out with --drop",
+        "line 3, column 'b': 'red' is not a number; correct it, or leave the column out with --drop b.",
     ),
     "several at once": (
         "a,b,c,d\n1,2,red,\n2,nan,blue,4\nNA,3,red,5\n",
         [],
-        "line 2, column 'c': 'red' is not a number (3 bad cells in this column); line 2, column 'd': the cell is "
-        "empty; line 3, column 'b': 'nan' is not finite; line 4, column 'a': 'NA' is not a number; leave the column "
-        "out with --drop or --id-column, and fill in what is missing",
+        "4 problems: line 4, column 'a': the cell is empty or says so; add --missing drop to leave such rows out, or "
+        "--missing median to fill in. line 3, column 'b': the cell is empty or says so; add --missing drop to leave "
+        "such rows out, or --missing median to fill in. line 2, column 'c': 'red' is text (2 different); add "
+        "--categories one-hot to compare by it, or --drop c. line 2, column 'd': the cell is empty or says so; add "
+        "--missing drop to leave such rows out, or --missing median to fill in. To try: --missing median --categories "
+        "one-hot",
     ),
-    "ragged more than once": ("a,b\n1\n1,2\n1,2,3\n", [], "line 2: 1 cells; line 4: 3 cells, but line 1 has 2"),
+    "ragged more than once": (
+        "a,b\n1\n1,2\n1,2,3\n",
+        [],
+        "line 2: 1 cells, where line 1 has 2; make them equal. line 4: 3 cells, where line 1 has 2",
+    ),
     "a long cell": ("a,b\n1,2\n" + "x" * 100_000 + ",3\n", [], f"line 3, column 'a': '{'x' * 30}...' is not a number"),
     "two of one name": ("a,b,a\n1,2,3\n", ["--drop", "a"], "--drop: 2 columns are called 'a', numbers 1, 3; give"),
     "two ids of one name": ("a,b,a\n1,2,3\n", ["--id-column", "a"], "--id-column: 2 columns are called 'a'"),
     "a tree too deep": (GOOD, ["-s", f"tree:{'(' * 600}a{')' * 600}"], "nested more than 100 levels deep"),
-    "nan": ("a,b,c\n1,2,3\n4,nan,6\n", [], "line 3, column 'b': 'nan' is not finite"),
+    "nan": ("a,b,c\n1,2,3\n4,nan,6\n", [], "line 3, column 'b': the cell is empty or says so"),
     "inf": ("a,b,c\n1,2,-inf\n", [], "line 2, column 'c': '-inf' is not finite"),
     "empty cell": ("a,b,c\n1,2,3\n\n4,,6\n", [], "line 4, column 'b': the cell is empty"),
     "underscored": ("a,b\n1,2\n1_0,3\n", [], "'1_0' is not a number"),
-    "not text": (b"\x89PNG\xff\xfe", [], "is not UTF-8"),
+    "not text": (b"\x89PNG\xff\xfe", [], "line 1: not UTF-8 text"),
     "unknown column": (GOOD, ["--drop", "d"], "--drop: there is no column 'd'; there are 3: a, b, c"),
     "nothing left": (GOOD, ["--drop", "a,b,c"], "no column is left"),
     "delimiter": (GOOD, ["--delimiter", "ab"], "--delimiter must be one character"),
@@ -202,8 +184,8 @@ def test_bad_input_gets_one_line_and_writes_nothing(case, tmp_path, capsys):
 
 def _is_refused(capsys, said):
     captured = capsys.readouterr()
-    (error,) = captured.err.splitlines()
-    assert error.startswith("kernelclust: error: ")
+    error = " ".join(captured.err.split())
+    assert error.startswith("kernelclust: error: ") and error.count("kernelclust: ") == 1
     assert said in error
     assert captured.out == ""
 
@@ -296,7 +278,7 @@ def test_warnings_of_the_library_are_one_line(blobs, capsys, monkeypatch):
 def test_verbose_says_what_happens(blobs, capsys):
     assert main(["fit", blobs, *FIT, "--verbose"]) == 0
     captured = capsys.readouterr()
-    assert "read 60 rows and 3 columns (with a header)" in captured.err
+    assert "read 60 rows and 5 columns" in captured.err
     assert captured.out.startswith("name,label\n")
 
 
@@ -326,16 +308,12 @@ def test_module_runs_and_exits_with_the_code(tmp_path):
 
 
 def test_the_version_is_told(capsys):
-    with pytest.raises(SystemExit) as stopped:
-        main(["--version"])
-    assert stopped.value.code == 0 and capsys.readouterr().out.startswith("kernelclust ")
+    assert main(["--version"]) == 0 and capsys.readouterr().out.startswith("kernelclust ")
 
 
 def test_usage_mistakes_exit_with_two(capsys):
     for line in ([], ["fit"], ["fit", "x.csv", "--header", "maybe"]):
-        with pytest.raises(SystemExit) as stopped:
-            main(line)
-        assert stopped.value.code == 2
+        assert main(line) == 2
 
 
 # ---- hostile surroundings
@@ -349,12 +327,6 @@ def command(line, **options):
 
 def closed(*descriptors):
     return lambda: [os.close(descriptor) for descriptor in descriptors]
-
-
-def test_a_column_of_a_doubled_name_can_be_named_by_its_number(tmp_path):
-    path = tmp_path / "t.csv"
-    path.write_text("a,b,a\n1,2,3\n")
-    assert read_table(str(path), drop="3").data.tolist() == [[1, 2]]
 
 
 def test_closed_streams(blobs, tmp_path):
@@ -404,8 +376,8 @@ def test_a_report_of_huge_numbers(scale, tmp_path):
     file, report = write(tmp_path / "huge.csv", BLOBS.data * scale), tmp_path / "r.html"
     assert main(["fit", file, "-s", "chain:3", "--out", str(tmp_path / "l.csv"), "--report", str(report)]) == 0
     assert np.loadtxt(tmp_path / "l.csv", delimiter=",", skiprows=1, dtype=int)[:, 1].tolist() == expected()
-    assert "Samples; lines join neighbours" in report.read_text()
-    assert "Neighbours should be alike" not in report.read_text()  # similarities would be no numbers
+    assert "lines join neighbours" in report.read_text()
+    assert ">nan<" not in report.read_text()
 
 
 def test_more_jobs_than_cores_are_no_jobs(tmp_path, monkeypatch, capsys):

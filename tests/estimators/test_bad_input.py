@@ -224,7 +224,7 @@ NOT_PSD_A = [[1, 2], [2, 1]]
         ("ring:2.5", ["cannot be read"], ValueError),
         ("grid:3", ["cannot be read|grid:3x4"], ValueError),
         ("grid:3x", ["cannot be read"], ValueError),
-        ("tree:(a,(b,c)", ["tree"], ValueError),
+        ("tree:(a,(b,c)", ["structure", "cannot be read at its end"], ValueError),
         ("", ["known: .*'ring'"], ValueError),
         (":5", ["known: .*'ring'"], ValueError),
         ("custom:5", ["matrix"], ValueError),

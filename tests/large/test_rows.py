@@ -6,10 +6,10 @@ import pytest
 from kernelclust._arrays import to_host
 from kernelclust.kernels import kernel_part
 from kernelclust.large._grow import ArrayKernel, _bounds, _kind
-from kernelclust.large._moves import centred
 from kernelclust.large._rounds import DevicePool, climb, put
 from kernelclust.large._rows import FeatureRows, Rows
 from kernelclust.objectives import make_dependence
+from kernelclust.solvers import Options
 from kernelclust.structures import as_structure
 
 KERNELS = {
@@ -95,7 +95,7 @@ def test_rounds_never_lower_f_and_end_where_no_move_gains(arrays, structure):
     rows, K = _rows(arrays, "rbf", X, weight)
     labels = np.random.default_rng(1).integers(0, 6, len(X))
     pool = DevicePool(rows, arrays.make(labels), 6)
-    done = climb(pool, objective, max_iter=200, tol=1e-7, allow_empty=False)
+    done = climb(pool, objective, Options(max_iter=200, tol=1e-7))
     pool.fresh()
     assert done.stopped_because == "converged" and np.all(np.diff(done.history) > 0) and len(done.history) > 2
 
@@ -121,7 +121,7 @@ def test_rounds_leave_no_cluster_empty(arrays):
     labels = np.where(np.arange(40) < 20, 0, 1)
     labels[[0, 39]] = 2  # far from each other, with twins all around: both would rather go, at once
     pool = DevicePool(rows, arrays.make(labels), 3)
-    climb(pool, make_dependence(as_structure("flat:3")), max_iter=1, tol=1e-12, allow_empty=False)
+    climb(pool, make_dependence(as_structure("flat:3")), Options(max_iter=1, tol=1e-12))
     assert sorted(np.bincount(to_host(pool.labels))) == [1, 19, 20]  # one went
 
 
@@ -139,8 +139,7 @@ def test_bounds_hold_whatever_the_clusters(arrays):
     labels = np.random.default_rng(3).integers(0, 4, len(X))  # no clusters at all: the worst case
     pool = DevicePool(rows, arrays.make(labels), 4)
     pool.fresh()
-    raw, n = pool.totals()
-    bounds, trace = _bounds(pool, centred(raw, n), n)
+    bounds, trace = _bounds(pool)
     H = np.eye(len(K)) - np.outer(np.ones(len(K)), weight / weight.sum())
     root = np.sqrt(weight)
     values = np.linalg.eigvalsh(root[:, None] * (H @ K @ H.T) * root)[::-1]

@@ -6,6 +6,7 @@ import pytest
 from kernelclust import DisKMeans, KernelKMeans, MaxMarginClustering, MultiKernelClustering, StructuredClustering
 from kernelclust.large._shards import Features, Rule, Shards, Sums, _rounds, last_look, look, sweep
 from kernelclust.objectives import make_dependence
+from kernelclust.solvers import Options
 from kernelclust.structures import as_structure
 
 da = pytest.importorskip("dask.array")
@@ -88,14 +89,17 @@ def test_a_rule_that_lowers_f_is_followed_by_those_partitions_that_gain():
         def rule(self, objective, total):
             return Rule(rng.standard_normal((4, 3)), np.zeros(3))
 
-    def each(function, **given):
-        rows = [{name: one[i] if isinstance(one, list) else one for name, one in given.items()} for i in range(3)]
-        return [function(piece, None, None, **one) for piece, one in zip(pieces, rows, strict=True)]
+    class Here(Shards):
+        sizes = [30, 30, 30]
+
+        def each(self, function, **given):
+            rows = [{name: one[i] if isinstance(one, list) else one for name, one in given.items()} for i in range(3)]
+            return [function(piece, None, None, **one) for piece, one in zip(pieces, rows, strict=True)]
 
     features, lengths = Wild(_identity, None), []
     for _ in range(20):
         rules, sums, history, why = _rounds(
-            Shards(each, [30, 30, 30]), features, objective, features.rule(None, None), 40
+            Here(), features, objective, features.rule(None, None), Options(max_iter=40)
         )
         assert np.all(np.diff(history) > 0) and why == "converged"
         assert features.value(objective, sum(sums[1:], sums[0])) == pytest.approx(history[-1])
@@ -204,8 +208,8 @@ def test_bad_partitions_are_refused():
         model.fit(parts[:, 0])
     with pytest.raises(ValueError, match=r"DisKMeans.*not there yet for partitions"):
         DisKMeans().fit(parts)
-    with pytest.raises(ValueError, match=r"approximation=None.*not there yet"):
-        KernelKMeans(6, approximation=None).fit(parts)
+    with pytest.raises(ValueError, match=r"approximation='cholesky'.*not there yet"):
+        KernelKMeans(6, approximation="cholesky").fit(parts)
     with pytest.raises(ValueError, match=r"kernel='auto'.*not there yet"):
         StructuredClustering().fit(parts)
     whole = da.from_array(_ring(), chunks=400)
@@ -220,7 +224,7 @@ def test_bad_partitions_are_refused():
 def test_what_works_in_memory_says_so():
     X = da.from_array(_ring(60), chunks=20)
     with pytest.warns(UserWarning, match="brought together"):
-        MaxMarginClustering(random_state=0).fit(X)
+        MaxMarginClustering(kernel="rbf", random_state=0).fit(X)
     with pytest.warns(UserWarning, match="brought together"):
         MultiKernelClustering(2, random_state=0, kernels="rbf").fit([X, X])
 
@@ -234,3 +238,14 @@ def test_a_look_tells_moments_and_takes_a_share():
     assert seen.square == pytest.approx(w @ ((X - mean) ** 2).sum(axis=1))
     assert 200 < len(seen.some) < 500 and (w[seen.some] > 0).all()
     np.testing.assert_array_equal(seen.rows, X[seen.some])
+
+
+@pytest.mark.parametrize("options", [{"kernel": "linear"}, {"kernel": "rbf", "approximation": None}])
+def test_every_round_is_told_with_its_numbers(options, capsys, caplog):
+    parts = da.from_array(_ring(300, noise=0.4), chunks=(120, -1))
+    with caplog.at_level("DEBUG", logger="kernelclust"):
+        model = StructuredClustering(structure="ring:6", random_state=0, verbose=1, **options).fit(parts)
+    told = [record.args for record in caplog.records if record.msg.startswith("round")]
+    assert [number for number, *_ in told] == list(range(1, len(model.history_)))
+    assert [value for _, _, value, _ in told] == list(model.history_[1:]) and {m for _, m, *_ in told} == {300}
+    assert capsys.readouterr().out.count("round") == len(told) > 0

@@ -356,7 +356,6 @@ def test_size_from_outside():
         (np.array([[1.0, np.inf], [np.inf, 1.0]]), None, ValueError, "kernel has NaN or infinite entries"),
         ([[1, 2], [0, 1]], None, ValueError, r"symmetric: entry \(0, 1\) is 2, entry \(1, 0\) is 0\. Use \(M \+ M"),
         ([[1, 2], [2, 1]], None, ValueError, "negative eigenvalue is -1. Add at least 1 to the diagonal.*grid:RxC"),
-        (nx.DiGraph([(0, 1)]), None, ValueError, "graph is directed.*to_undirected"),
         (nx.Graph([(0, 0)]), None, ValueError, "loop at node 0"),
         (nx.Graph(), None, ValueError, "no nodes"),
         (nx.Graph([(0, 1, {"weight": np.nan})]), None, ValueError, "infinite edge weights"),
@@ -369,10 +368,10 @@ def test_errors_say_what_and_what_to_do(spec, n_clusters, error, message):
 
 @pytest.mark.parametrize(
     "text",
-    ["(A,,B)", "(A,B", "(A,B))", "()", "(A,B),C", "(A,B)C", "(,A)", "(A,)", "(A(B,C))", "(A,B)(C)"],
+    ["(A,,B)", "(A,B", "(A,B))", "()", "(A,B),C", "(,A)", "(A,)", "(A(B,C))", "(A,B)(C)"],
 )
 def test_malformed_trees(text):
-    with pytest.raises(ValueError, match=r"cannot be read; write leaves' names in brackets, like 'tree:\(A,\(B,C\)\)'"):
+    with pytest.raises(ValueError, match=r"cannot be read .*: write names in brackets, like '\(A,\(B,C\)\)'"):
         as_structure(f"tree:{text}")
 
 
@@ -391,8 +390,8 @@ def test_malformed_trees(text):
         (lambda: Tree(["A", [3, 4]]), TypeError, "leaves are names, got 3 of type int; write '3'"),
         (lambda: Tree(["A", []]), ValueError, "inner node has no children"),
         (lambda: Tree(["A", "A"]), ValueError, "more than once: A"),
-        (lambda: Tree(["A", "B:1"]), ValueError, "leaf name 'B:1'"),
-        (lambda: Tree(["A", " B"]), ValueError, "leaf name ' B'"),
+        (lambda: Tree(["A", " B"]), ValueError, "leaves must not be empty, or have blanks around them.*' B'"),
+        (lambda: Custom(nx.DiGraph([(0, 1)])), ValueError, "graph is directed.*to_undirected.*taxonomy"),
         (lambda: Product(Flat(3)), ValueError, "two factors or more"),
         (lambda: Product(Flat(3), 3), TypeError, "got 3 of type int"),
         (lambda: Custom(np.eye(2), loss=np.eye(2)), ValueError, "zero on the diagonal"),

@@ -10,13 +10,13 @@ from sklearn.utils.validation import validate_data
 
 from kernelclust._input import as_table, check_finite
 from kernelclust.engine import canonical_places
-from kernelclust.estimators import check_enough_samples, equal_labels, whole_or_nothing
+from kernelclust.estimators import Saving, check_enough_samples, equal_labels, whole_or_nothing
 from kernelclust.objectives import make_dependence
 from kernelclust.solvers import best_placement, placement_margin, placement_problem
 from kernelclust.structures import Structure, as_structure
 
 
-class PlacedClustering(ClusterMixin, BaseEstimator):
+class PlacedClustering(Saving, ClusterMixin, BaseEstimator):
     """Cluster without structure, then arrange the clusters: neighbours on the structure should have close means.
 
     "k-means and the shortest path through its centres", for any structure: the placement minimises

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import argparse
 import io
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,14 +13,19 @@ from sklearn.cluster import KMeans
 
 from kernelclust import StructuredClustering
 from kernelclust._files import write_files
-from kernelclust.cli.fit import fit_figures, labels_csv
+from kernelclust.cli.outputs import labels_csv
 from kernelclust.datasets import rotated_images
 from kernelclust.metrics import clustering_accuracy, structured_accuracy
-from kernelclust.plots import have_matplotlib, neighbours, plot_structure
-from kernelclust.report import build_report, describe_fit, gap_in_words, order_in_words
+from kernelclust.plots import have_matplotlib, plot_structure
+from kernelclust.report import gap_in_words, html_report, order_in_words
+
+TASK = (
+    "One photograph was turned full circle: 10 groups of 35 pictures, with gaps between them, then shuffled. "
+    "KMeans finds the groups but numbers them as it likes. With the ring, the numbers follow the turn."
+)
 
 
-def run(arguments: argparse.Namespace) -> None:
+def run(arguments: SimpleNamespace) -> None:
     """Cluster with and without the ring, print what came out, write report, picture and labels."""
     folder = Path(arguments.out)
     folder.mkdir(parents=True, exist_ok=True)
@@ -46,14 +51,6 @@ def run(arguments: argparse.Namespace) -> None:
     print(gap_in_words(model.objective_, model.upper_bound_, model.gap_))
     print(order_in_words(model.structure_, model.order_confidence_, model.order_pvalue_))
 
-    facts = {
-        "the task": (
-            "One photograph was turned full circle: 10 groups of 35 pictures, with gaps between them, then shuffled. "
-            "KMeans finds the groups but numbers them as it likes. With the ring, the numbers follow the turn."
-        ),
-        "the result": scores,
-        **describe_fit(model, turned.data, neighbours=neighbours(model.structure_)),
-    }
     figures: dict[str, Any] = {}
     files: dict[str, str | bytes] = {}
     if have_matplotlib():
@@ -62,11 +59,20 @@ def run(arguments: argparse.Namespace) -> None:
         picture = io.BytesIO()
         compared.savefig(picture, format="png", dpi=110)
         files["ring.png"] = picture.getvalue()
-    figures |= fit_figures(model, turned.data)
     files["labels.csv"] = labels_csv(model.labels_)
-    files["report.html"] = build_report(facts, figures, "A turning photograph, put back on its ring")
+    files["report.html"] = html_report(
+        model,
+        turned.data,
+        title="A turning photograph, put back on its ring",
+        lead=[TASK],
+        scores={f"{row['method']}, {name}": row[name] for row in scores for name in list(row)[1:]},
+        again={"Command line": "kernelclust demo"},
+        thumbnails=_thumbnails(turned.images, model.labels_),
+        figures=figures,
+    )
     write_files({str(folder / name): content for name, content in files.items()})
-    print("\nwritten: " + ", ".join(str(folder / name) for name in sorted(files)))
+    print(f"\nwritten: {', '.join(str(folder / name) for name in sorted(files))}")
+    print(f"Open {folder / 'report.html'} in a browser.")
 
 
 def _score(method: str, truth: Any, labels: Any, structure: Any) -> dict[str, str]:
@@ -88,10 +94,13 @@ def _compare(model: Any, plain: Any, images: Any) -> Any:
         ["KMeans: numbered as they came", "kernelclust: in order"],
         strict=True,
     ):
-        typical = [_typical(images[labels == label]) for label in range(model.structure_.n_clusters)]
-        plot_structure(model.structure_, sizes=np.bincount(labels), thumbnails=typical, ax=ax)
+        plot_structure(model.structure_, sizes=np.bincount(labels), thumbnails=_thumbnails(images, labels), ax=ax)
         ax.set_title(title)
     return figure
+
+
+def _thumbnails(images: Any, labels: Any) -> list[Any]:
+    return [_typical(images[labels == label]) for label in range(labels.max() + 1)]
 
 
 def _typical(images: Any) -> Any:

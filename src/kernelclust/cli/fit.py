@@ -1,174 +1,229 @@
-"""``kernelclust fit``: read a table, cluster its rows, write labels and a report."""
+"""``kernelclust fit``: read a table, cluster its rows, write labels, a report and the model."""
 
 from __future__ import annotations
 
-import argparse
 import contextlib
-import csv
-import io
 import os
 import sys
 import time
 import warnings
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
-from kernelclust import StructuredClustering
+from kernelclust import StructuredClustering, _progress
 from kernelclust._files import write_files
 from kernelclust._input import quoted
-from kernelclust._units import UnitWarning, unit_warning
+from kernelclust._units import UnitWarning
 from kernelclust.cli import folder
-from kernelclust.cli.table import Table, check_writable, parse_number, read_table
+from kernelclust.cli.guard import say, tell, warn
+from kernelclust.cli.inputs import Data, load
+from kernelclust.cli.models import of_views, settings
+from kernelclust.cli.outputs import check_targets, formulas, labels_csv, plain, print_json, spread
 from kernelclust.metrics import clustering_accuracy, structured_accuracy
-from kernelclust.plots import have_matplotlib, neighbours, plot_embedding, plot_similarity, plot_structure
-from kernelclust.report import build_report, describe_fit, history_svg
-from kernelclust.structures import as_structure
+from kernelclust.report import html_report
+from kernelclust.tables import read_links
 
-SETTINGS = (
-    "structure n_clusters kernel gamma loss normalize rho size_prior min_cluster_size max_cluster_size search n_jobs "
-    "random_state"
-).split()
-MOST_EXTREME = 1e100  # entry of X beyond which there is no picture of similarities
-MOST_SIMILARITIES = 2000  # samples that the picture of similarities is made from
+MANY, SAMPLE = 100_000, 10_000  # rows beyond which so many are fitted, and the others placed
+BLOCK = 20_000  # rows placed at a time
 
 
-def run(arguments: argparse.Namespace) -> None:
+def run(arguments: SimpleNamespace) -> None:
     """Do the whole job; everything that can be refused is refused before the fit."""
     started = time.perf_counter()
-    talk = arguments.verbose or sys.stderr.isatty()
-    given = {name: getattr(arguments, name) for name in SETTINGS if hasattr(arguments, name)}
-    if "n_clusters" in given:  # the library cannot tell its default from a number that was typed
-        as_structure(given.get("structure", "flat"), given["n_clusters"])
+    given = settings(arguments)
     if os.path.isdir(arguments.file):
         folder.run(arguments, given)
         return
-    targets = [path for path in (arguments.out, arguments.report) if path is not None]
-    for k, path in enumerate(targets):
-        check_writable(path, not_over=[arguments.file, *targets[:k]])
-    names = ("columns", "drop", "id_column", "label_column", "delimiter", "header")
-    table = read_table(arguments.file, **{name: getattr(arguments, name) for name in names})
-    m, d = table.data.shape
-    _say(talk, f"read {m} rows and {d} columns ({'with' if table.has_header else 'without'} a header)")
+    links = {name: getattr(arguments, name) for name in ("must_link", "cannot_link")}
+    uses = [arguments.file, *arguments.view, *links.values()]
+    check_targets(arguments.out, arguments.report, arguments.model, uses=uses)
+    _refuse_with_views(arguments)
+    data = load(arguments)
+    views = [_same_rows(data, load(arguments, path), path) for path in arguments.view]
+    known: dict[str, Any] = {"y": _places(data) if arguments.use_labels else None}
+    for name, path in links.items():
+        if path is not None:
+            known[name] = _among_used(read_links(path, data.roles.ids, data.n_rows), data, path)
 
-    known = _places(table) if arguments.use_labels else None
-    X = table.data
-    if arguments.standardize:
-        X = make_pipeline(MaxAbsScaler(), StandardScaler()).fit_transform(X)  # variances of huge numbers would overflow
-    with contextlib.redirect_stdout(sys.stderr), warnings.catch_warnings():  # stdout is for labels, not for progress
-        warnings.simplefilter("ignore", UnitWarning)  # said below, with the names of the file's columns
-        model = StructuredClustering(verbose=int(arguments.verbose), **given).fit(X, known)
-    _say(talk, f"clustered into {model.structure_} in {time.perf_counter() - started:.1f} s")
-    _say(
-        talk,
-        f"objective {model.objective_:.6g}, at most {model.upper_bound_:.6g}; {_sure(model)}",
+    model, labels, some = _fitted(arguments, given, data, views, known)
+    say(arguments, f"clustered into {model.structure_} in {time.perf_counter() - started:.1f} s; {_sure(model)}")
+    doubts = list(filter(None, [*data.doubts, formulas(data.roles.ids, data.roles.id_name)]))
+    for doubt in doubts:
+        warn(arguments, doubt)
+    scores = {} if arguments.use_labels else _scores(data, model, labels)  # labels that were used prove nothing
+    for name, score in scores.items():
+        tell(arguments, f"{name}: {score}")
+    report = None if arguments.report is None else _report(arguments, data, model, some, scores, doubts)
+    _write(arguments, data, model, labels, scores, report)
+
+
+def _fitted(
+    arguments: SimpleNamespace, given: dict, data: Data, views: list[Any], known: dict
+) -> tuple[Any, np.ndarray, np.ndarray | None]:
+    """A model, the labels of all rows in use, and which of them were fitted; None for all."""
+    some = _drawn(arguments, data, bool(views) or any(value is not None for value in known.values()))
+    verbose = int(arguments.verbose)
+    with contextlib.redirect_stdout(sys.stderr), warnings.catch_warnings():  # stdout is for labels
+        warnings.simplefilter("ignore", UnitWarning)  # said with the names of the file's columns
+        if views:
+            model = of_views(given, verbose).fit([data.X, *views], **known)
+            return model, model.labels_, None
+        model = StructuredClustering(verbose=verbose, **given)
+        if some is None:
+            model.fit(data.X, **known)
+            return model, model.labels_, None
+        model.fit(data.X[some])
+        return model, predicted(model, data.X, "placing all rows"), some
+
+
+def _drawn(arguments: SimpleNamespace, data: Data, needs_all: bool) -> np.ndarray | None:
+    """The rows to fit, None for all."""
+    n = data.X.shape[0]
+    wanted = arguments.sample if arguments.sample is not None else (SAMPLE if n > MANY and not needs_all else 0)
+    if arguments.sample and needs_all:
+        raise ValueError("--sample fits some rows only, while known labels, links and views are of all; leave it out.")
+    if not 0 < wanted < n:
+        return None
+    if arguments.sample is None:
+        warn(
+            arguments,
+            f"{n} rows are many: {wanted} drawn at random are fitted, and the others placed among their clusters. "
+            "--sample ROWS says how many, --sample 0 fits all.",
+        )
+    return np.sort(np.random.default_rng(arguments.random_state).choice(n, wanted, replace=False))
+
+
+def predicted(model: Any, X: Any, what: str) -> np.ndarray:
+    """The clusters of many rows, a block at a time."""
+    n = X.shape[0]
+    labels = np.empty(n, dtype=np.intp)
+    with _progress.working(what):
+        for start in range(0, n, BLOCK):
+            _progress.part(start, n)
+            labels[start : start + BLOCK] = model.predict(X[start : start + BLOCK])
+    return labels
+
+
+def _write(arguments: SimpleNamespace, data: Data, model: Any, labels: Any, scores: dict, report: str | None) -> None:
+    every = spread(labels, data.rows, data.n_rows)
+    table = labels_csv(every, data.roles.ids, data.roles.id_name)
+    if arguments.model is not None:
+        _save(arguments, data, model)
+    files: dict[str, Any] = {} if arguments.out is None else {arguments.out: table}
+    if report is not None:
+        files[arguments.report] = report
+    write_files(files)
+    for path in [*files, *([arguments.model] if arguments.model else [])]:
+        say(arguments, f"written: {path}")
+    if arguments.json:
+        print_json(_summary(arguments, data, model, labels, scores, every))
+    elif arguments.out is None:
+        sys.stdout.write(table)
+
+
+def _report(
+    arguments: SimpleNamespace, data: Data, model: Any, some: np.ndarray | None, scores: dict, doubts: list[str]
+) -> str:
+    """The page about the rows that were fitted, in the table's own columns, units and ids."""
+    used = np.arange(len(data.rows)) if some is None else some
+    rows, X = data.rows[used], data.X if some is None else data.X[some]
+    return html_report(
+        model,
+        X,
+        title=f"{arguments.file} on {model.structure_}",
+        columns=data.names,
+        values=None if data.prepared is None else data.prepared.in_own_units(X),
+        ids=rows if data.roles.ids is None else [data.roles.ids[row] for row in rows],
+        scores=scores,
+        warnings=[*doubts, *_left_out(data, some)],
+        again={"Command line": arguments.command},
     )
 
-    doubts = _doubts(table, X)
-    for doubt in doubts:
-        print(f"kernelclust: warning: {doubt}", file=sys.stderr)
-    scores = {} if arguments.use_labels else _scores(table, model)  # labels that were used prove nothing
-    for name, score in scores.items():
-        print(f"kernelclust: {name}: {score}", file=sys.stderr)
-    labels = labels_csv(model.labels_, table.ids, table.id_name)
-    files: dict[str, str | bytes] = {} if arguments.out is None else {arguments.out: labels}
-    if arguments.report is not None:
-        files[arguments.report] = _report(model, X, scores, arguments.file, doubts)
-    write_files(files)
-    if arguments.out is None:
-        sys.stdout.write(labels)
+
+def _left_out(data: Data, some: np.ndarray | None) -> list[str]:
+    """What of the file the page does not tell about."""
+    lacking = data.n_rows - len(data.rows)
+    columns = [] if data.prepared is None else data.prepared.left_out
+    said = [f"{lacking} rows of {data.n_rows} miss something and are left out."] if lacking else []
+    said += [f"Columns of text are left out: {', '.join(columns)}."] if columns else []
+    return said + ([f"This page is about the {len(some)} rows that were fitted."] if some is not None else [])
+
+
+def _refuse_with_views(arguments: SimpleNamespace) -> None:
+    for name in ("report", "model"):
+        if arguments.view and getattr(arguments, name) is not None:
+            raise ValueError(f"--{name} is for one table; leave it out, or leave out --view.")
+
+
+def _save(arguments: SimpleNamespace, data: Data, model: Any) -> None:
+    """Keep the model with the way from cells to numbers."""
+    if data.prepared is None:
+        raise ValueError("--model keeps models of tables of columns, and this is a sparse matrix; leave it out.")
+    model.save(arguments.model, extra={"preparation": data.prepared.to_dict()})
+
+
+def _summary(arguments: SimpleNamespace, data: Data, model: Any, labels: Any, scores: dict, every: list) -> dict:
+    names = "objective_ upper_bound_ gap_ order_confidence_ order_pvalue_ placement_margin_ weights_".split()
+    return {
+        "file": arguments.file,
+        "structure": str(model.structure_),
+        "rows": data.n_rows,
+        "rows_left_out": data.n_rows - len(data.rows),
+        "columns": data.names,
+        "sizes": np.bincount(labels, minlength=model.structure_.n_clusters),
+        **{name.rstrip("_"): getattr(model, name) for name in names if hasattr(model, name)},
+        "scores": scores,
+        "warnings": arguments.said,
+        "settings": plain(model.get_params(deep=False)),
+        "preparation": None if data.prepared is None else data.prepared.to_dict(),
+        "ids": data.roles.ids,
+        "labels": every,
+    }
 
 
 def _sure(model: Any) -> str:
     """How sure the order is, in a few words."""
-    if np.isnan(model.order_confidence_):
+    if model.order_confidence_ is None or np.isnan(model.order_confidence_):
         return "one arrangement"
     return f"order confidence {model.order_confidence_:.2f} (p = {model.order_pvalue_:.2g})"
 
 
-def labels_csv(labels: Any, ids: list[str] | None = None, id_name: str = "row") -> str:
-    """Return a table of two columns: the id or the number of each row from 0, and its label."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([id_name, "label"])
-    writer.writerows(zip(range(len(labels)) if ids is None else ids, labels.tolist(), strict=True))
-    return text.getvalue()
+def _same_rows(data: Data, view: Data, path: str) -> Any:
+    """A view's numbers, in the order of the first table's ids."""
+    if data.roles.ids is None or view.roles.ids is None:
+        if len(view.rows) != len(data.rows) or not np.array_equal(view.rows, data.rows):
+            raise ValueError(
+                f"{path} has {len(view.rows)} rows in use, and the first table {len(data.rows)}; views are of the same "
+                "rows (--id-column matches them by name)."
+            )
+        return view.X
+    place = {view.roles.ids[row]: k for k, row in enumerate(view.rows)}
+    wanted = [data.roles.ids[row] for row in data.rows]
+    lacking = [name for name in wanted if name not in place]
+    if lacking:
+        raise ValueError(f"{path} lacks {len(lacking)} rows of the first table, such as {quoted(lacking[0])}.")
+    return view.X[[place[name] for name in wanted]]
 
 
-def fit_figures(model: Any, X: Any, **options: Any) -> dict[str, Any]:
-    """Return the pictures of a fit; only the curve where matplotlib is missing."""
-    figures: dict[str, Any] = {}
-    if have_matplotlib():
-        from matplotlib.figure import Figure
-
-        arranged, along = (Figure(figsize=(5, 5), layout="constrained") for _ in range(2))
-        plot_structure(model, ax=arranged.subplots(), **options)
-        plot_embedding(X, model.labels_, model.structure_, ax=along.subplots())
-        figures = {"Clusters in their places; area is size": arranged, "Samples; lines join neighbours": along}
-        some = np.random.default_rng(0).permutation(len(X))[:MOST_SIMILARITIES]
-        if (K := _similarities(model, X, some)) is not None:
-            similar = Figure(figsize=(5.5, 5), layout="constrained")
-            plot_similarity(K, model.labels_[some], model.structure_, ax=similar.subplots())
-            figures["Neighbours should be alike: high values near the diagonal"] = similar
-    if len(model.history_):
-        figures["The objective during the search"] = history_svg(model.history_)
-    return figures
+def _among_used(pairs: np.ndarray, data: Data, path: str) -> np.ndarray:
+    """Pairs of rows as places among the rows in use."""
+    place = np.full(data.n_rows, -1)
+    place[data.rows] = np.arange(len(data.rows))
+    if (place[pairs] < 0).any():
+        lost = pairs[(place[pairs] < 0)][0]
+        raise ValueError(f"{path} links row {lost} of the file, which misses something and is left out.")
+    return place[pairs]
 
 
-def _similarities(model: Any, X: Any, some: NDArray[Any]) -> NDArray[Any] | None:
-    """Return the kernel between some of the samples, where scikit-learn knows it by the same name; rbf for "auto"."""
-    if model.kernel == "precomputed":
-        return X[np.ix_(some, some)]
-    extreme = abs(X).max() > MOST_EXTREME  # squares leave floating point, and the width is no normal number
-    kernel = "rbf" if model.kernel == "auto" else model.kernel
-    if kernel not in PAIRWISE_KERNEL_FUNCTIONS or extreme:
-        return None
-    gamma = model.gamma_
-    if model.kernel == "auto" and gamma is None:
-        gamma = 1 / max(2 * float(np.var(X, axis=0).sum()), np.finfo(float).tiny)
-    parameters = {"gamma": gamma, "degree": 3, "coef0": 1} | dict(model.kernel_params or {})
-    return pairwise_kernels(X[some], metric=kernel, filter_params=True, **parameters)
-
-
-def _report(model: Any, X: Any, scores: dict[str, str], file: str, doubts: list[str]) -> str:
-    facts = describe_fit(model, X, neighbours=neighbours(model.structure_)) | {"warnings": doubts}
-    facts["scores against the known labels"] = scores
-    figures = fit_figures(model, X)
-    if not have_matplotlib():
-        facts["pictures left out"] = "Pictures need matplotlib: pip install 'kernelclust[plot]'."
-    return build_report(facts, figures, f"{file} on {model.structure_}")
-
-
-def _doubts(table: Table, X: NDArray[Any]) -> list[str]:
-    """Return what a user may have overlooked in the data."""
-    doubts = []
-    first = table.data[:, 0]
-    if len(first) > 2 and table.data.shape[1] > 1 and np.array_equal(first - first[0], np.arange(len(first))):
-        doubts.append(f"column {table.columns[0]!r} only counts the rows; leave it out with --drop or --id-column.")
-    formula = [text for text in [table.id_name, *(table.ids or [])] if _runs_in_a_spreadsheet(text)]
-    if formula:
-        doubts.append(
-            f"{len(formula)} ids such as {quoted(formula[0])} are formulas to a spreadsheet; they are written as they "
-            "are: import the column as text."
-        )
-    doubts.append(unit_warning(X, names=table.columns, advice="add --standardize"))
-    return list(filter(None, doubts))
-
-
-def _runs_in_a_spreadsheet(text: str) -> bool:
-    return text.lstrip().startswith(("=", "@")) or (text.lstrip()[:1] in tuple("+-") and parse_number(text) is None)
-
-
-def _places(table: Table) -> list[int]:
-    """Return the place that the label column gives to every row, -1 where it is empty."""
-    if table.labels is None:
+def _places(data: Data) -> list[int]:
+    """The place that the label column gives to every row, -1 where it is empty."""
+    labels = data.known()
+    if labels is None:
         raise ValueError("--use-labels needs --label-column COLUMN: the column that holds the known places.")
     places = []
-    for row, label in enumerate(table.labels):
+    for row, label in zip(data.rows, labels, strict=True):
         if label and not (label.isascii() and label.isdigit()):
             raise ValueError(
                 f"--use-labels: row {row} has the label {quoted(label)}; give places on the structure, whole numbers "
@@ -178,23 +233,16 @@ def _places(table: Table) -> list[int]:
     return places
 
 
-def _scores(table: Table, model: Any) -> dict[str, str]:
+def _scores(data: Data, model: Any, labels: Any) -> dict[str, str]:
     """Score against the known labels; those left empty do not count."""
-    if table.labels is None:
+    given = data.known()
+    if given is None or not any(given):
         return {}
-    known = np.array([label != "" for label in table.labels])
-    if not known.any():
-        return {}
-    texts = np.array(table.labels)[known]
-    found = model.labels_[known]
+    known = np.array([label != "" for label in given])
+    texts, found = np.array(given)[known], labels[known]
     scores = {"clustering accuracy": f"{clustering_accuracy(np.unique(texts, return_inverse=True)[1], found):.1%}"}
     places = {str(place) for place in range(model.structure_.n_clusters)}
     if set(texts.tolist()) <= places:  # the labels are places on the structure
         accuracy = structured_accuracy(texts.astype(int), found, model.structure_)
         scores["structured accuracy"] = f"{accuracy:.1%} (right cluster at the right place, up to symmetry)"
     return scores
-
-
-def _say(talk: bool, text: str) -> None:
-    if talk:
-        print(f"kernelclust: {text}", file=sys.stderr)

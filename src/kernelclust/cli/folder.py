@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
 from kernelclust import StructuredClustering
 from kernelclust._files import write_files
-from kernelclust.cli.table import check_writable
+from kernelclust.cli.guard import tell
+from kernelclust.cli.outputs import check_writable
 
 READERS = {".parquet": "read_parquet", ".csv": "read_csv"}
-ALONE = ("report", "label_column", "id_column", "use_labels", "standardize")  # options that need all rows at once
+ALONE = (
+    "report label_column id_column use_labels standardize model json view must_link cannot_link cyclic sample".split()
+)  # options that need all rows at once
 
 
-def run(arguments: argparse.Namespace, given: dict[str, Any]) -> None:
+def run(arguments: SimpleNamespace, given: dict[str, Any]) -> None:
     """Fit a folder partition by partition, and write labels as they are computed."""
     asked = [name for name in ALONE if getattr(arguments, name, None)]
     if asked:
@@ -38,10 +41,10 @@ def run(arguments: argparse.Namespace, given: dict[str, Any]) -> None:
         raise ValueError(f"columns that hold no numbers: {', '.join(map(repr, texts))}; leave them out with --drop.")
     frame = frame[columns].astype(np.float32)
     model = StructuredClustering(verbose=int(arguments.verbose), **given).fit(frame)
-    print(
-        f"kernelclust: {int(model.sizes_.sum())} rows of {len(columns)} columns clustered into {model.structure_}: "
+    tell(
+        arguments,
+        f"{int(model.sizes_.sum())} rows of {len(columns)} columns clustered into {model.structure_}: "
         f"objective {model.objective_:.6g}, at most {model.upper_bound_:.6g}",
-        file=sys.stderr,
     )
     lines = _lines(model.labels_)
     if arguments.out is None:

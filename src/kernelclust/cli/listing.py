@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-import argparse
+from types import SimpleNamespace
 
+from kernelclust.cli.models import ESTIMATORS
+from kernelclust.cli.outputs import print_json
 from kernelclust.kernels import kernel_names
 from kernelclust.structures import structure_class, structure_names
 
 
-def run(arguments: argparse.Namespace) -> None:
-    """Print the structures with an example of each, and the kernels."""
+def run(arguments: SimpleNamespace) -> None:
+    """Print the structures with an example of each, the kernels and the estimators."""
+    structures = {name: structure_class(name).text_form for name in structure_names()}
+    if arguments.json:
+        print_json({"structures": structures, "kernels": list(kernel_names()), "estimators": ESTIMATORS})
+        return
     print("structures (--structure), each with an example:")
-    for name in structure_names():
-        print(f"  {name:<9} {structure_class(name).text_form}")
+    for name, example in structures.items():
+        print(f"  {name:<9} {example}")
     print("kernels (--kernel):")
     for name in kernel_names():
         print(f"  {name}")
+    print("estimators (compare --estimators):")
+    for name, called in ESTIMATORS.items():
+        print(f"  {name:<14} {called}")

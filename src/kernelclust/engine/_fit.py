@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from kernelclust._progress import at
+from kernelclust._progress import EIGENVECTORS, EVIDENCE, KERNEL, SEARCH, at, stage
 from kernelclust._solution import Solution
 from kernelclust._threads import one_thread
 from kernelclust._warnings import warn
@@ -145,7 +145,7 @@ def _fit(X, weight, request: Request, known, kernel, spectrum) -> Fit:
     structure, c = request.structure, request.structure.n_clusters
     rng = check_random_state(request.random_state)
     if kernel is None:
-        at("the kernel of {} samples", len(weight))
+        stage(KERNEL, "the kernel of {} samples", len(weight))
         kernel = fit_kernel(X, weight, n_clusters=c, rng=rng, **request.kernel)
     solve = load_solver(request.solver, kernel.operator)
     evidence = _evidence(kernel, weight, c)
@@ -161,7 +161,7 @@ def _fit(X, weight, request: Request, known, kernel, spectrum) -> Fit:
         structure, loss=request.loss, normalize=request.normalize, rho=request.rho, size_prior=size_prior
     )
     kernel.check_definite()
-    at("eigenvectors of the kernel")
+    stage(EIGENVECTORS, "eigenvectors of the kernel")
     spectrum = useful_spectrum(kernel.operator, c, rng) if spectrum is None else _shared(spectrum, kernel.operator, c)
     ridge = None
     if request.ridge is not None:
@@ -174,7 +174,7 @@ def _fit(X, weight, request: Request, known, kernel, spectrum) -> Fit:
     if evidence is not None and other is not None and structure.is_sweep and kernel.n_different > FEW * c:
         problem = replace(problem, advice=advice(other, evidence.agreement()))
     options, clusters, made = _options(request, kernel), None, kernel
-    at("solver {}", request.solver)
+    stage(SEARCH, "solver {}", request.solver)
     if other is not None and structure.is_map and (request.solver, options.search) == ("greedy", "refine"):
         clusters = solve(replace(problem, objective=flat), options, rng).labels
         kernel, problem, options = _by_rbf(X, problem, request, clusters, rng)
@@ -363,7 +363,7 @@ def _warn_of_stop(solution: Solution, request: Request) -> None:
 
 def with_order(found: Fit, problem: Problem) -> Fit:
     """The fit with how sure the order of its clusters is, and a warning where that is little."""
-    at("how sure the order is")
+    stage(EVIDENCE, "how sure the order is")
     c, constraints = len(found.n), problem.constraints
     known = np.zeros(c, dtype=bool)
     if constraints is not None:

@@ -8,6 +8,8 @@ from kernelclust.estimators._base import (
     equal_labels,
     whole_or_nothing,
 )
+from kernelclust.estimators._callbacks import told_to
+from kernelclust.estimators._saving import Saving
 from kernelclust.estimators.arrange import Arrangement, arrange
 from kernelclust.estimators.discriminative import Diffrac, DisKMeans
 from kernelclust.estimators.margin import MaxMarginClustering
@@ -26,6 +28,7 @@ __all__ = [
     "KernelKMeans",
     "MaxMarginClustering",
     "MultiKernelClustering",
+    "Saving",
     "StructuredClustering",
     "adopt",
     "arrange",
@@ -33,5 +36,6 @@ __all__ = [
     "check_structure",
     "equal_labels",
     "request_of",
+    "told_to",
     "whole_or_nothing",
 ]

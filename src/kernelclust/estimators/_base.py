@@ -11,11 +11,14 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import validate_data
 
+from kernelclust._arrays import namespace_of
 from kernelclust._input import as_table, check_finite, rows_are_equal
 from kernelclust._names import check_name, check_number
-from kernelclust._progress import working
+from kernelclust._progress import hearing, say, working
 from kernelclust._warnings import warn
 from kernelclust.engine import Fit
+from kernelclust.estimators._callbacks import CallbackSupportMixin, Tasks, with_callbacks
+from kernelclust.estimators._saving import Saving
 from kernelclust.kernels import (
     APPROXIMATIONS,
     check_kernel_params,
@@ -25,8 +28,9 @@ from kernelclust.kernels import (
     kernel_names,
     kernel_part,
 )
+from kernelclust.large import is_partitioned
 from kernelclust.solvers import Constraints, make_constraints
-from kernelclust.structures import Structure, as_structure
+from kernelclust.structures import Structure, as_structure, cluster_names, named_places, warn_of_names
 
 DEFAULT_CLUSTERS = 8
 FLOATS = [np.float64, np.float32]
@@ -43,7 +47,7 @@ def whole_or_nothing(model: BaseEstimator) -> Iterator[None]:
         raise
 
 
-class KernelClusterer(ClusterMixin, BaseEstimator):
+class KernelClusterer(Saving, CallbackSupportMixin, ClusterMixin, BaseEstimator):
     """Base of the estimators; a subclass writes `_fit`."""
 
     kernel: Any = "rbf"
@@ -57,10 +61,13 @@ class KernelClusterer(ClusterMixin, BaseEstimator):
     verbose: Any = 0
     _elsewhere: bool = False  # whether what was fitted lies on a device
 
-    def _whole(self, *arguments: Any, **keywords: Any):
+    @with_callbacks
+    def _whole(self, X: Any, *arguments: Any):
         """Fit; a failure leaves the last fit whole, or none."""
-        with working(f"{type(self).__name__}.fit"), whole_or_nothing(self):
-            return self._fit(*arguments, **keywords)
+        y = arguments[0] if arguments else None
+        with working(f"{type(self).__name__}.fit"), Tasks.of_fit(self, X, y) as tasks, hearing(tasks):
+            with whole_or_nothing(self):
+                return self._fit(X, *arguments)
 
     def fit_predict(self, X, y=None, **params):
         """`labels_` after `fit(X, y, **params)`: known labels and links are used."""
@@ -79,6 +86,20 @@ class KernelClusterer(ClusterMixin, BaseEstimator):
         if not getattr(part, "NAMES_BAD_ENTRIES", False):
             check_finite(X, self._column_names())
         return part.check(X) if reset and hasattr(part, "check") else X
+
+    @property
+    def cluster_names_(self) -> np.ndarray:
+        """(c,) texts: the names that the structure has for its clusters, or their numbers."""
+        structure = getattr(self, "structure_", None)
+        return cluster_names(structure, len(self.sizes_) if structure is None else structure.n_clusters)
+
+    def _known_places(self, structure: Structure, y: Any) -> Any:
+        """Known labels as places; names that nothing ties to clusters are told."""
+        if is_partitioned(y) or namespace_of(y) is not None:
+            return y
+        y = named_places(structure, y)
+        warn_of_names(structure, y)
+        return y
 
     def _column_names(self) -> np.ndarray | None:
         """Of the frame that was fitted; None for arrays."""
@@ -140,7 +161,7 @@ class KernelClusterer(ClusterMixin, BaseEstimator):
 
     def _report(self, line: str) -> None:
         if self.verbose:
-            print(f"[{type(self).__name__}] {line}")
+            say(f"{type(self).__name__}: {line}")
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -174,7 +195,7 @@ def check_structure(n_clusters: Any, structure: Any) -> Structure:
         if n_clusters < 1:
             raise ValueError(f"n_clusters={n_clusters}: give 1 or more.")
         return as_structure(structure, int(n_clusters))
-    sized = not (isinstance(structure, str) and ":" not in structure)
+    sized = not isinstance(structure, str) or ":" in structure or "(" in structure
     return as_structure(structure, None if sized else DEFAULT_CLUSTERS)
 
 

@@ -2,53 +2,65 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import validate_data
 
+from kernelclust._arrays import knows_numpy
 from kernelclust._warnings import warn
 from kernelclust.estimators._base import check_enough_samples
 from kernelclust.estimators._elsewhere import refuse
 from kernelclust.kernels import DEFAULT_COMPONENTS, kernel_part
-from kernelclust.large import as_rows, beside, fit_shards, lazily, shards_of
+from kernelclust.large import Read, as_parts, as_rows, beside, fit_exact, fit_shards, lazily, shards_of
 from kernelclust.structures import Structure
 
 
 def fit_partitioned(model: Any, X: Any, y: Any, sample_weight: Any, structure: Structure, **links: Any) -> None:
     """Fit a Dask array or frame (m, d)."""
     featured = hasattr(kernel_part(model.kernel), "features")
+    exact = model.approximation is None and not featured
     lacking = {
-        f"approximation={model.approximation!r}": model.approximation == "cholesky"
-        or (model.approximation is None and not featured)
+        f"approximation={model.approximation!r}": model.approximation == "cholesky",
+        "approximation=None before NumPy 2 and scikit-learn 1.7": exact and not knows_numpy(),
     }
     refuse(model, structure, links, "partitions", lacking)
     names = getattr(X, "columns", None)
     if model.approximation == "auto" and not featured:
         warn(
             f"partitions are compared by a Nystrom approximation of kernel={model.kernel!r} with "
-            f"{model.n_components or DEFAULT_COMPONENTS} components; approximation='nystroem' accepts this silently."
+            f"{model.n_components or DEFAULT_COMPONENTS} components; approximation='nystroem' accepts this silently, "
+            "approximation=None takes the kernel itself."
         )
     X = as_rows(X)
     check_enough_samples(int(X.shape[0]), structure)
-    validate_data(model, _first(X, names), reset=True, skip_check_array=True)
+    validate_data(model, first_row(X, names), reset=True, skip_check_array=True)
     weight, known = beside(sample_weight, X, "sample_weight"), beside(y, X, "y")
     options = model._options(np.arange(0), 0, structure.n_clusters)
-    found = fit_shards(shards_of(X, weight, known), model._request(structure, options))
+    shards, request = shards_of(X, weight, known), model._request(structure, options)
+    found = fit_exact(shards, request) if exact else fit_shards(shards, request)
     model._keep(found)
     model._used, model._asked = None, _ranks(found.few, model._asked, int(X.shape[0]))
     model.medoids_ = found.medoids
-    rules = list(zip(found.rules, known or [None] * len(found.rules), strict=True))
-    assert found.similarities is not None
-    model.labels_ = lazily(X, partial(_labels, raw=found.similarities.features.raw), np.int64, rows=rules)
-    if model.position_ is not None:
-        width = None if model.position_.ndim == 1 else model.position_.shape[1]
-        model.position_ = lazily(X, model._places.position, np.float64, width)
+    model.labels_, model.position_ = _given_back(model, X, found, known)
     model._elsewhere = False
 
 
-def _first(X: Any, names: Any) -> Any:
+def _given_back(model: Any, X: Any, found: Any, known: list | None) -> tuple[Any, Any]:
+    """Labels and positions in the partitions of X: at hand, or made when they are asked for."""
+    if found.whole is not None:
+        return as_parts(found.whole, X), None if found.position is None else as_parts(found.position, X)
+    rules = list(zip(found.rules, known or [None] * len(found.rules), strict=True))
+    labels = lazily(X, partial(_labels, raw=found.similarities.features.raw), np.int64, rows=rules)
+    if model.position_ is None:
+        return labels, None
+    width = None if model.position_.ndim == 1 else model.position_.shape[1]
+    return labels, lazily(X, model._places.position, np.float64, width)
+
+
+def first_row(X: Any, names: Any) -> Any:
     """A row like those of X, with the names of its columns."""
     row = np.zeros((1, X.shape[1]))
     if names is None:
@@ -74,16 +86,41 @@ def _labels(X: np.ndarray, rule: Any, *, raw: Any) -> np.ndarray:
 
 def score_partitioned(model: Any, prediction: Any, X: Any, sample_weight: Any) -> float:
     """`score` from the spreads of all partitions."""
-
-    def spreads(block, weight, _):
-        block = model._check_samples(block, reset=False)
-        return prediction.spreads(block, np.ones(len(block)) if weight is None else np.asarray(weight))
-
     X = as_rows(X)
-    found = shards_of(X, beside(sample_weight, X, "sample_weight"), None).each(spreads)
+    weight = beside(sample_weight, X, "sample_weight")
+    check = None
+    if hasattr(prediction.similarities, "seen_in"):
+        X, prediction = _seen(model, X), _reading(prediction)
+    else:
+        check = partial(model._check_samples, reset=False)
+    found = shards_of(X, weight, None).each(_spreads, prediction=prediction, check=check)
     return prediction.share(*np.sum(found, axis=0))
+
+
+def _spreads(X: np.ndarray, weight: Any, _: Any, prediction: Any, check: Any) -> tuple[float, float]:
+    X = X if check is None else check(X)
+    return prediction.spreads(X, np.ones(len(X)) if weight is None else np.asarray(weight))
 
 
 def place_partitioned(model: Any, method: str, X: Any, dtype: Any = np.float64, width: int | None = None) -> Any:
     """A method of a fitted model on every partition, when it is asked for."""
-    return lazily(as_rows(X), getattr(model, method), dtype, width)
+    X = as_rows(X)
+    if not hasattr(model, "_prediction") or not hasattr(model._prediction.similarities, "seen_in"):
+        return lazily(X, getattr(model, method), dtype, width)
+    prediction = _reading(model._prediction)
+    places = replace(model._places, prediction=prediction)
+    ways = {"predict": prediction.labels, "transform": places.distances}
+    way = ways.get(method) or getattr(places, method)
+    return lazily(_seen(model, X), way, dtype, width)
+
+
+def _seen(model: Any, X: Any) -> Any:
+    """Sums of a Dask array of new samples with clusters that lie in partitions."""
+    validate_data(model, first_row(X, None), reset=False, skip_check_array=True)
+    return model._prediction.similarities.seen_in(X)
+
+
+def _reading(prediction: Any) -> Any:
+    """The prediction for samples that are given by such sums."""
+    read = Read()
+    return replace(prediction, similarities=read, judge=read)

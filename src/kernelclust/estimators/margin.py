@@ -18,6 +18,10 @@ from kernelclust.estimators._base import (
     check_verbose,
     equal_labels,
 )
+from kernelclust.estimators._blocks import fit_blocks, in_blocks, on_host
+from kernelclust.estimators._elsewhere import given_back
+from kernelclust.estimators._partitioned import place_partitioned
+from kernelclust.large import is_partitioned
 from kernelclust.margin import Embedding, Hyperplanes, Problem, check_loss, embed, solve, stay
 from kernelclust.objectives import check_weights
 from kernelclust.solvers import check_labels
@@ -91,7 +95,7 @@ class MaxMarginClustering(KernelClusterer):
     random_state : int, RandomState or None
         Seed of starts and landmarks.
     verbose : int, default=0
-        Print a line a start.
+        Log a line a start.
 
     Attributes
     ----------
@@ -177,6 +181,9 @@ class MaxMarginClustering(KernelClusterer):
         Parameters
         ----------
         X : array, sparse matrix or frame of shape (n, d); (n, n) for kernel="precomputed"
+            With kernel="linear" also a Dask array or frame, a tensor on a device, or a memory map: it stays where it
+            is and is read block by block, and `labels_` come back as X came. All starts are then tried on 20 000
+            samples, and the best goes on with all of them.
         y : array of shape (n,), optional
             Known labels: 0 to k - 1, or -1 where the label is unknown. They are kept exactly in `labels_`; `predict`
             knows nothing of them. A known label teaches as much as its sample weighs: raise the weight to trust it
@@ -199,6 +206,9 @@ class MaxMarginClustering(KernelClusterer):
     def _fit(self, X, y, sample_weight, must_link, cannot_link):
         self._check_parameters()
         _refuse_links(must_link=must_link, cannot_link=cannot_link)
+        if in_blocks(self, X):
+            fit_blocks(self, X, y, sample_weight)
+            return self
         X = self._check_samples(X, reset=True)
         weight = check_weights(sample_weight, X)
         used, k = np.flatnonzero(weight > 0), int(self.n_clusters)
@@ -245,7 +255,7 @@ class MaxMarginClustering(KernelClusterer):
             weight,
             self._problem(),
             known=known if (known >= 0).any() else None,
-            n_init=STARTS if isinstance(self.n_init, str) else int(self.n_init),
+            n_init=self._starts(),
             rng=rng,
             n_jobs=self.n_jobs,
             report=self._report,
@@ -311,13 +321,18 @@ class MaxMarginClustering(KernelClusterer):
         X : array of shape (n, d); (n, m) similarities with the fitted samples for kernel="precomputed"
         """
         check_is_fitted(self)
-        scores = self._scores(self._check_samples(X, reset=False))
-        return scores[:, 0] if scores.shape[1] == 1 else scores
+        if is_partitioned(X):
+            width = None if self.n_clusters <= 2 else int(self.n_clusters)
+            return place_partitioned(self, "decision_function", X, width=width)
+        scores = self._scores(self._check_samples(on_host(X), reset=False))
+        return given_back(scores[:, 0] if scores.shape[1] == 1 else scores, X)
 
     def predict(self, X):
         """Side of the hyperplane, or cluster with the highest score, of new samples; X as in `decision_function`."""
-        scores = self.decision_function(X)
-        return _labels(scores[:, None] if scores.ndim == 1 else scores)
+        check_is_fitted(self)
+        if is_partitioned(X):
+            return place_partitioned(self, "predict", X, np.int64)
+        return given_back(_labels(self._scores(self._check_samples(on_host(X), reset=False))), X)
 
     def score(self, X, y=None, sample_weight=None):
         """How well the hyperplane keeps the clusters of X apart, from 0 (not at all) to 1.
@@ -339,7 +354,7 @@ class MaxMarginClustering(KernelClusterer):
             A weight counts as that many copies.
         """
         check_is_fitted(self)
-        scores = self._scores(self._check_samples(X, reset=False))
+        scores = self._scores(self._check_samples(on_host(X), reset=False))
         weight = check_weights(sample_weight, scores)
         known = check_labels(y, len(scores), int(self.n_clusters))
         used = weight > 0
@@ -383,6 +398,9 @@ class MaxMarginClustering(KernelClusterer):
         return known
 
     # -- parts ----------------------------------------------------------------------------------------------------
+
+    def _starts(self) -> int:
+        return STARTS if isinstance(self.n_init, str) else int(self.n_init)
 
     def _problem(self) -> Problem:
         return Problem(

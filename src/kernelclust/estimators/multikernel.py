@@ -118,7 +118,7 @@ class MultiKernelClustering(Placing, KernelClusterer):
         Threads over the values that lam="auto" tries; the labels do not depend on it.
     random_state : int, RandomState or None
     verbose : int, default=0
-        Print a line for each solution.
+        Log a line for each solution.
 
     Attributes
     ----------
@@ -273,6 +273,7 @@ class MultiKernelClustering(Placing, KernelClusterer):
     def _fit(self, X, y, sample_weight, must_link, cannot_link, observed):
         self._check_parameters()
         structure = check_structure(self.n_clusters, self.structure)
+        y = self._known_places(structure, y)
         views = self._check_views(X, observed, reset=True)
         weight = check_weights(sample_weight, views.observed)
         used = np.flatnonzero(weight > 0)

@@ -44,7 +44,7 @@ from kernelclust.solvers import (
     check_solver_params,
     check_start,
 )
-from kernelclust.structures import Structure
+from kernelclust.structures import Structure, named_places
 
 
 class StructuredClustering(Placing, KernelClusterer):
@@ -65,7 +65,8 @@ class StructuredClustering(Placing, KernelClusterer):
         number given as well must agree.
     structure : str, Structure or (c, c) array, default="flat"
         How clusters relate: "flat", "chain", "ring", "ring:12", "grid:3x4", "tree:3x3", "tree:(a,(b,c))",
-        "flat:4*chain:3", an object of `kernelclust.structures`, a psd matrix or a networkx graph.
+        "flat:4*chain:3", with names "chain:(seed,sprout,bloom)", Newick "((A,B),C);", an object of
+        `kernelclust.structures`, a psd matrix or a networkx graph (a directed one is a taxonomy: leaves are clusters).
     kernel : str or callable, default="auto"
         "auto" (the mean of nearest-neighbour graphs over three views of X and three sizes; on a grid these find the
         clusters, and "rbf" of X arranges and refines them), "rbf" (round groups in columns of one unit), "linear",
@@ -142,7 +143,7 @@ class StructuredClustering(Placing, KernelClusterer):
     random_state : int, RandomState or None
         Seed of starts and landmarks.
     verbose : int, default=0
-        Print a line a start.
+        Log a line a start.
 
     Attributes
     ----------
@@ -203,6 +204,9 @@ class StructuredClustering(Placing, KernelClusterer):
     position_ : (m,) or (m, 2) array, or None
         A continuous place of every sample along a chain, ring, grid or tree, as `position` gives it.
     structure_ : Structure
+    cluster_names_ : (c,) array of str
+        Names of the clusters, from the structure; their numbers where it has none. Which name is on which cluster is
+        known as far as the structure and the labels tell; a warning names those that could be exchanged.
     gamma_ : float or None
         Width in use, None for a kernel without one.
     n_samples_seen_ : int
@@ -291,7 +295,8 @@ class StructuredClustering(Placing, KernelClusterer):
             With kernel="precomputed" also an operator of your own, known by its products and rows
             (`kernelclust.kernels.Kernel`): it is clustered, and knows no new samples.
         y : array of shape (m,), optional
-            Known labels: the place of a sample in the structure, 0 to c - 1, or -1 where it is unknown. Classes of all
+            Known labels: the place of a sample in the structure, 0 to c - 1, or -1 where it is unknown; or names,
+            where the structure has them ("chain:(seed,sprout,bloom)"), '' or None where it is unknown. Classes of all
             samples are no side information: leave y out to cluster without them (given, they are returned, with a
             warning, or ignored, with a warning, where they do not fit the structure).
         sample_weight : array of shape (m,), optional
@@ -339,13 +344,15 @@ class StructuredClustering(Placing, KernelClusterer):
         """
         with working(f"{type(self).__name__}.partial_fit"), whole_or_nothing(self):
             self._check_parameters()
-            add_batch(self, X, y, sample_weight, check_structure(self.n_clusters, self.structure).n_clusters)
+            structure = check_structure(self.n_clusters, self.structure)
+            add_batch(self, X, named_places(structure, y), sample_weight, structure.n_clusters)
         return self
 
     def _fit(self, X, y, sample_weight, must_link, cannot_link):
         self._check_parameters()
         self._stream = None
         structure = check_structure(self.n_clusters, self.structure)
+        y = self._known_places(structure, y)
         links = {"must_link": must_link, "cannot_link": cannot_link}
         if is_partitioned(X):
             fit_partitioned(self, X, y, sample_weight, structure, **links)

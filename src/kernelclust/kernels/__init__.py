@@ -12,8 +12,9 @@ from kernelclust.kernels._fit import (
     kernel_part,
 )
 from kernelclust.kernels._fitted_kernel import FittedKernel, Member, discriminative
+from kernelclust.kernels._function import SimilarityFunction
 from kernelclust.kernels._low_rank import incomplete_cholesky
-from kernelclust.kernels._new_samples import NewSamples, Nothing, Source, UnitScaled
+from kernelclust.kernels._new_samples import ExactFeatures, NewSamples, Nothing, Source, UnitScaled
 from kernelclust.kernels._scale import safe_unit
 from kernelclust.kernels.operators import (
     BLOCK,
@@ -36,6 +37,7 @@ __all__ = [
     "BLOCK",
     "DEFAULT_COMPONENTS",
     "DenseKernel",
+    "ExactFeatures",
     "FittedKernel",
     "Kernel",
     "LowRankKernel",
@@ -44,6 +46,7 @@ __all__ = [
     "Nothing",
     "RidgeKernel",
     "ScaledKernel",
+    "SimilarityFunction",
     "Source",
     "Spectrum",
     "TiledKernel",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -202,13 +202,13 @@ class ExactFeatures:
 class NeighbourSearch:
     """The nearest of the fitted samples, as one view of the samples sees them."""
 
-    prepare: Callable
-    nearest: NearestNeighbors
+    Z: Any  # fitted samples, prepared
     samples: np.ndarray  # which fitted sample a found row is
+    prepare: Callable
+    nearest: NearestNeighbors = field(init=False)
 
-    @classmethod
-    def over(cls, Z, samples: np.ndarray, prepare: Callable) -> NeighbourSearch:
-        return cls(prepare, NearestNeighbors(n_neighbors=min(5, Z.shape[0])).fit(Z), samples)
+    def __post_init__(self) -> None:
+        self.nearest = NearestNeighbors(n_neighbors=min(5, self.Z.shape[0])).fit(self.Z)
 
     def __call__(self, X_new) -> tuple[np.ndarray, np.ndarray]:
         """Weights (n, k) that fall with distance, and the samples (n, k) they belong to."""
@@ -259,6 +259,7 @@ class Nothing(Source):
         return _Unknown()
 
 
+@dataclass(frozen=True)
 class _Unknown(NewSamples):
     def both(self, X_new):
         raise ValueError(

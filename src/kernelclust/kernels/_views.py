@@ -69,7 +69,7 @@ class Picture:
         return values if len(self.first) == len(self.which) else values[self.which]
 
     def search(self) -> NeighbourSearch:
-        return NeighbourSearch.over(self.nodes, self.first, self.view)
+        return NeighbourSearch(self.nodes, self.first, self.view)
 
 
 def given_view(X, weight: np.ndarray) -> View:

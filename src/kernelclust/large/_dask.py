@@ -45,34 +45,92 @@ def beside(values: Any, X: Any, name: str) -> list[Any] | None:
     return list(values.rechunk((X.chunks[0],)).to_delayed().ravel())
 
 
-def shards_of(X: Any, weight: list[Any] | None, y: list[Any] | None) -> Shards:
-    """The partitions of X (m, d), with weights and labels beside them."""
-    from dask import compute, delayed
+class DaskShards(Shards):
+    """Partitions of a Dask array (m, d), with weights and labels beside them."""
 
-    blocks = list(X.to_delayed().ravel())
-    others = [[None] * len(blocks) if one is None else one for one in (weight, y)]
+    def __init__(self, X: Any, weight: list[Any] | None, y: list[Any] | None):
+        self.blocks, self.sizes = list(X.to_delayed().ravel()), list(X.chunks[0])
+        nothing = [None] * len(self.blocks)
+        self.weight, self.y = weight or nothing, y or nothing
 
-    def each(function: Callable, *, numbered: bool = False, **given: Any) -> list:
-        task = delayed(function, pure=False, name=f"kernelclust-{function.__name__}")
+    def each(
+        self, function: Callable, /, *, numbered: bool = False, samples: bool = True, keep: bool = False, **given: Any
+    ) -> list:
+        from dask import compute, delayed
+
+        task = _task(function)
         shared = {name: delayed(one, traverse=False) for name, one in given.items() if not isinstance(one, list)}
         tasks = []
-        for i, (block, w, known) in enumerate(zip(blocks, *others, strict=True)):
+        for i, (block, w, known) in enumerate(zip(self.blocks, self.weight, self.y, strict=True)):
             own = {name: one[i] for name, one in given.items() if isinstance(one, list)}
             own |= {"number": i} if numbered else {}
-            tasks.append(task(block, w, known, **shared, **own))
-        return list(compute(*tasks))
+            tasks.append(task(block if samples else None, w, known, **shared, **own))
+        return _kept(tasks) if keep else list(compute(*tasks))
 
-    return Shards(each, X.chunks[0])
+    def joined(self, function: Callable, found: list) -> Any:
+        """function(found) of results that were kept, kept itself."""
+        return _kept([_task(function)(found)])[0]
+
+    def one(self, number: int) -> tuple[Any, Any]:
+        """Samples and weights of one partition, to be given to functions of all."""
+        return self.blocks[number], self.weight[number]
+
+    def compared(self, X_new: Any, comparison: Any, labels: list[Any]) -> Any:
+        """Rows of what is seen of the samples of a Dask array X_new from these partitions, when they are asked for."""
+        from dask import delayed
+
+        per, found = [delayed(one, traverse=False) for one in labels], []
+        for block, size in zip(X_new.to_delayed().ravel(), X_new.chunks[0], strict=True):
+            Z, G = _task(comparison.prepare)(block), None
+            for fitted, w, there in zip(self.blocks, self.weight, per, strict=True):
+                G = _task(comparison.added)(G, Z, fitted, w, there)
+            found.append((_task(comparison.seen)(Z, G), size))
+        return _stacked(found, np.float64, comparison.width)
+
+
+def _task(function: Callable) -> Callable:
+    """Calls of a function for later, under a name that the dashboard of a cluster shows."""
+    from dask import delayed
+
+    return delayed(function, pure=False, name=f"kernelclust-{getattr(function, '__name__', 'place')}")
+
+
+def _kept(tasks: list) -> list:
+    """Results that stay where they were made, once they are; Dask makes those again that are lost."""
+    from dask import compute, persist
+
+    kept = list(persist(*tasks))
+    compute(*[_task(_done)(one) for one in kept])
+    return kept
+
+
+def _done(_: Any) -> None:
+    """Nothing but the sign that something was made."""
+
+
+def shards_of(X: Any, weight: list[Any] | None, y: list[Any] | None) -> DaskShards:
+    """The partitions of X (m, d), with weights and labels beside them."""
+    return DaskShards(X, weight, y)
 
 
 def lazily(X: Any, function: Callable, dtype: Any, width: int | None = None, rows: list | None = None) -> Any:
     """A Dask array of function(block[, rows[i]]), a row a sample in the partitions of X: (m,), or (m, width)."""
-    import dask.array as da
-    from dask import delayed
-
-    task = delayed(function, pure=False, name=f"kernelclust-{getattr(function, '__name__', 'place')}")
-    found = []
+    task, found = _task(function), []
     for i, (block, size) in enumerate(zip(X.to_delayed().ravel(), X.chunks[0], strict=True)):
-        made = task(block) if rows is None else task(block, rows[i])
-        found.append(da.from_delayed(made, (size,) if width is None else (size, width), dtype=dtype))
-    return da.concatenate(found)
+        found.append((task(block) if rows is None else task(block, rows[i]), size))
+    return _stacked(found, dtype, width)
+
+
+def _stacked(found: list[tuple[Any, int]], dtype: Any, width: int | None) -> Any:
+    """One Dask array of delayed blocks, each with its number of rows."""
+    import dask.array as da
+
+    shapes = [(size,) if width is None else (size, width) for _, size in found]
+    return da.concatenate([da.from_delayed(made, shape, dtype) for (made, _), shape in zip(found, shapes, strict=True)])
+
+
+def as_parts(values: np.ndarray, X: Any) -> Any:
+    """Numbers of all samples (m, ...) as a Dask array in the partitions of X."""
+    import dask.array as da
+
+    return da.from_array(values, chunks=(X.chunks[0], *values.shape[1:]))

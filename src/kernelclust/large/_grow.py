@@ -155,12 +155,11 @@ def grow(xp: Any, X: Any, weight: Any, request: Request, y: np.ndarray | None = 
     objective = flat_objective(start.objective) if start.solution.placed else start.objective
     labels = xp.asarray(start.labels, dtype=xp.int64, device=X.device)
     rows, n_iter = make(there), 0
-    settings: dict[str, Any] = {"tol": options.tol, "allow_empty": options.allow_empty}
     for at_most in (MIDDLE, m, 0):
         last = len(some) == m
         free = None if y is None else xp.asarray(y[some] < 0, device=X.device)
         pool = DevicePool(rows, labels, c, free, options.allow_empty)
-        done = climb(pool, objective, max_iter=options.max_iter if last else STAGE_ROUNDS, **settings)
+        done = climb(pool, objective, options, None if last else STAGE_ROUNDS)
         n_iter += len(done.history) - 1
         if last:
             break
@@ -171,7 +170,7 @@ def grow(xp: Any, X: Any, weight: Any, request: Request, y: np.ndarray | None = 
         labels = _extended(pool, rows, objective, done, None if y is None else y[some])
     at("one more pass over all samples")
     options.report(f"sums had drifted by {pool.fresh():.1e} of the largest; they are fresh now")
-    again = climb(pool, objective, max_iter=options.max_iter, **settings)
+    again = climb(pool, objective, options)
     done = replace(again, history=[*done.history[:-1], *again.history])
     n_iter += len(again.history) - 1
     few = _few(m, PLACED, None, rng)
@@ -212,7 +211,7 @@ def _judged(
     pool.renumber(order)
     raw, n = pool.totals()
     S = centred(raw, n)
-    bounds, trace = _bounds(pool, S, n)
+    bounds, trace = _bounds(pool)
     return whole_fit(
         Grown,
         start,
@@ -233,30 +232,36 @@ def _judged(
     )
 
 
-def _bounds(pool: DevicePool, S: np.ndarray, n: np.ndarray) -> tuple[np.ndarray, float]:
-    """Upper bounds on the c - 1 leading eigenvalues of the centred kernel, by its products with the clusters found and
-    its Frobenius norm; and its trace."""
-    xp, c, total = pool.xp, len(n), float(n.sum())
-    (raw, _), weight = pool.totals(), pool.rows.weight
-    s = raw.sum(axis=1)
+def _bounds(pool: DevicePool) -> tuple[np.ndarray, float]:
+    (raw, n), weight = pool.totals(), pool.rows.weight
+    found = [
+        squares(pool.xp, pool.G[:, part], pool.own[part], weight[part], raw, n) for part in parts(pool.labels.shape[0])
+    ]
+    return bounds_of(found, pool.square, raw, n)
+
+
+def squares(xp: Any, G: Any, own: Any, w: Any, raw: np.ndarray, n: np.ndarray) -> tuple[np.ndarray, float, float]:
+    """Of some samples, with raw similarity sums G (c, k): what they add to Pi' K^2 Pi (c, c), to the squares of the
+    rows' means, and to the trace; of the centred kernel."""
+    on, total, s = w.device, float(n.sum()), raw.sum(axis=1)
     shift, mean = s / total - s.sum() / total**2 * n, float(s.sum() / total**2)
-    second, row_squares, trace = np.zeros((c, c)), 0.0, 0.0
-    for part in parts(pool.labels.shape[0]):
-        w, near = weight[part], xp.sum(pool.G[:, part], axis=0) / total
-        on = w.device
-        seen = (
-            pool.G[:, part] - xp.asarray(n, device=on)[:, None] * near[None, :] - xp.asarray(shift, device=on)[:, None]
-        )
-        second += to_host((seen * w[None, :]) @ xp.matrix_transpose(seen))
-        row_squares += float(xp.sum(w * near * near))
-        trace += float(xp.sum(w * (pool.own[part] - 2 * near + mean)))
-    square = max(pool.square - 2 * total * row_squares + (total * mean) ** 2, 0.0)
+    near = xp.sum(G, axis=0) / total
+    seen = G - xp.asarray(n, device=on)[:, None] * near[None, :] - xp.asarray(shift, device=on)[:, None]
+    second = to_host((seen * w[None, :]) @ xp.matrix_transpose(seen))
+    return second, float(xp.sum(w * near * near)), float(xp.sum(w * (own - 2 * near + mean)))
+
+
+def bounds_of(found: list, square: float, raw: np.ndarray, n: np.ndarray) -> tuple[np.ndarray, float]:
+    """Upper bounds on the c - 1 leading eigenvalues of the centred kernel, by its products with the clusters found and
+    its Frobenius norm; and its trace. `found` are the `squares` of all samples, `square` is sum_ij w_i w_j k_ij^2."""
+    total, mean = float(n.sum()), float(raw.sum()) / float(n.sum()) ** 2
+    second, row_squares, trace = (sum(part) for part in zip(*found, strict=True))
+    square = max(square - 2 * total * row_squares + (total * mean) ** 2, 0.0)
     values, vectors = np.linalg.eigh(np.diag(n) - np.outer(n, n) / total)
     some = values > 1e-12 * values[-1]
     C = vectors[:, some] / np.sqrt(values[some])
-    theta, Y = np.linalg.eigh(C.T @ S @ C)
-    bounds = eigenvalue_bounds(theta[::-1], Y[:, ::-1], _root(C.T @ second @ C), square, len(theta))
-    return bounds, trace
+    theta, Y = np.linalg.eigh(C.T @ centred(raw, n) @ C)
+    return eigenvalue_bounds(theta[::-1], Y[:, ::-1], _root(C.T @ second @ C), square, len(theta)), trace
 
 
 def _root(gram: np.ndarray) -> np.ndarray:

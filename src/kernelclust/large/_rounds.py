@@ -9,18 +9,24 @@ from typing import Any
 import numpy as np
 
 from kernelclust._arrays import parts, to_host
-from kernelclust._progress import at
+from kernelclust._progress import at, tell
 from kernelclust.large._moves import Tables, best_moves, centred, move_tables
 from kernelclust.large._rows import Rows
 from kernelclust.objectives import Dependence
+from kernelclust.solvers import Options
 
 LEVELS = 16  # weights that are told apart; more of them are rounded in the judgement of moves, not in the sums
+ROUND = "round %d over %d samples: F = %.6g, %d moved"
 
 
 class Pool(ABC):
     """Samples with labels, wherever they are; a round asks for proposals, tries some of them, and takes them or not."""
 
     levels: np.ndarray  # (l,) weights that samples have, or that stand for theirs
+
+    @property
+    @abstractmethod
+    def n_samples(self) -> int: ...
 
     @abstractmethod
     def totals(self) -> tuple[np.ndarray, np.ndarray]:
@@ -53,18 +59,18 @@ class Climbed:
     stopped_because: str = "max_iter"
 
 
-def climb(pool: Pool, objective: Dependence, *, max_iter: int, tol: float, allow_empty: bool) -> Climbed:
-    """Raise F by rounds of moves until none gains more than `tol` times the sum of the absolute terms of F.
+def climb(pool: Pool, objective: Dependence, options: Options, max_iter: int | None = None) -> Climbed:
+    """Raise F by rounds of moves until none gains more than `options.tol` times the sum of the absolute terms of F.
 
     Moves that gain one by one may lose together: then the half of them that gains most is tried, and so on down to a
     single one, which gains what it promised. So F never falls.
     """
     S, n = pool.totals()
     history = [objective.value(centred(S, n), n)]
-    for number in range(max_iter):
+    for number in range(max_iter or options.max_iter):
         at("searching: F = {:.6g} after {} rounds over all samples", history[-1], number)
-        tables = [move_tables(objective, S, n, float(weight), allow_empty) for weight in pool.levels]
-        left = pool.propose(tables, tol * float(np.abs(centred(S, n) * objective.weights(n)).sum()))
+        tables = [move_tables(objective, S, n, float(weight), options.allow_empty) for weight in pool.levels]
+        left = pool.propose(tables, options.tol * float(np.abs(centred(S, n) * objective.weights(n)).sum()))
         while left:
             S_new, n_new = pool.trial()
             value = objective.value(centred(S_new, n_new), n_new)
@@ -76,10 +82,45 @@ def climb(pool: Pool, objective: Dependence, *, max_iter: int, tol: float, allow
         pool.accept()
         S, n = S_new, n_new
         history.append(value)
+        tell(options.report, ROUND, number + 1, pool.n_samples, value, left)
     return Climbed(S, n, history)
 
 
-class DevicePool(Pool):
+class LabelledPool(Pool):
+    """Proposals (index, was, to, gain) for samples whose labels (m,) are at hand, arrays of the namespace xp."""
+
+    xp: Any
+    labels: Any
+    c: int
+    _allow_empty: bool
+    _proposed: tuple[Any, ...] = ()
+
+    @property
+    def n_samples(self) -> int:
+        return int(self.labels.shape[0])
+
+    def _keep(self, index: Any, to: Any, gain: Any) -> None:
+        """Proposals, but for one of each cluster that all its samples would leave: the one that gains least."""
+        xp, was = self.xp, self.xp.take(self.labels, index)
+        if not self._allow_empty and index.shape[0]:
+            for j in range(self.c):
+                leaving = int(xp.sum(xp.astype(was == j, xp.int64)))
+                coming = int(xp.sum(xp.astype(to == j, xp.int64)))
+                if leaving and not coming and leaving == int(xp.sum(xp.astype(self.labels == j, xp.int64))):
+                    stays = xp.argmin(xp.where(was == j, gain, xp.full_like(gain, np.inf)))  # one of them
+                    goes = xp.nonzero(xp.arange(was.shape[0], device=was.device) != stays)[0]
+                    index, was, to, gain = (xp.take(one, goes) for one in (index, was, to, gain))
+        self._proposed = index, was, to, gain
+
+    def halve(self):
+        xp, (index, _, to, gain) = self.xp, self._proposed
+        best = xp.argsort(gain, descending=True, stable=True)[: max(1, index.shape[0] // 2)]
+        best = xp.sort(best)
+        self._keep(xp.take(index, best), xp.take(to, best), xp.take(gain, best))
+        return self._proposed[0].shape[0]
+
+
+class DevicePool(LabelledPool):
     """All samples on one device, with their similarity sums G (c, m), kept current by what moves."""
 
     def __init__(self, rows: Rows, labels: Any, n_clusters: int, free: Any = None, allow_empty: bool = False):
@@ -87,8 +128,8 @@ class DevicePool(Pool):
         self._free, self._allow_empty = free, allow_empty
         self.G = rows.sums(labels, n_clusters)
         self.own = rows.own()
-        self.levels, self._level = _levels(rows)
-        self._proposed: tuple[Any, ...] = ()
+        self.levels, middle = weight_levels(to_host(rows.xp.unique_values(rows.weight)))
+        self._level = level_of(rows.xp, rows.weight, middle)
         self.square = np.nan  # sum_ij w_i w_j k_ij^2, once a fresh pass was made
         self._totals: tuple[np.ndarray, np.ndarray] | None = None
 
@@ -114,26 +155,6 @@ class DevicePool(Pool):
             wanted = wanted & self._free
         index = xp.nonzero(wanted)[0]
         self._keep(index, xp.take(to, index), xp.take(gain, index))
-        return self._proposed[0].shape[0]
-
-    def _keep(self, index: Any, to: Any, gain: Any) -> None:
-        """Proposals, but for one of each cluster that all its samples would leave: the one that gains least."""
-        xp, was = self.xp, self.xp.take(self.labels, index)
-        if not self._allow_empty and index.shape[0]:
-            for j in range(self.c):
-                leaving = int(xp.sum(xp.astype(was == j, xp.int64)))
-                coming = int(xp.sum(xp.astype(to == j, xp.int64)))
-                if leaving and not coming and leaving == int(xp.sum(xp.astype(self.labels == j, xp.int64))):
-                    stays = xp.argmin(xp.where(was == j, gain, xp.full_like(gain, np.inf)))  # one of them
-                    goes = xp.nonzero(xp.arange(was.shape[0], device=was.device) != stays)[0]
-                    index, was, to, gain = (xp.take(one, goes) for one in (index, was, to, gain))
-        self._proposed = index, was, to, gain
-
-    def halve(self):
-        xp, (index, _, to, gain) = self.xp, self._proposed
-        best = xp.argsort(gain, descending=True, stable=True)[: max(1, index.shape[0] // 2)]
-        best = xp.sort(best)
-        self._keep(xp.take(index, best), xp.take(to, best), xp.take(gain, best))
         return self._proposed[0].shape[0]
 
     def trial(self):
@@ -176,15 +197,18 @@ def put(xp: Any, array: Any, index: Any, values: Any) -> Any:
     return xp.where(xp.take(index, rank) == every, xp.take(values, rank), array)
 
 
-def _levels(rows: Rows) -> tuple[np.ndarray, Any]:
-    """Weights that are told apart, and which of them stands for each sample's."""
-    xp, weight = rows.xp, rows.weight
-    different = xp.unique_values(weight)
-    if different.shape[0] <= LEVELS:
-        levels = to_host(different)
-    else:
-        cuts = np.quantile(to_host(different), np.linspace(0, 1, LEVELS + 1))
+def weight_levels(different: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Weights that are told apart of all that there are, and those in the middle between two."""
+    levels = different
+    if len(different) > LEVELS:
+        cuts = np.quantile(different, np.linspace(0, 1, LEVELS + 1))
         levels = np.sqrt(cuts[1:] * cuts[:-1])
     levels = np.sort(levels)
-    middle = xp.asarray((levels[1:] + levels[:-1]) / 2, dtype=xp.float64, device=weight.device)
-    return levels, xp.searchsorted(middle, weight) if len(levels) > 1 else None
+    return levels, (levels[1:] + levels[:-1]) / 2
+
+
+def level_of(xp: Any, weight: Any, middle: np.ndarray) -> Any:
+    """Which level stands for the weight of each sample; None where there is but one."""
+    if len(middle) == 0:
+        return None
+    return xp.searchsorted(xp.asarray(middle, dtype=xp.float64, device=weight.device), weight)

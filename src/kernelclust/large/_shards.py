@@ -7,7 +7,9 @@ state, and one that is lost with its worker is made again.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -17,25 +19,34 @@ from sklearn.utils import check_random_state
 from kernelclust._arrays import parts
 from kernelclust._input import rows_are_equal
 from kernelclust._names import keywords
-from kernelclust._progress import at
+from kernelclust._progress import at, tell
 from kernelclust._threads import one_thread
 from kernelclust.engine import Fit, Places, Prediction, Request, fit, fitted_places
 from kernelclust.kernels import NewSamples, fit_kernel, kernel_part
 from kernelclust.large._grow import EACH, START, centred_sums
 from kernelclust.large._moves import centred, rises
+from kernelclust.large._rounds import ROUND
 from kernelclust.large._whole import canonical_order, whole_fit
 from kernelclust.objectives import Dependence, flat_objective
-from kernelclust.solvers import make_constraints
+from kernelclust.solvers import Options, make_constraints
 
 ROWS = 2**14  # of a partition that are looked at together
 SETTLED = 1e-4  # rounds end when a smaller share of the samples moves
 
 
-class Shards:
-    """Partitions of samples; `each` runs a function on every one of them, wherever it lies."""
+class Shards(ABC):
+    """Partitions of samples, wherever they lie."""
 
-    def __init__(self, each: Callable[..., list], sizes: Sequence[int]):
-        self.each, self.sizes = each, list(sizes)
+    sizes: list[int]
+
+    @abstractmethod
+    def each(
+        self, function: Callable, /, *, numbered: bool = False, samples: bool = True, keep: bool = False, **given: Any
+    ) -> list:
+        """function(X, w, y, **given) of every partition; X is None without `samples`, lists hold an entry a partition.
+
+        With `keep` results stay where the partitions are, and can be given to the next function.
+        """
 
 
 # -- what is computed where the samples are ----------------------------------------------------------------------------
@@ -116,10 +127,11 @@ def sweep(X, w, y, raw: Callable, rule: Rule, before: Rule | None) -> Sums:
         for rows in parts(len(X), ROWS):
             B = raw(X[rows])
             known = None if y is None else np.asarray(y)[rows]
-            labels = rule.labels(B, known)
+            double = B.astype(np.float64, copy=False)  # once for both rules
+            labels = rule.labels(double, known)
             P = np.zeros((len(labels), c), dtype=B.dtype)
             P[np.arange(len(labels)), labels] = 1.0 if w is None else np.asarray(w)[rows]
-            moved = 0 if before is None else int((before.labels(B, known) != labels).sum())
+            moved = 0 if before is None else int((before.labels(double, known) != labels).sum())
             part = Sums((P.T @ B).astype(np.float64), P.sum(axis=0, dtype=np.float64), moved)
             total = part if total is None else total + part
     return total if total is not None else Sums(np.zeros((c, rule.W.shape[0])), np.zeros(c))
@@ -207,6 +219,8 @@ class FeatureSamples(NewSamples):
 class Sharded(Fit):
     """A fit of partitions: `labels` are those of the samples it started from, everything else is of all samples."""
 
+    whole = None  # labels of all samples are made when they are asked for
+
     similarities: FeatureSamples | None = field(default=None, repr=False)
     rules: list[Rule] = field(default_factory=list, repr=False)  # of the partitions
     few: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=int), repr=False)  # which samples these are
@@ -224,11 +238,31 @@ class Sharded(Fit):
         return fitted_places(prediction, self.structure.axes(), G, own, self.S, self.labels, weight)
 
 
-def fit_shards(shards: Shards, request: Request) -> Sharded:
-    """Fit partitions of samples."""
-    c, options = request.structure.n_clusters, request.options
-    rng = check_random_state(request.random_state)
-    m, seed = sum(shards.sizes), int(rng.randint(2**31))
+@dataclass(frozen=True)
+class Begun:
+    """What a fit of partitions starts from: some samples, and their fit by the ordinary engine."""
+
+    start: Fit
+    objective: Dependence  # that all samples are moved by
+    kernel: dict[str, Any]
+    gamma: float | None
+    few: np.ndarray  # (k,) which samples these are,
+    X: np.ndarray  # (k, d)
+    w: np.ndarray  # (k,)
+    told: bool  # whether labels are known
+    lightest: float  # weight of all samples that counts
+    rng: np.random.RandomState
+
+    @property
+    def clusters(self) -> np.ndarray:
+        """Pi (k, c), weighted."""
+        return np.eye(len(self.start.n))[self.start.labels] * self.w[:, None]
+
+
+def begin(shards: Shards, request: Request) -> Begun:
+    """A look at all partitions, and the fit of some samples of each."""
+    c, rng = request.structure.n_clusters, check_random_state(request.random_state)
+    m, seed = sum(shards.sizes), int(deepcopy(rng).randint(2**31))  # the engine starts as it would without partitions
     wanted = max(START, EACH * c)
     at("a look at {} samples in {} partitions", m, len(shards.sizes))
     seen = shards.each(look, share=min(1.0, 1.2 * wanted / max(m, 1)), seed=seed, numbered=True)
@@ -240,14 +274,19 @@ def fit_shards(shards: Shards, request: Request) -> Sharded:
     kernel = request.kernel | {"gamma": gamma or "scale"}
     known = None if (y < 0).all() else make_constraints(w, c, labels=y)
     start = fit(X, w, replace(request, kernel=kernel | {"approximation": None}, random_state=rng), known)
-    features = _features(X, w, kernel, c, rng)
     objective = flat_objective(start.objective) if start.solution.placed else start.objective
-    P = np.eye(c)[start.labels] * w[:, None]
-    rule = features.rule(objective, Sums(P.T @ features.raw(X), P.sum(axis=0)))
-    rules, each, history, why = _rounds(shards, features, objective, rule, options.max_iter)
-    more = {"history": history, "n_iter": len(history) - 1, "stopped_because": why, "gamma": gamma}
-    more["lightest"] = min(one.least for one in seen)
-    return _judged(start, shards, features, rules, each, request, few, X, bool((y >= 0).any()), **more)
+    lightest = min(one.least for one in seen)
+    return Begun(start, objective, kernel, gamma, few, X, w, bool((y >= 0).any()), lightest, rng)
+
+
+def fit_shards(shards: Shards, request: Request) -> Sharded:
+    """Fit partitions of samples by their features."""
+    begun = begin(shards, request)
+    features = _features(begun.X, begun.w, begun.kernel, request.structure.n_clusters, begun.rng)
+    P = begun.clusters
+    rule = features.rule(begun.objective, Sums(P.T @ features.raw(begun.X), P.sum(axis=0)))
+    rules, each, history, why = _rounds(shards, features, begun.objective, rule, request.options)
+    return _judged(begun, shards, features, rules, each, request, history, why)
 
 
 def _checked(seen: Sequence[Seen], request: Request) -> float | None:
@@ -292,7 +331,7 @@ def _features(X: np.ndarray, w: np.ndarray, kernel: dict[str, Any], n_clusters: 
     return Features(*fitted.source.parts())  # type: ignore[attr-defined]
 
 
-def _rounds(shards: Shards, features: Features, objective: Dependence, rule: Rule, max_iter: int):
+def _rounds(shards: Shards, features: Features, objective: Dependence, rule: Rule, options: Options):
     """Rules of the partitions, their sums, F after every round, and why it ended.
 
     All partitions follow the new rule if F rises by it; else one after the other does where F rises.
@@ -302,7 +341,7 @@ def _rounds(shards: Shards, features: Features, objective: Dependence, rule: Rul
     each = shards.each(sweep, raw=features.raw, rule=rule, before=None)
     total = sum(each[1:], each[0])
     history = [features.value(objective, total)]
-    for number in range(max_iter):
+    for number in range(options.max_iter):
         at("searching: F = {:.6g} after {} rounds over all samples", history[-1], number)
         new = features.rule(objective, total)
         found = shards.each(sweep, raw=features.raw, rule=new, before=rules)
@@ -320,16 +359,18 @@ def _rounds(shards: Shards, features: Features, objective: Dependence, rule: Rul
                 return rules, each, history, "converged"
         moved = sum(one.moved for one in found)
         history.append(value)
+        tell(options.report, ROUND, number + 1, m, value, moved)
         if moved <= SETTLED * m:
             return rules, each, history, "converged"
     return rules, each, history, "max_iter"
 
 
-def _judged(start: Fit, shards: Shards, features: Features, rules, each, request, few, X, told, **more: Any) -> Sharded:
+def _judged(begun: Begun, shards: Shards, features: Features, rules, each, request, history, why) -> Sharded:
     """The fit of all partitions: canonical numbers, bounds from all features, medoids."""
+    start = begun.start
     total = sum(each[1:], each[0])
     sums, n = features.of(total.features), total.n
-    order = canonical_order(start, centred(sums @ sums.T, n), n, told)
+    order = canonical_order(start, centred(sums @ sums.T, n), n, begun.told)
     sums, n = sums[order], n[order]
     rules = [Rule(rule.W[:, order], rule.h[order]) for rule in rules]
     means = (sums / np.where(n > 0, n, np.inf)[:, None]).T
@@ -349,11 +390,15 @@ def _judged(start: Fit, shards: Shards, features: Features, rules, each, request
         n=n,
         bounds=np.maximum(values[: len(n) - 1], 0.0),
         trace=float(values.sum()),
-        labels=rules[0].labels(features.raw(X), None),
+        lightest=begun.lightest,
+        labels=rules[0].labels(features.raw(begun.X), None),
+        history=history,
+        n_iter=len(history) - 1,
+        stopped_because=why,
+        gamma=begun.gamma,
         similarities=FeatureSamples(features, sums, n),
         rules=rules,
-        few=few,
-        some=X,
+        few=begun.few,
+        some=begun.X,
         medoids=np.array(medoids),
-        **more,
     )

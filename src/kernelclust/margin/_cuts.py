@@ -9,6 +9,8 @@ import numpy as np
 from kernelclust.margin._machines import Machine
 from kernelclust.margin._qp import solve_cuts
 
+TOGETHER = 2**24  # labels of rivals that are compared at a time
+
 
 @dataclass(frozen=True)
 class Options:
@@ -39,7 +41,13 @@ class Cuts:
 
     def gaps(self, labels: np.ndarray, psi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """g_k = Psi(y) - Psi(y'_k) and Delta(y'_k, y)."""
-        return psi - np.array(self.psis), self.machine.losses(np.array(self.rivals), labels)
+        return psi - np.array(self.psis), self._losses(labels)
+
+    def _losses(self, labels: np.ndarray) -> np.ndarray:
+        """Delta of all rivals, side by side where they are small."""
+        if len(self.rivals) * len(labels) <= TOGETHER:
+            return self.machine.losses(np.array(self.rivals), labels)
+        return np.concatenate([self.machine.losses(rival[None], labels) for rival in self.rivals])
 
     def solve(self, labels: np.ndarray, psi: np.ndarray) -> tuple[np.ndarray, float]:
         """w for these labels and cuts, and its objective (eq. 17)."""

@@ -11,7 +11,15 @@ from scipy import sparse
 from scipy.sparse.linalg import LinearOperator, svds
 from sklearn.decomposition import PCA
 
-from kernelclust.kernels import FittedKernel, fit_kernel, kernel_part, leading_spectrum, safe_unit
+from kernelclust.kernels import (
+    ExactFeatures,
+    FittedKernel,
+    SimilarityFunction,
+    fit_kernel,
+    kernel_part,
+    leading_spectrum,
+    safe_unit,
+)
 
 RANK = 100  # directions of a kernel, or of samples with many features, unless asked for more
 MANY_FEATURES = 300
@@ -57,7 +65,7 @@ class Embedding:
     @classmethod
     def of(cls, X) -> Embedding:
         """Samples as they are."""
-        return cls(X, kernel_part("linear").features)
+        return cls(X, ExactFeatures(SimilarityFunction("linear")))
 
     def decision(self, V: np.ndarray, b: np.ndarray) -> LinearDecision | KernelDecision:
         """The function z . V + b of new samples, V (r, c)."""
@@ -86,13 +94,14 @@ def embed(
     if hasattr(part, "features") and options["approximation"] in (None, "auto"):
         if options["kernel_params"]:
             raise ValueError(f"kernel_params={options['kernel_params']!r}: kernel={kernel!r} takes none.")
-        Z = part.features(X)
+        features = ExactFeatures(SimilarityFunction(kernel))
+        Z = features(X)
         if n_components is None and Z.shape[1] > MANY_FEATURES and center:
             n_components = RANK
         if n_components is None or n_components >= min(Z.shape):
-            return Embedding(Z, part.features)
+            return Embedding(Z, features)
         components = _components(Z, weight, n_components, rng)
-        return Embedding(Z @ components.T, part.features, components)
+        return Embedding(Z @ components.T, features, components)
     fitted = fit_kernel(X, weight, kernel=kernel, rng=rng, n_components=None, **options)
     fitted.check_definite()
     rank = min(n_components or RANK, X.shape[0])

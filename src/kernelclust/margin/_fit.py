@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from kernelclust._progress import at
+from kernelclust.margin._blocks import block_features, block_rows, block_scores
 from kernelclust.margin._cuts import Options
 from kernelclust.margin._features import Features, make_features
 from kernelclust.margin._losses import make_loss
 from kernelclust.margin._machines import Machine, ManyClusters, TwoClusters
 from kernelclust.margin._mass import Mass, make_mass
 from kernelclust.margin._separation import separation
-from kernelclust.margin._solve import Search, idle_slack, natural_C, solve_many, solve_two, trivial_slack
-from kernelclust.margin.cutting_plane import MarginFit
+from kernelclust.margin._solve import POLISH, Search, idle_slack, natural_C, solve_many, solve_two, trivial_slack
+from kernelclust.margin.cutting_plane import MarginFit, from_labels
+
+FEW = 20_000  # samples that all starts are tried on, where there are more and they lie in blocks
 
 
 @dataclass(frozen=True)
@@ -34,6 +38,9 @@ class Problem:
 
     def price(self, total: float) -> float:
         return natural_C(total, self.n_clusters) if self.C is None else float(self.C)
+
+    def options(self, mass: Mass) -> Options:
+        return Options(self.price(mass.total), self.balance, self.tol, self.max_iter)
 
     def separation(self, scores: np.ndarray, length: float, weight: np.ndarray, known: np.ndarray | None) -> float:
         """See `_separation.py`; of scores (n, 1) or (n, k) of any samples."""
@@ -71,26 +78,91 @@ def solve(
     """
     mass, k = make_mass(weight), problem.n_clusters
     features = make_features(Z, center=problem.center, bias=problem.bias or k > 2, mass=mass)
-    options = Options(problem.price(mass.total), problem.balance, problem.tol, problem.max_iter)
+    options = problem.options(mass)
     search = Search(n_init, rng, report, n_jobs)
 
     def losses(mass: Mass):
         return make_loss(problem.loss, mass, problem.beta)
 
-    loss = losses(mass)
-    machine: Machine = TwoClusters(features, loss, known) if k <= 2 else ManyClusters(features, loss, k, known=known)
     if k == 1:
         fit = MarginFit(np.zeros(features.n_features), np.zeros(mass.n, bool), 0.0, 0.0, 0, "converged", [0.0])
     elif k == 2:
-        fit = solve_two(features, loss, options, search, known)
+        fit = solve_two(features, losses(mass), options, search, known)
     else:
         fit = solve_many(Z, features, k, losses, options, search, known)
+    return _planes(fit, features, problem, known)
+
+
+def solve_blocks(
+    blocks: Any,
+    n_features: int,
+    weight: np.ndarray,
+    problem: Problem,
+    *,
+    known: np.ndarray | None,
+    n_init: int,
+    rng: np.random.RandomState,
+    n_jobs: int | None = None,
+    report: Callable[[str], None] = lambda line: None,
+) -> Hyperplanes:
+    """The same for samples in blocks (see `_blocks.py`).
+
+    Some of them are clustered by `solve`, from all its starts; all start from the hyperplane found there.
+    """
+    mass, k = make_mass(weight), problem.n_clusters
+    features = block_features(blocks, n_features, center=problem.center, bias=problem.bias or k > 2, mass=mass)
+    few = _few(mass, known, rng)
+    Z = np.concatenate(blocks.each(block_rows, rows=_rows(few, blocks)))
+    told = None if known is None or (known[few] < 0).all() else known[few]
+    share = float(mass.total) / float(weight[few].sum())
+    small = replace(problem, C=problem.price(mass.total) * share**2)
+    at("{} of {} samples", len(few), mass.n)
+    start = solve(Z, weight[few], small, known=told, n_init=n_init, rng=rng, n_jobs=n_jobs, report=report)
+    if k == 1:
+        fit = MarginFit(np.zeros(features.n_features), np.zeros(mass.n, bool), 0.0, 0.0, 0, "converged", [0.0])
+        return _planes(fit, features, problem, known)
+    at("all {} samples, from the hyperplane of {}", mass.n, len(few))
+    scores = np.concatenate(blocks.each(block_scores, V=start.V, mean=np.zeros(n_features))) + start.b
+    labels = _side(scores)
+    labels = labels if known is None else np.where(known >= 0, known, labels)
+    loss = make_loss(problem.loss, mass, problem.beta)
+    machine: Machine = (
+        TwoClusters(features, loss, known) if k == 2 else ManyClusters(features, loss, k, 0.01 * problem.tol, known)
+    )
+    finer = replace(problem.options(mass), tol=(POLISH if k == 2 else 1.0) * problem.tol)
+    fit = from_labels(machine, labels.astype(bool) if k == 2 else labels, finer)
+    report(f"all samples: objective = {fit.objective:.6g} after {fit.n_iter} constraints, {fit.stopped_because}")
+    return _planes(fit, features, problem, known)
+
+
+def _few(mass: Mass, known: np.ndarray | None, rng: np.random.RandomState) -> np.ndarray:
+    """Samples to start from: some, and those whose label is known, as far as they are no more than half of them."""
+    if mass.n <= FEW:
+        return np.arange(mass.n)
+    told = np.empty(0, dtype=int) if known is None else np.flatnonzero(known >= 0)
+    if len(told) > FEW // 2:
+        told = rng.choice(told, FEW // 2, replace=False)
+    return np.unique(np.concatenate([told, rng.randint(0, mass.n, size=FEW)]))
+
+
+def _rows(few: np.ndarray, blocks: Any) -> list[np.ndarray]:
+    """Which of some samples, in rising order, are in each block."""
+    first = np.cumsum([0, *blocks.sizes])
+    return [one - row for one, row in zip(np.split(few, np.searchsorted(few, first[1:-1])), first, strict=False)]
+
+
+def _planes(fit: MarginFit, features: Features, problem: Problem, known: np.ndarray | None) -> Hyperplanes:
+    """Hyperplanes in the coordinates that were given, and numbered clusters."""
+    k, mass = problem.n_clusters, features.mass
+    loss = make_loss(problem.loss, mass, problem.beta)
+    machine: Machine = TwoClusters(features, loss, known) if k <= 2 else ManyClusters(features, loss, k, known=known)
     W = _numbered(fit, k, features, known)
     V, b = features.raw(W)
     labels = _side(features.scores(W))
     labels = labels if known is None else np.where(known >= 0, known, labels)
-    idle = options.C * idle_slack(machine, loss, k) if k > 1 else 0.0
-    return Hyperplanes(V, b, labels, float(np.linalg.norm(W)), options.C, idle, fit)
+    C = problem.price(mass.total)
+    idle = C * idle_slack(machine, loss, k) if k > 1 else 0.0
+    return Hyperplanes(V, b, labels, float(np.linalg.norm(W)), C, idle, fit)
 
 
 def stay(n_coordinates: int, weight: np.ndarray, problem: Problem, labels: np.ndarray) -> Hyperplanes:

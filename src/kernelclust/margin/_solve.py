@@ -11,7 +11,7 @@ from joblib import Parallel, delayed
 from scipy.optimize import linear_sum_assignment
 from sklearn.cluster import KMeans
 
-from kernelclust._progress import at
+from kernelclust._progress import SEARCH, at, stage
 from kernelclust._threads import useful_jobs
 from kernelclust.kernels import safe_unit
 from kernelclust.margin._cuts import Cuts, Options
@@ -40,6 +40,7 @@ class Search:
     def each(self, run: Callable[[Any], MarginFit], starts: list) -> list[MarginFit]:
         """A run from every start."""
         runs: list[MarginFit] = []
+        stage(SEARCH, "start 1 of {}", len(starts))
         workers = Parallel(n_jobs=useful_jobs(self.n_jobs), prefer="threads", return_as="generator")
         for number, found in enumerate(workers(delayed(run)(start) for start in starts)):
             runs.append(found)

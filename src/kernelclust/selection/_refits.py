@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.isotonic import isotonic_regression
 
 from kernelclust._kept import Kept, fingerprint
-from kernelclust.engine import fit
+from kernelclust.engine import fit, squared_distances, steps
 from kernelclust.estimators import StructuredClustering, adopt, check_enough_samples, request_of
 from kernelclust.kernels import FittedKernel, Spectrum, kernel_part
 from kernelclust.selection._bound import captured, shortfall
@@ -111,9 +112,10 @@ def study(
     groups: dict[Any, list[int]] = {}
     for i, (_, model) in enumerate(candidates):
         check_enough_samples(len(X), request_of(model, len(X)).structure)
-        groups.setdefault(_kernel_key(model, len(X)), []).append(i)
+        groups.setdefault(kernel_key(model, len(X)), []).append(i)
     found: dict[int, Measured] = {}
     for members in groups.values():
+        report(f"{', '.join(candidates[i][0] for i in members)}: fit")
         for i, one in zip(members, _fit_all(X, [candidates[i][1] for i in members], quick=False), strict=True):
             found[i] = Measured(candidates[i][0], one, statistic(one))
         models = [clone(candidates[i][1]).set_params(compute_confidence=False) for i in members]
@@ -189,7 +191,7 @@ def _fit(
     return one, (whole, found.spectrum if whole.operator is operator and operator.cheap else None)
 
 
-def _kernel_key(model: StructuredClustering, n_samples: int) -> tuple:
+def kernel_key(model: StructuredClustering, n_samples: int) -> tuple:
     """Equal for models whose kernels are equal: kernels between fitted samples only (neighbour graphs) and guided
     factors look at the number of clusters."""
     request = request_of(model, n_samples)
@@ -229,13 +231,15 @@ def references(X: np.ndarray, null: str) -> Callable[[Rng], np.ndarray]:
 def random_places(X: np.ndarray, fit: Refit) -> Callable[[Rng], np.ndarray]:
     """Maker of data with the same clusters in random places: their means are drawn from a round normal cloud.
 
-    The cloud lies in the space of the means and spreads them as far as they are; what is within clusters stays.
+    The cloud spreads the means as far as they are, in as many of their main directions as they fill, (tr C)^2 / tr C^2
+    with C their covariance, and in two at least: on a line any places are in order. What is within clusters stays.
     """
     n, labels, middle = fit.sizes, fit.labels, X.mean(axis=0)
     means = np.stack([X[labels == j].mean(axis=0) if n[j] else middle for j in range(len(n))])
     away = np.sqrt(n)[:, None] * (means - middle)
     _, size, directions = np.linalg.svd(away, full_matrices=False)
-    directions = directions[: max(len(n) - 1, 1)]
+    power = np.square(size / size.max()) if size.any() else np.ones(1)
+    directions = directions[: max(round(float(power.sum() ** 2 / np.square(power).sum())), 2)]
 
     def draw(rng: Rng) -> np.ndarray:
         places = rng.standard_normal((len(n), len(directions)))
@@ -257,6 +261,24 @@ def alignment(fit: Refit) -> float:
     G = _overlap(np.diag(fit.sizes), fit.sizes, fit.sizes)
     size = np.sqrt(fit.operator.squared_norm() * max(float(np.sum((A @ G) * (A @ G).T)), 0.0))
     return float((A * S).sum() / size) if size > 0 else 0.0
+
+
+def follows(fit: Refit) -> float:
+    """Share of the variance of distances between clusters' means that a rising function of their steps explains.
+
+    0 where all steps are alike. Unlike a correlation it does not ask how distances grow: along a line, around an arc,
+    or no further than to the next cluster.
+    """
+    some = np.flatnonzero(fit.sizes > 0)
+    D = squared_distances(fit.operator.cluster_sums(fit.labels, len(fit.sizes)), fit.sizes)
+    pairs = some[np.column_stack(np.triu_indices(len(some), 1))].T
+    far, step = np.sqrt(D[*pairs]), steps(fit.structure.kernel)[*pairs].round(9)
+    total = float(np.square(far - far.mean()).sum()) if far.size else 0.0
+    if total <= 1e-18 * float(np.square(far).sum()):
+        return 0.0
+    _, at, number = np.unique(step, return_inverse=True, return_counts=True)
+    rising = isotonic_regression(np.bincount(at, far) / number, sample_weight=number)
+    return float(number @ np.square(rising - far.mean())) / total
 
 
 def explained(fit: Refit) -> float:

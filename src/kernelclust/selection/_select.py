@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import wraps
 from numbers import Integral
 from typing import Any
 
@@ -14,10 +15,10 @@ from sklearn.utils.validation import validate_data
 
 from kernelclust._input import as_table, check_finite, is_frame
 from kernelclust._names import check_name, check_number
-from kernelclust._progress import now, working
+from kernelclust._progress import now, say, working
 from kernelclust._units import UnitWarning, unit_warning
 from kernelclust._warnings import warn
-from kernelclust.estimators import StructuredClustering, request_of
+from kernelclust.estimators import StructuredClustering, request_of, told_to
 from kernelclust.kernels import DenseKernel, check_precomputed
 from kernelclust.selection._refits import (
     NULLS,
@@ -25,6 +26,8 @@ from kernelclust.selection._refits import (
     Refit,
     alignment,
     explained,
+    follows,
+    kernel_key,
     label_alignment,
     random_places,
     study,
@@ -52,7 +55,9 @@ _REST = """n_null : int, default=20
         File that keeps what is finished: the same call goes on there after it was stopped. Needs a whole number for
         random_state; one file may serve several calls.
     verbose : int, default=0
-        Print a line a refit.
+        Log a line a refit (logger "kernelclust").
+    callbacks : list, optional
+        Callbacks of scikit-learn 1.9, such as [sklearn.callback.ProgressBar()]: every refit is a task.
     **params
         Parameters of `StructuredClustering`; kernel is "rbf" unless given.
 
@@ -63,12 +68,18 @@ _REST = """n_null : int, default=20
 
 
 def _document(function: Callable) -> Callable:
-    """Fill in what the three functions share."""
+    """Fill in what the three functions share; and have callbacks hear of their refits."""
     text = function.__doc__ or ""
     for name, shared in {"noise": _NOISE, "null": _NULL, "rest": _REST}.items():
         text = text.replace(f"{{{name}}}", shared)
     function.__doc__ = text
-    return function
+
+    @wraps(function)
+    def told(*arguments: Any, callbacks: Any = None, **keywords: Any) -> Any:
+        work = lambda tasks: function(*arguments, callbacks=tasks, **keywords)  # noqa: E731
+        return told_to(callbacks, function.__name__, work)
+
+    return told
 
 
 @_document
@@ -84,6 +95,7 @@ def select_kernel(
     random_state: Any = None,
     checkpoint: Any = None,
     verbose: int = 0,
+    callbacks: Any = None,
     **params: Any,
 ) -> Selection:
     """Choose a kernel without labels: the one whose clusters noise can move least.
@@ -126,7 +138,7 @@ def select_kernel(
     >>> select_kernel(X, 2, ["rbf", "graph"], n_perturbations=3, n_null=0, random_state=0).best
     'graph'
     """
-    check = _Check(noise, n_perturbations, null, n_null, random_state, checkpoint, verbose)
+    check = _Check(noise, n_perturbations, null, n_null, random_state, checkpoint, verbose, callbacks)
     check.reserved(params, "kernel")
     check_number("n_perturbations", n_perturbations, whole=True, least=1)
     if isinstance(kernels, (str, Mapping)) or not isinstance(kernels, Iterable):
@@ -141,6 +153,7 @@ def select_kernel(
         orders.append(_Samples(X if matrix is None else matrix, precomputed=matrix is not None))
     if len({len(data.order) for data in orders}) > 1:
         raise ValueError(f"kernels are of different numbers of samples: {[len(data.order) for data in orders]}.")
+    check.expect(len(kernels))
     named = zip(map(_kernel_name, kernels), models, strict=True)
     found = [check.study(data, [pair], alignment)[0] for data, pair in zip(orders, named, strict=True)]
     unsteady = np.stack([one.unsteadiness() for one in found])  # (kernels, levels of noise)
@@ -170,6 +183,7 @@ def select_n_clusters(
     random_state: Any = None,
     checkpoint: Any = None,
     verbose: int = 0,
+    callbacks: Any = None,
     **params: Any,
 ) -> Selection:
     """Choose the number of clusters: the first after which more explain no more than they would without clusters.
@@ -200,7 +214,7 @@ def select_n_clusters(
     >>> select_n_clusters(X, range(2, 7), n_perturbations=0, n_null=8, random_state=0).best
     4
     """
-    check = _Check(noise, n_perturbations, null, n_null, random_state, checkpoint, verbose)
+    check = _Check(noise, n_perturbations, null, n_null, random_state, checkpoint, verbose, callbacks)
     check.reserved(params, "n_clusters")
     check_number("n_null", n_null, whole=True, least=2)
     try:
@@ -215,6 +229,7 @@ def select_n_clusters(
     if numbers[-1] > len(data.order):
         raise ValueError(f"n_clusters has {numbers[-1]}, but X has only {len(data.order)} samples.")
     models = [check.model(c, **params) for c in numbers]
+    check.expect(len({kernel_key(model, len(data.order)) for model in models}))
     found = check.study(data, [(str(c), model) for c, model in zip(numbers, models, strict=True)], explained)
     scores = np.array([one.statistic - np.mean(one.null) for one in found])
     null = np.array([one.null for one in found])  # the same references for all numbers
@@ -245,15 +260,18 @@ def select_structure(
     random_state: Any = None,
     checkpoint: Any = None,
     verbose: int = 0,
+    callbacks: Any = None,
     **params: Any,
 ) -> Selection:
     """Compare structures on the same data: does an order fit better than it would clusters in random places?
 
-    The score is the normalised HSIC <K, L> / (|K| |L|) with L = P A P', so that structures compete by the pattern of
-    similarities that they predict; dependence is its surplus over "flat" with as many clusters. Any few clusters can be
-    put on a chain, so the surplus is compared with that of the same clusters in random places, clustered and placed
-    anew. Chosen is the largest score if it beats its references (p <= 0.05) or if "flat" is no candidate, else "flat".
-    `moved` says how far noise moves samples on the structure.
+    Dependence is the share of the variance of distances between clusters' means that a rising function of their steps
+    on the structure explains: 1 where clusters farther along are farther apart throughout. Any few clusters can be put
+    on a chain, so it is compared with that of the same clusters in random places, clustered and placed anew. The score
+    is what is left of it beyond chance, (dependence - null mean) / (1 - null mean); that of "flat", which expects
+    nothing of distances, is 0. Chosen is the largest score among structures that beat their references (p <= 0.05);
+    where none does, "flat", or the largest score if "flat" is no candidate. `moved` says how far noise moves samples on
+    the structure.
 
     Parameters
     ----------
@@ -265,9 +283,9 @@ def select_structure(
 
     Notes
     -----
-    A hint, no proof. In the plane any six clusters look like a chain, so a true one cannot be told from chance; many
-    columns (images, expression profiles) give power. On real data alignment alone does not choose the structure:
-    it called most sets without an order chains. Choose by what is known about the data first.
+    A hint, no proof: choose by what is known about the data first. Random places fill as many directions as the
+    clusters do, two at least. With four clusters or fewer chance does as well as any order, so "flat" is chosen.
+    How often it is right: docs/selection.md.
 
     Examples
     --------
@@ -277,7 +295,7 @@ def select_structure(
     >>> select_structure(X, ["flat:6", "chain:6", "ring:6"], n_perturbations=0, n_null=9, random_state=0).best
     'ring:6'
     """
-    check = _Check(noise, n_perturbations, random_places, n_null, random_state, checkpoint, verbose)
+    check = _Check(noise, n_perturbations, random_places, n_null, random_state, checkpoint, verbose, callbacks)
     check.reserved(params, "structure", "n_clusters")
     if isinstance(structures, str) or not isinstance(structures, Iterable):
         raise TypeError(f"structures={structures!r}: give a list, e.g. ['flat:5', 'chain:5', 'ring:5'].")
@@ -288,33 +306,31 @@ def select_structure(
     flats = {c: as_structure("flat", c) for c in sizes}
     data = _Samples(X, precomputed=_is_precomputed(params))
     models = {shape: check.model(structure=shape, **params) for shape in [*flats.values(), *shapes]}
+    check.expect(len(sizes))
     by_shape: dict[Any, Measured] = {}
     for c in sizes:
         same = [shape for shape in models if shape.n_clusters == c]  # flat first: the references keep its clusters
-        by_shape |= zip(same, check.study(data, [(str(s), models[s]) for s in same], alignment), strict=True)
-    scores = {shape: one.statistic for shape, one in by_shape.items()}
-    by_shape = {shape: _surplus(one, by_shape[flats[shape.n_clusters]]) for shape, one in by_shape.items()}
+        by_shape |= zip(same, check.study(data, [(str(s), models[s]) for s in same], follows), strict=True)
+    plain = [i for i, shape in enumerate(shapes) if shape == flats[shape.n_clusters]]
     found = [by_shape[shape] for shape in shapes]
-    ranked = sorted(range(len(shapes)), key=lambda i: -scores[shapes[i]])
-    plain = [i for i in ranked if shapes[i] == flats[shapes[i].n_clusters]]
-    top = ranked[0]
-    ordered = top not in plain and (n_null == 0 or found[top].p_value <= _level(n_null))
-    best = top if ordered or not plain else plain[0]
+    found = [replace(one, null=[]) if i in plain else one for i, one in enumerate(found)]
+    scores = np.array([_beyond_chance(one) for one in found])
+    ordered = [i for i, one in enumerate(found) if one.p_value <= _level(n_null)]
+    best = max(ordered or plain or range(len(found)), key=lambda i: scores[i])
     name = found[best].name
-    if ordered and n_null:
+    if ordered:
         reason = f"{name} fits better than it fits the same clusters in random places. A hint, no proof."
     elif n_null:
-        reason = f"{name}: the best order fits no better than it fits the same clusters in random places."
+        reason = f"{name}: no order fits better than it fits the same clusters in random places."
     else:
-        reason = f"{name} fits the similarities best, which is no evidence; n_null=20 asks what chance does."
-    order = np.array([scores[shape] for shape in shapes])
-    return _finish("structure", structures, found, order, best, reason, models[shapes[best]], data)
+        reason = f"{name}: nothing was compared with chance, so there is no evidence of an order; give n_null=20."
+    return _finish("structure", structures, found, scores, best, reason, models[shapes[best]], data)
 
 
-def _surplus(one: Measured, flat: Measured) -> Measured:
-    """The same with alignment less that of "flat", which itself has nothing to show."""
-    null = [] if one is flat else [value - plain for value, plain in zip(one.null, flat.null, strict=True)]
-    return replace(one, statistic=one.statistic - flat.statistic, null=null)
+def _beyond_chance(one: Measured) -> float:
+    """What is left of the statistic beyond the mean of its references, as a share of the most that can be."""
+    chance = float(np.mean(one.null)) if one.null else 0.0
+    return (one.statistic - chance) / max(1 - chance, 1e-9)
 
 
 # -- parts -------------------------------------------------------------------------------------------------------------
@@ -323,7 +339,7 @@ def _surplus(one: Measured, flat: Measured) -> Measured:
 class _Check:
     """Checked settings of a study."""
 
-    def __init__(self, noise, n_perturbations, null, n_null, random_state, checkpoint, verbose):
+    def __init__(self, noise, n_perturbations, null, n_null, random_state, checkpoint, verbose, tasks):
         check_number("noise", noise, above=True)
         check_number("n_perturbations", n_perturbations, whole=True)
         if not callable(null):
@@ -335,7 +351,7 @@ class _Check:
                 "noise and could not go on; give a whole number."
             )
         self.seed = int(check_random_state(random_state).randint(2**30))
-        self.checkpoint, self.verbose = checkpoint, verbose
+        self.checkpoint, self.verbose, self.tasks = checkpoint, verbose, tasks
         self.settings = {"noise": noise, "n_perturbations": n_perturbations, "null": null, "n_null": n_null}
 
     def model(self, *args: Any, **params: Any) -> StructuredClustering:
@@ -351,10 +367,15 @@ class _Check:
         with working("selection"):
             return study(data.X, candidates, statistic, **settings)
 
+    def expect(self, n_kernels: int) -> None:
+        """So many kernels, with a fit and refits each, of all candidates with that kernel at once."""
+        self.tasks.start(["refit"] * n_kernels * (1 + self.settings["n_perturbations"] + self.settings["n_null"]))
+
     def _report(self, line: str) -> None:
+        self.tasks.next()
         now(f"selection, {line}")
         if self.verbose:
-            print(f"[selection] {line}", flush=True)
+            say(f"selection: {line}")
 
     @staticmethod
     def reserved(params: dict, *names: str) -> None:

@@ -30,8 +30,8 @@ def check_labels(labels: Any, n_samples: int, n_clusters: int) -> np.ndarray:
         numbers = given.astype(np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(
-            f"Unknown label type: y holds {given.dtype.type.__name__} values such as {given[0]!r}; {wanted}. To fit "
-            "without labels, leave y out."
+            f"Unknown label type: y holds {given.dtype.type.__name__} values such as {given[0]!r}; {wanted}. Names "
+            "need a structure that has them, such as 'chain:(low,high)'. To fit without labels, leave y out."
         ) from error
     whole = numbers == np.floor(numbers)
     wrong = np.flatnonzero(~(whole & (numbers >= -1) & (numbers < n_clusters)))

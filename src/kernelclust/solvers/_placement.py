@@ -39,6 +39,13 @@ class PlacementProblem:
     linear: np.ndarray
     objective: Dependence | None = None  # where there is a loss, and F is the score
 
+    def __post_init__(self) -> None:
+        c = len(self.A)
+        loss = () if self.objective is None else (self.objective.A, self.objective.T)
+        square = (self.A, self.M, self.linear, *loss)
+        if any(one.shape != (c, c) for one in square) or self.n.shape != (c,) or self.movable.shape != (c,):
+            raise ValueError(f"a placement of {c} clusters needs {c} sizes and matrices of {c} x {c}.")
+
     @property
     def symmetric(self) -> bool:
         """Whether all placements are equivalent because every node is like every other."""

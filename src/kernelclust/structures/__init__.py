@@ -1,9 +1,10 @@
 """How clusters relate: one file per structure, found by its name."""
 
 from ._base import Axis, Structure
+from ._named import NameWarning, cluster_names, named_places, warn_of_names
 from ._parse import as_structure, structure_class, structure_names
 from .chain import Chain
-from .custom import Custom
+from .custom import Custom, is_graph
 from .flat import Flat
 from .grid import Grid
 from .product import Product
@@ -16,11 +17,16 @@ __all__ = [
     "Custom",
     "Flat",
     "Grid",
+    "NameWarning",
     "Product",
     "Ring",
     "Structure",
     "Tree",
     "as_structure",
+    "cluster_names",
+    "is_graph",
+    "named_places",
     "structure_class",
     "structure_names",
+    "warn_of_names",
 ]

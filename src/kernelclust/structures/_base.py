@@ -10,6 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ._newick import check_names, read_names, written
 from ._search import best_relabelling, pair_colours
 
 Floats = npt.NDArray[np.float64]
@@ -44,6 +45,8 @@ class Structure:
     ----------
     n_clusters : int
         Number of clusters, c.
+    names : tuple of str, or None
+        Names of the clusters, where they have some.
     kernel : ndarray of shape (c, c)
         A, symmetric and positive semi-definite. Read-only.
     loss : ndarray of shape (c, c)
@@ -67,9 +70,14 @@ class Structure:
 
     n_clusters: int
 
-    def __init__(self, n_clusters: int, *arguments: Any) -> None:
+    names: tuple[str, ...] | None = None
+
+    def __init__(self, n_clusters: int, *arguments: Any, names: Sequence[str] | None = None) -> None:
         self.n_clusters = n_clusters
         self._arguments = arguments
+        if names is not None:
+            self.names = check_names(names, n_clusters, f"names of {type(self).__name__}")
+            self._arguments = (*arguments, self.names)
 
     # ---- the mathematics
 
@@ -159,7 +167,10 @@ class Structure:
 
     @classmethod
     def from_text(cls, text: str) -> Structure:
-        """Make the structure from the text after the colon, "12" in "ring:12"."""
+        """Make the structure from the text after the colon, "12" in "ring:12", or names, "(low,high)"."""
+        if text.startswith("("):
+            names = read_names(text)
+            return cls(len(names), names)
         (size,) = parse_sizes(cls, text, 1)
         return cls(size)
 
@@ -184,7 +195,10 @@ class Structure:
         return f"{type(self).__name__}({', '.join(map(repr, self._arguments))})"
 
     def __str__(self) -> str:
-        return f"{type(self).__name__.lower()}:{'x'.join(map(str, self._arguments))}"
+        kind = type(self).__name__.lower()
+        if self.names is not None:
+            return f"{kind}:{written(self.names)}"
+        return f"{kind}:{'x'.join(map(str, self._arguments))}"
 
 
 def _frozen(matrix: npt.ArrayLike) -> Floats:
@@ -200,6 +214,11 @@ def check_size(value: object, what: str) -> int:
     if value < 1:
         raise ValueError(f"{what} must be at least 1, got {int(value)}.")
     return int(value)
+
+
+def named_size(value: int | None, names: Sequence[str] | None, what: str) -> int:
+    """The number of clusters, which names say where it is not given."""
+    return check_size(len(names) if value is None and names is not None else value, what)
 
 
 def parse_sizes(cls: type[Structure], text: str, how_many: int | None = None) -> list[int]:

@@ -9,7 +9,9 @@ from typing import Any
 from kernelclust._names import check_name, load, names
 
 from ._base import Structure, check_size
+from ._newick import split_outside
 from .custom import Custom, is_graph
+from .tree import tree_of
 
 
 def structure_names() -> list[str]:
@@ -35,7 +37,9 @@ def as_structure(spec: Any, n_clusters: int | None = None) -> Structure:
     ----------
     spec : Structure, str, array-like of shape (c, c) or networkx graph
         Text is "flat:8", "chain:5", "ring:12", "grid:3x4", "tree:3x3", "tree:(EXT,(MIT,(CYT,NUC)))" or
-        "flat:4*chain:3". "flat", "chain" and "ring" may leave the number to `n_clusters`.
+        "flat:4*chain:3". "flat", "chain" and "ring" may leave the number to `n_clusters`. Names of clusters go in
+        brackets, "chain:(seed,sprout,bloom)"; Newick, "((A,B),C);", is a tree. A directed graph is a taxonomy whose
+        leaves are the clusters.
     n_clusters : int, default=None
         Number of clusters; must agree with `spec` where that has its own.
 
@@ -57,6 +61,8 @@ def as_structure(spec: Any, n_clusters: int | None = None) -> Structure:
         structure = _from_text(spec.strip(), n_clusters)
     elif isinstance(spec, Structure):
         structure = spec
+    elif is_graph(spec) and spec.is_directed():
+        structure = tree_of(spec)
     elif is_graph(spec) or _looks_like_a_matrix(spec):
         structure = Custom(spec)
     else:
@@ -73,7 +79,9 @@ def as_structure(spec: Any, n_clusters: int | None = None) -> Structure:
 
 
 def _from_text(text: str, n_clusters: int | None) -> Structure:
-    if "*" in text:
+    if text.startswith(("(", "[")):  # bare Newick
+        return structure_class("tree").from_text(text)
+    if len(split_outside(text, "*")) > 1:
         return structure_class("product").from_text(text.removeprefix("product:"))
     name, colon, rest = (piece.strip() for piece in text.partition(":"))
     part = structure_class(name)

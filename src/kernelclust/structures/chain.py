@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from ._base import Axis, Floats, Ints, Structure, check_size, from_to, spread
+from ._base import Axis, Floats, Ints, Structure, from_to, named_size, spread
 
 
 def chain_kernel(n_clusters: int) -> Floats:
@@ -20,8 +22,10 @@ class Chain(Structure):
 
     Parameters
     ----------
-    n_clusters : int
-        Number of clusters.
+    n_clusters : int, optional
+        Number of clusters; as many as names, where these are given.
+    names : sequence of str, optional
+        Names of the clusters, from one end to the other.
 
     Examples
     --------
@@ -38,9 +42,9 @@ class Chain(Structure):
     size_is_enough = True
     is_sweep = True
 
-    def __init__(self, n_clusters: int) -> None:
-        c = check_size(n_clusters, "Chain's n_clusters")
-        super().__init__(c, c)
+    def __init__(self, n_clusters: int | None = None, names: Sequence[str] | None = None) -> None:
+        c = named_size(n_clusters, names, "Chain's n_clusters")
+        super().__init__(c, c, names=names)
 
     def _make_kernel(self) -> Floats:
         return chain_kernel(self.n_clusters)

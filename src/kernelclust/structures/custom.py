@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,8 @@ class Custom(Structure):
         Symmetric, positive semi-definite; or an undirected graph without loops.
     loss : array-like of shape (c, c), default=None
         Symmetric, non-negative, zero on the diagonal.
+    names : sequence of str, default=None
+        Names of the clusters; nodes of a graph, and the index of a frame, bring their own.
 
     Examples
     --------
@@ -41,12 +43,13 @@ class Custom(Structure):
 
     text_form = "custom:5"
 
-    def __init__(self, kernel: Any, loss: npt.ArrayLike | None = None) -> None:
+    def __init__(self, kernel: Any, loss: npt.ArrayLike | None = None, names: Sequence[str] | None = None) -> None:
         matrix = _graph_kernel(kernel) if is_graph(kernel) else _square(kernel, "kernel")
         _check_psd(matrix)
         self._kernel = matrix
         self._loss = None if loss is None else _check_loss(_square(loss, "loss"), len(matrix))
-        super().__init__(len(matrix), self._kernel, self._loss)
+        names = _own_names(kernel) if names is None else names
+        super().__init__(len(matrix), self._kernel, self._loss, names=names)
 
     def _make_kernel(self) -> Floats:
         return self._kernel
@@ -55,7 +58,7 @@ class Custom(Structure):
         return super()._make_loss() if self._loss is None else self._loss
 
     def _key(self) -> Hashable:
-        return self._kernel.tobytes(), None if self._loss is None else self._loss.tobytes()
+        return self._kernel.tobytes(), None if self._loss is None else self._loss.tobytes(), self.names
 
     def __repr__(self) -> str:
         return f"Custom(<{self.n_clusters} x {self.n_clusters} kernel>{'' if self._loss is None else ', loss=...'})"
@@ -81,9 +84,21 @@ def is_graph(value: object) -> bool:
     return all(hasattr(value, name) for name in ("nodes", "edges", "is_directed"))
 
 
+def _own_names(value: Any) -> list[str] | None:
+    """Of a graph's nodes or a frame's rows; numbers in order are no names."""
+    given = list(value.nodes if is_graph(value) else getattr(value, "index", ()) if hasattr(value, "columns") else ())
+    if given == list(range(len(given))):
+        return None
+    names = [str(one).strip() for one in given]
+    return names if all(names) and len(set(names)) == len(names) else [repr(one) for one in given]
+
+
 def _graph_kernel(graph: Any) -> Floats:
     if graph.is_directed():
-        raise ValueError("the graph is directed, but likeness goes both ways; pass graph.to_undirected().")
+        raise ValueError(
+            "the graph is directed, but likeness goes both ways; pass graph.to_undirected(). A taxonomy, edges from "
+            "parents to children, is structure=graph or as_structure(graph)."
+        )
     place = {node: i for i, node in enumerate(graph.nodes)}
     if not place:
         raise ValueError("the graph has no nodes; a structure needs at least one cluster.")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from ._base import Floats, Ints, Structure, check_size
+from ._base import Floats, Ints, Structure, named_size
 
 
 class Flat(Structure):
@@ -16,8 +18,10 @@ class Flat(Structure):
 
     Parameters
     ----------
-    n_clusters : int
-        Number of clusters.
+    n_clusters : int, optional
+        Number of clusters; as many as names, where these are given.
+    names : sequence of str, optional
+        Names of the clusters.
 
     Examples
     --------
@@ -31,9 +35,9 @@ class Flat(Structure):
     text_form = "flat:8"
     size_is_enough = True
 
-    def __init__(self, n_clusters: int) -> None:
-        c = check_size(n_clusters, "Flat's n_clusters")
-        super().__init__(c, c)
+    def __init__(self, n_clusters: int | None = None, names: Sequence[str] | None = None) -> None:
+        c = named_size(n_clusters, names, "Flat's n_clusters")
+        super().__init__(c, c, names=names)
 
     def _make_kernel(self) -> Floats:
         return np.eye(self.n_clusters)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ._base import Axis, Floats, Ints, Structure, along, check_size, divide, parse_sizes, spread
+from ._newick import read_names, written
 from .chain import Chain, chain_kernel
 
 
@@ -21,6 +22,8 @@ class Grid(Structure):
     ----------
     rows, columns : int
         Size of the map; ``Grid((3, 4))`` works too.
+    names : sequence of str, optional
+        Names of the clusters, row by row; as text "grid:2x2(a,b,c,d)".
 
     Examples
     --------
@@ -36,14 +39,16 @@ class Grid(Structure):
 
     text_form = "grid:3x4"
 
-    def __init__(self, rows: int | Sequence[int], columns: int | None = None) -> None:
+    def __init__(
+        self, rows: int | Sequence[int], columns: int | None = None, names: Sequence[str] | None = None
+    ) -> None:
         if columns is None:
             if not isinstance(rows, Sequence) or isinstance(rows, str) or len(rows) != 2:
                 raise TypeError(f"Grid needs rows and columns, like Grid(3, 4); got {rows!r}.")
             rows, columns = rows
         self.rows = check_size(rows, "Grid's rows")
         self.columns = check_size(columns, "Grid's columns")
-        super().__init__(self.rows * self.columns, self.rows, self.columns)
+        super().__init__(self.rows * self.columns, self.rows, self.columns, names=names)
         self.is_map = min(self.rows, self.columns) > 1
 
     def _make_kernel(self) -> Floats:
@@ -71,7 +76,12 @@ class Grid(Structure):
 
     @classmethod
     def from_text(cls, text: str) -> Grid:
-        return cls(*parse_sizes(cls, text, 2))
+        sizes, bracket, names = text.partition("(")
+        rows, columns = parse_sizes(cls, sizes, 2)
+        return cls(rows, columns, read_names(bracket + names) if bracket else None)
+
+    def __str__(self) -> str:
+        return f"grid:{self.rows}x{self.columns}{'' if self.names is None else written(self.names)}"
 
     @classmethod
     def example(cls, n_clusters: int) -> Grid:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 
 from ._base import Axis, Floats, Structure, along, divide
+from ._newick import split_outside
 from ._parse import as_structure
 from .chain import Chain
 from .flat import Flat
@@ -43,6 +46,7 @@ class Product(Structure):
         made = (as_structure(factor) for factor in factors)
         self.factors: tuple[Structure, ...] = tuple(part for one in made for part in getattr(one, "factors", (one,)))
         super().__init__(int(np.prod([factor.n_clusters for factor in self.factors])), *self.factors)
+        self.names = _joined(self.factors)
         self.is_map = all(factor.is_sweep or factor.is_map for factor in self.factors)
 
     def _make_kernel(self) -> Floats:
@@ -89,7 +93,7 @@ class Product(Structure):
 
     @classmethod
     def from_text(cls, text: str) -> Product:
-        parts = [part.strip() for part in text.split("*")]
+        parts = [part.strip() for part in split_outside(text, "*")]
         if len(parts) < 2 or not all(parts):
             raise ValueError(f"product {text!r} cannot be read; write it like '{cls.text_form}'.")
         return cls(*parts)
@@ -98,6 +102,14 @@ class Product(Structure):
     def example(cls, n_clusters: int) -> Product:
         blocks, length = divide(n_clusters)
         return cls(Flat(blocks), Chain(length))
+
+
+def _joined(factors: tuple[Structure, ...]) -> tuple[str, ...] | None:
+    """Names of tuples of nodes, "left/low"; nodes without a name go by their number."""
+    if all(factor.names is None for factor in factors):
+        return None
+    parts = [factor.names or [str(node) for node in range(factor.n_clusters)] for factor in factors]
+    return tuple("/".join(names) for names in itertools.product(*parts))
 
 
 PART = Product

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from ._base import Axis, Floats, Ints, Structure, check_size, from_to
+from ._base import Axis, Floats, Ints, Structure, from_to, named_size
 
 
 class Ring(Structure):
@@ -16,8 +18,10 @@ class Ring(Structure):
 
     Parameters
     ----------
-    n_clusters : int
-        Number of clusters.
+    n_clusters : int, optional
+        Number of clusters; as many as names, where these are given.
+    names : sequence of str, optional
+        Names of the clusters, once around.
 
     Examples
     --------
@@ -33,9 +37,9 @@ class Ring(Structure):
     is_sweep = True
     is_closed = True
 
-    def __init__(self, n_clusters: int) -> None:
-        c = check_size(n_clusters, "Ring's n_clusters")
-        super().__init__(c, c)
+    def __init__(self, n_clusters: int | None = None, names: Sequence[str] | None = None) -> None:
+        c = named_size(n_clusters, names, "Ring's n_clusters")
+        super().__init__(c, c, names=names)
 
     def _steps(self) -> Ints:
         """Steps from i to j along the shorter way, (c, c)."""

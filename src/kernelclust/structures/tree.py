@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from numbers import Integral
@@ -12,9 +11,9 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from ._base import Axis, Floats, Ints, Structure, check_size, divide, parse_sizes, spread
+from ._newick import Nested, check_names, read, written
 
 DEEPEST = 100  # levels of a tree
-Nested = Any  # a leaf's name, or a tuple of Nested
 
 
 class _Node(NamedTuple):
@@ -36,7 +35,11 @@ class Tree(Structure):
     Parameters
     ----------
     *branching : int, or one nested sequence of names
-        ``Tree(3, 4)``: three groups of four. ``Tree(["EXT", ["MIT", ["CYT", "NUC"]]])``: a tree of names.
+        ``Tree(3, 4)``: three groups of four. ``Tree(["EXT", ["MIT", ["CYT", "NUC"]]])``: a tree of names. As text
+        also Newick, "((A:0.1,B:0.2)inner:1,'C D');": lengths and names of inner nodes are read over, as the kernel
+        counts nodes. A networkx DiGraph with edges from parents to children is a tree too (`as_structure`).
+    names : sequence of str, optional
+        Names of the leaves, from left to right.
 
     Attributes
     ----------
@@ -57,13 +60,16 @@ class Tree(Structure):
 
     text_form = "tree:3x3"
 
-    def __init__(self, *branching: int | Sequence[Any]) -> None:
+    def __init__(self, *branching: int | Sequence[Any], names: Sequence[str] | None = None) -> None:
         nested = _nested(branching)
-        self.leaf_names = list(_names(nested))
-        _check_names(self.leaf_names)
+        if names is not None:
+            leaves = sum(1 for _ in _names(nested))
+            nested = _refilled(nested, iter(check_names(names, leaves, "names of a Tree's leaves")))
+        self.leaf_names = list(check_names([*_names(nested)], None, "names of a Tree's leaves"))
         self._nested = nested
         self._root = _build(nested, 0, 0)
         super().__init__(len(self.leaf_names), nested)
+        self.names = tuple(self.leaf_names) if self._branching() is None else None
 
     def _nodes(self) -> Iterator[_Node]:
         """Every node, parents before children."""
@@ -152,9 +158,7 @@ class Tree(Structure):
 
     def renamed(self, names: Sequence[str]) -> Tree:
         """The same tree with these names of the leaves, from left to right."""
-        if len(names) != self.n_clusters:
-            raise ValueError(f"{len(names)} names for {self.n_clusters} leaves; give one for each.")
-        return Tree(_refilled(self._nested, iter(names)))
+        return Tree(self._nested, names=names)
 
     def _branching(self) -> tuple[int, ...] | None:
         """Children per level if the tree is balanced and has the default names."""
@@ -170,11 +174,11 @@ class Tree(Structure):
 
     def __str__(self) -> str:
         branching = self._branching()
-        return f"tree:{_as_text(self._nested) if branching is None else 'x'.join(map(str, branching))}"
+        return f"tree:{written(self._nested) if branching is None else 'x'.join(map(str, branching))}"
 
     @classmethod
     def from_text(cls, text: str) -> Tree:
-        return cls(_read(text) if text.startswith("(") else parse_sizes(cls, text))
+        return cls(read(text) if text.startswith(("(", "[")) else parse_sizes(cls, text))
 
     @classmethod
     def example(cls, n_clusters: int) -> Tree:
@@ -266,49 +270,45 @@ def _refilled(node: Nested, names: Iterator[str]) -> Nested:
     return next(names) if isinstance(node, str) else tuple(_refilled(child, names) for child in node)
 
 
-def _check_names(names: list[str]) -> None:
-    for name in names:
-        if name.strip() != name or not name or re.search(r"[(),*:;]", name):
-            raise ValueError(f"leaf name {name!r} is empty, has blanks around it, or has one of the signs ( ) , * : ;")
-    if len(set(names)) < len(names):
-        twice = sorted({name for name in names if names.count(name) > 1})
-        raise ValueError(f"leaf names must differ; these occur more than once: {', '.join(twice)}.")
-
-
 def _as_list(node: Nested) -> Any:
     return node if isinstance(node, str) else [_as_list(child) for child in node]
 
 
-def _as_text(node: Nested) -> str:
-    return node if isinstance(node, str) else f"({','.join(map(_as_text, node))})"
+def tree_of(graph: Any) -> Tree:
+    """A taxonomy: a directed graph with edges from parents to children. Its leaves are the clusters."""
+    for node, parents in graph.in_degree():
+        if parents > 1:
+            upwards = all(number <= 1 for _, number in graph.out_degree())
+            hint = " Its edges seem to run from children to parents: pass graph.reverse()." if upwards else ""
+            raise ValueError(f"the graph is no tree: node {node!r} has {parents} parents.{hint}")
+    roots = [node for node, parents in graph.in_degree() if parents == 0]
+    below = {node: list(graph.successors(node)) for node in graph.nodes}
+    nested, reached = _below(roots, below)
+    if reached < len(below) or not roots:
+        raise ValueError("the graph is no tree: it has no nodes, or some of its edges run in a circle.")
+    if sum(1 for _ in _names(nested)) == 1 < len(below):
+        raise ValueError(
+            "the directed graph has one leaf, but leaves of a taxonomy are the clusters. Where all nodes are clusters, "
+            "pass graph.to_undirected()."
+        )
+    return Tree(nested[0] if len(nested) == 1 and not isinstance(nested[0], str) else nested)
 
 
-def _read(text: str) -> Nested:
-    """Read "(A,(B,C))"."""
-    signs = [sign.strip() for sign in re.findall(r"[(),]|[^(),]+", text.strip().removesuffix(";"))]
-    signs = [sign for sign in signs if sign]
-    stack: list[list[Nested]] = [[]]
-    before = "("
-    for sign in signs:
-        starts_a_part = sign not in (",", ")")
-        misplaced = starts_a_part != (before in ("(", ","))
-        if misplaced or (sign == ")" and len(stack) == 1) or (len(stack) == 1 and before == ")"):
-            break
-        if sign == "(":
-            stack.append([])
-        elif sign == ")":
-            inner = tuple(stack.pop())
-            stack[-1].append(inner)
-        elif sign != ",":
-            stack[-1].append(sign)
-        before = sign
-    else:
-        if len(stack) == 1 and len(stack[0]) == 1:
-            return stack[0][0]
-    raise ValueError(
-        f"structure 'tree:{text}' cannot be read; write leaves' names in brackets, like 'tree:(A,(B,C))', "
-        "without names or lengths for inner nodes."
-    )
+def _below(roots: list[Any], below: dict[Any, list[Any]]) -> tuple[list[Any], int]:
+    """Names of leaves, nested, and the number of nodes; level by level, as a deep tree cannot be walked."""
+    nested: list[Any] = []
+    level, reached = [(node, nested) for node in roots], 0
+    while level:
+        reached, deeper = reached + len(level), []
+        for node, beside in level:
+            if below[node]:
+                inner: list[Any] = []
+                beside.append(inner)
+                deeper += [(child, inner) for child in below[node]]
+            else:
+                beside.append(str(node).strip())
+        level = deeper
+    return nested, reached
 
 
 PART = Tree

@@ -1,0 +1,121 @@
+"""What surrounds every command: streams that may be closed, warnings and errors in a line, progress."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import sys
+import traceback
+import warnings
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any, TextIO, cast
+
+from kernelclust.cli.bar import bar
+
+FINE, BUG, BAD, INTERRUPTED = 0, 1, 2, 130
+
+
+def guarded(work: Callable[[SimpleNamespace], None], arguments: SimpleNamespace) -> int:
+    """Run a command and return its exit code."""
+    nowhere = sys.stdout is None
+    sys.stdout = sys.stdout or open(os.devnull, "w")
+    arguments.said = []  # all warnings, for those who write them down
+    with (
+        warnings.catch_warnings(),
+        contextlib.redirect_stderr(cast(Any, _Heard(sys.stderr))),
+        _logging(arguments),
+        bar(quiet=arguments.quiet),
+    ):
+        warnings.simplefilter("default")
+        warnings.showwarning = lambda message, *_, **__: warn(arguments, str(message))  # type: ignore[assignment]
+        try:
+            if nowhere and getattr(arguments, "out", "") is None:
+                raise ValueError("standard output is closed; name a file for the labels with --out.")
+            work(arguments)
+            sys.stdout.flush()
+        except BrokenPipeError:  # the reader, such as `head`, has seen enough
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        except KeyboardInterrupt:
+            return _failed(arguments, "interrupted, nothing written", INTERRUPTED, name="")
+        except (ValueError, TypeError, ImportError, OSError, MemoryError) as error:
+            return _failed(arguments, _in_words(error), BAD)
+        except Exception as error:
+            what = f"{type(error).__name__}: {_one_line(str(error))}. This is a bug; --debug shows where."
+            return _failed(arguments, what, BUG)
+    return FINE
+
+
+def say(arguments: SimpleNamespace, text: str) -> None:
+    """A line for a person who watches, or asked for it."""
+    if not arguments.quiet and (arguments.verbose or sys.stderr.isatty()):
+        print(f"kernelclust: {text}", file=sys.stderr)
+
+
+def tell(arguments: SimpleNamespace, text: str) -> None:
+    """A line for everyone who did not ask for silence."""
+    if not arguments.quiet:
+        print(f"kernelclust: {text}", file=sys.stderr)
+
+
+def warn(arguments: SimpleNamespace, text: str) -> None:
+    text = _one_line(text)
+    if text not in arguments.said:
+        arguments.said.append(text)
+        tell(arguments, f"warning: {text}")
+
+
+def _failed(arguments: SimpleNamespace, what: str, code: int, name: str = "error: ") -> int:
+    if arguments.debug:
+        traceback.print_exc()
+    print(f"kernelclust: {name}{what}", file=sys.stderr)
+    return code
+
+
+def _in_words(error: BaseException) -> str:
+    if isinstance(error, OSError) and error.strerror is not None:  # raised by the system, not by us
+        return f"{error.filename or 'standard output'}: {error.strerror}"
+    if hasattr(error, "problems"):  # of a file, a line each
+        return str(error)
+    return _one_line(str(error)) or type(error).__name__
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+@contextlib.contextmanager
+def _logging(arguments: SimpleNamespace) -> Any:
+    """Lines of the library reach stderr; with --quiet, or where a bar is shown, only those that warn."""
+    logger, before = logging.getLogger("kernelclust"), logging.getLogger("kernelclust").level
+    if arguments.quiet or (sys.stderr.isatty() and not arguments.verbose):
+        logger.setLevel(logging.WARNING)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
+
+
+class _Heard:
+    """stderr that a reader may have left, or that is closed: what is said there is no reason to stop."""
+
+    def __init__(self, stream: TextIO | None):
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        with contextlib.suppress(OSError, AttributeError):
+            self._stream.write(text)  # type: ignore[union-attr]
+        return len(text)
+
+    def flush(self) -> None:
+        with contextlib.suppress(OSError, AttributeError):
+            self._stream.flush()  # type: ignore[union-attr]
+
+    def isatty(self) -> bool:
+        return self._stream is not None and self._stream.isatty()
+
+    def fileno(self) -> int:
+        return self._stream.fileno()  # type: ignore[union-attr]
+
+    encoding = "utf-8"

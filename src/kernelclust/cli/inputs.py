@@ -1,0 +1,94 @@
+"""Files of a command, read and made into numbers."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from kernelclust import _progress
+from kernelclust._units import unit_warning
+from kernelclust.cli.guard import say, tell
+from kernelclust.tables import Prepared, Roles, Table, assign, prepare, read
+
+HOW = ("delimiter", "header", "encoding", "decimal", "key")
+
+
+@dataclass(frozen=True)
+class Data:
+    """Numbers X (n, d) of the rows in use, what they are made of, and what is known about all rows of the file."""
+
+    X: Any  # an array, or a sparse matrix
+    names: list[str] | None  # of its columns
+    rows: np.ndarray  # (n,) of the file
+    n_rows: int  # of the file
+    roles: Roles
+    prepared: Prepared | None
+    doubts: list[str]
+
+    def known(self) -> list[str] | None:
+        """Known labels of the rows in use, as text."""
+        return None if self.roles.labels is None else [self.roles.labels[row] for row in self.rows]
+
+
+def read_file(arguments: SimpleNamespace, path: str) -> Table:
+    """Read a table as the options say, and tell what was decided about it."""
+    how = {name: getattr(arguments, name) for name in HOW}
+    texts = tuple(
+        name for name in (getattr(arguments, "id_column", None), getattr(arguments, "label_column", None)) if name
+    )
+    size = os.path.getsize(path) if os.path.isfile(path) else 0
+    with _progress.working(f"reading {path}"):
+        table = read(path, **how, texts=texts, tick=lambda done: _progress.part(min(done, size), size))
+    for note in table.notes:
+        tell(arguments, f"{table.source}: {note}")
+    names = "with" if table.has_names else "without"
+    say(arguments, f"read {table.n_rows} rows and {len(table.columns)} columns of {path} ({names} names)")
+    return table
+
+
+def load(arguments: SimpleNamespace, path: str | None = None) -> Data:
+    """Read and prepare one table."""
+    table = read_file(arguments, path or arguments.file)
+    names = ("columns", "drop", "id_column", "label_column")
+    roles = assign(table, **{name: getattr(arguments, name, None) for name in names})
+    if table.matrix is not None:
+        return _sparse(arguments, table, roles)
+    with _progress.working(f"preparing {table.source}"):
+        prepared = prepare(
+            table,
+            roles.used,
+            missing=arguments.missing,
+            categories=arguments.categories,
+            cyclic=arguments.cyclic,
+            standardize=arguments.standardize,
+        )
+    if len(prepared.rows) < table.n_rows:
+        tell(arguments, f"{table.n_rows - len(prepared.rows)} of {table.n_rows} rows miss something and are left out")
+    if prepared.left_out:
+        tell(arguments, f"columns of text left out: {', '.join(prepared.left_out)}")
+    doubts = _doubts(table, prepared, standardized=arguments.standardize)
+    return Data(prepared.X, prepared.names, prepared.rows, table.n_rows, roles, prepared, doubts)
+
+
+def _sparse(arguments: SimpleNamespace, table: Table, roles: Roles) -> Data:
+    for name in ("columns", "drop", "cyclic", "standardize"):
+        if getattr(arguments, name, None):
+            raise ValueError(f"--{name} is for tables of columns, and {table.source} is a sparse matrix; leave it out.")
+    rows = np.arange(table.n_rows)
+    return Data(table.matrix, None, rows, table.n_rows, roles, None, [])
+
+
+def _doubts(table: Table, prepared: Prepared, *, standardized: bool) -> list[str]:
+    """What a user may have overlooked in the data."""
+    doubts = []
+    first = table.columns[0]
+    if first.name in prepared.names and len(prepared.names) > 1 and first.texts is None and len(first.values) > 2:
+        if np.array_equal(first.values - first.values[0], np.arange(len(first.values))):
+            doubts.append(f"column {first.name!r} only counts the rows; leave it out with --drop or --id-column.")
+    if not standardized:
+        doubts.append(unit_warning(prepared.X, names=prepared.names, advice="add --standardize"))
+    return list(filter(None, doubts))

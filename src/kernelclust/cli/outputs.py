@@ -1,0 +1,125 @@
+"""What commands write: labels, JSON, tables for people."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kernelclust._input import quoted
+from kernelclust.tables import parse_number
+
+
+def check_targets(*paths: str | None, uses: Sequence[str | None]) -> None:
+    """Refuse now what could not be written later."""
+    used = [path for path in uses if path is not None]
+    for path in paths:
+        if path is not None:
+            check_writable(path, not_over=used)
+            used.append(path)
+
+
+def check_writable(path: str, *, not_over: Sequence[str] = ()) -> None:
+    """Raise an OSError or ValueError now if the file could not be written later."""
+    target = Path(os.path.realpath(path))
+    folder = target.parent
+    if target.is_dir():
+        raise IsADirectoryError(f"cannot write {path}: it is a folder; name a file in it.")
+    if target.exists() and not target.is_file():  # renaming over a device would replace the device
+        raise ValueError(f"cannot write {path}: it is not a plain file.")
+    if not folder.is_dir():
+        raise FileNotFoundError(f"cannot write {path}: the folder {folder} does not exist; make it first.")
+    if any(os.path.realpath(path) == os.path.realpath(other) for other in not_over):
+        raise ValueError(f"{path} would be written over a file that this command uses; choose another name.")
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+        if target.exists() and not os.access(target, os.W_OK):
+            raise PermissionError("it is read-only")
+    except OSError as error:
+        raise OSError(f"cannot write {path}: {error.strerror or error}.") from error
+
+
+def spread(labels: np.ndarray, rows: np.ndarray, n_rows: int) -> list[int | None]:
+    """A label for every row of the file, None for those that were left out."""
+    if len(rows) == n_rows:
+        return labels.tolist()
+    out: list[int | None] = [None] * n_rows
+    for row, label in zip(rows.tolist(), labels.tolist(), strict=True):
+        out[row] = label
+    return out
+
+
+def labels_csv(labels: Iterable[Any], ids: Sequence[str] | None = None, id_name: str = "row") -> str:
+    """Return a table of two columns: the id or number from 0 of each row, and its label, empty where it has none."""
+    labels = labels.tolist() if hasattr(labels, "tolist") else list(labels)
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow([id_name, "label"])
+    writer.writerows(zip(range(len(labels)) if ids is None else ids, labels, strict=True))
+    return text.getvalue()
+
+
+def formulas(ids: Sequence[str] | None, id_name: str) -> str:
+    """A warning where ids are formulas to a spreadsheet; they are written as they are, as they have to match."""
+    found = [text for text in [id_name, *(ids or [])] if _runs_in_a_spreadsheet(text)]
+    if not found:
+        return ""
+    return (
+        f"{len(found)} ids such as {quoted(found[0])} are formulas to a spreadsheet; they are written as they are: "
+        "import the column as text."
+    )
+
+
+def _runs_in_a_spreadsheet(text: str) -> bool:
+    text = text.lstrip()
+    return text.startswith(("=", "@")) or (text[:1] in ("+", "-") and parse_number(text) is None)
+
+
+def print_json(content: dict[str, Any]) -> None:
+    """One JSON object on standard output; what is no number is null."""
+    sys.stdout.write(json.dumps(plain(content), ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON has it."""
+    if isinstance(value, dict):
+        return {str(key): plain(one) for key, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(one) for one in value]
+    if isinstance(value, np.ndarray):
+        return plain(value.tolist())
+    if isinstance(value, np.generic):
+        return plain(value.item())
+    if isinstance(value, float) and not np.isfinite(value):
+        return None
+    return value if isinstance(value, (str, int, float, bool)) or value is None else str(value)
+
+
+def print_table(head: Sequence[str], rows: Sequence[Sequence[str]], note: str = "") -> None:
+    """A table on standard output: drawn on a terminal, with tabs between cells elsewhere."""
+    if sys.stdout.isatty():
+        from rich.console import Console
+        from rich.markup import escape
+        from rich.table import Table
+
+        table = Table(*map(escape, head), box=None, pad_edge=False, header_style="bold")
+        for row in rows:
+            table.add_row(*map(escape, row))
+        console = Console()
+        console.print(table)
+        if note:
+            console.print(escape(note), highlight=False)
+        return
+    for row in [head, *rows]:
+        print("\t".join(row))
+    if note:
+        print(note)

@@ -1,0 +1,45 @@
+"""``kernelclust predict``: place new rows among the clusters of a saved model."""
+
+from __future__ import annotations
+
+import os
+import sys
+from types import SimpleNamespace
+
+import kernelclust
+from kernelclust._files import write_files
+from kernelclust.cli.fit import predicted
+from kernelclust.cli.guard import tell, warn
+from kernelclust.cli.inputs import read_file
+from kernelclust.cli.outputs import check_targets, formulas, labels_csv, print_json, spread
+from kernelclust.tables import assign, prepared_like
+
+
+def run(arguments: SimpleNamespace) -> None:
+    """Prepare the new rows as the fitted ones were, and write where they belong."""
+    check_targets(arguments.out, uses=[arguments.model, arguments.file])
+    if not os.path.exists(arguments.model):
+        raise FileNotFoundError(f"there is no model {arguments.model}; fit --model writes one.")
+    settings = kernelclust.load_extra(arguments.model).get("preparation")
+    if settings is None:
+        raise ValueError(f"{arguments.model} does not say how cells become numbers; fit --model keeps that.")
+    model = kernelclust.load(arguments.model)
+    table = read_file(arguments, arguments.file)
+    if table.matrix is not None:
+        raise ValueError(f"{table.source} is a sparse matrix, and the model is of a table with columns.")
+    prepared = prepared_like(table, settings, arguments.missing)
+    ids = assign(table, id_column=arguments.id_column)
+    if len(prepared.rows) < table.n_rows:
+        tell(arguments, f"{table.n_rows - len(prepared.rows)} of {table.n_rows} rows miss something and have no label")
+    labels = predicted(model, prepared.X, f"placing rows of {table.source}")
+    if doubt := formulas(ids.ids, ids.id_name):
+        warn(arguments, doubt)
+    every = spread(labels, prepared.rows, table.n_rows)
+    text = labels_csv(every, ids.ids, ids.id_name)
+    if arguments.out is not None:
+        write_files({arguments.out: text})
+    if arguments.json:
+        print_json({"model": arguments.model, "file": arguments.file, "structure": str(model.structure_),
+                    "warnings": arguments.said, "ids": ids.ids, "labels": every})  # fmt: skip
+    elif arguments.out is None:
+        sys.stdout.write(text)

@@ -1,0 +1,74 @@
+"""``kernelclust select``: how many clusters, which kernel, which structure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict
+from types import SimpleNamespace
+from typing import Any
+
+from kernelclust import select_kernel, select_n_clusters, select_structure
+from kernelclust._files import write_files
+from kernelclust.cli.guard import warn
+from kernelclust.cli.inputs import load
+from kernelclust.cli.models import settings, sized, split
+from kernelclust.cli.outputs import check_targets, labels_csv, print_json, spread
+
+
+def run(arguments: SimpleNamespace) -> None:
+    """Print the table of evidence, and write the labels of what was chosen where that is asked."""
+    check_targets(arguments.out, arguments.checkpoint, uses=[arguments.file])
+    given = settings(arguments)
+    choose = CHOICES[arguments.what](arguments, given)
+    data = load(arguments)
+    for doubt in data.doubts:
+        warn(arguments, doubt)
+    more = {name: getattr(arguments, name) for name in ("n_perturbations", "n_null", "checkpoint")}
+    more = {name: value for name, value in more.items() if value is not None}
+    found = choose(data.X, verbose=int(arguments.verbose), **more, **given)
+    labels = spread(found.labels_, data.rows, data.n_rows)
+    if arguments.out is not None:
+        write_files({arguments.out: labels_csv(labels, data.roles.ids, data.roles.id_name)})
+    if not arguments.json:
+        print(found)
+        return
+    about = {"file": arguments.file, "parameter": found.parameter, "best": found.best, "reason": found.reason}
+    rows = [asdict(row) for row in found.rows]
+    print_json({**about, "rows": rows, "warnings": arguments.said, "ids": data.roles.ids, "labels": labels})
+
+
+def _k(arguments: SimpleNamespace, given: dict[str, Any]) -> Callable[..., Any]:
+    if "n_clusters" in given:
+        raise ValueError("-c is what select k chooses; name candidates with --among 2-10.")
+    numbers = _numbers(arguments.among or "2-10")
+    return lambda X, **more: select_n_clusters(X, numbers, **more)
+
+
+def _kernel(arguments: SimpleNamespace, given: dict[str, Any]) -> Callable[..., Any]:
+    if "kernel" in given:
+        raise ValueError("-k is what select kernel chooses; name candidates with --among rbf,graph.")
+    kernels = {"kernels": split(arguments.among)} if arguments.among else {}
+    if "n_clusters" not in given and "structure" in given:
+        given["n_clusters"] = None
+    return lambda X, **more: select_kernel(X, **kernels, **more)
+
+
+def _structure(arguments: SimpleNamespace, given: dict[str, Any]) -> Callable[..., Any]:
+    if "structure" in given:
+        raise ValueError("-s is what select structure chooses; name candidates with --among flat:6,ring:6.")
+    structures = sized(split(arguments.among or "flat,chain,ring"), given.pop("n_clusters", None))
+    return lambda X, **more: select_structure(X, structures, **more)
+
+
+CHOICES = {"k": _k, "kernel": _kernel, "structure": _structure}
+
+
+def _numbers(text: str) -> list[int]:
+    """2,3,5-8 as 2, 3, 5, 6, 7, 8."""
+    numbers: list[int] = []
+    for one in split(text):
+        low, dash, high = one.partition("-")
+        if not low.isdecimal() or (dash and not high.isdecimal()):
+            raise ValueError(f"--among {text!r}: give numbers of clusters, such as 2-10 or 2,4,8.")
+        numbers += range(int(low), int(high if dash else low) + 1)
+    return numbers

@@ -1,0 +1,258 @@
+"""The report of one fit."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from kernelclust.plots import have_matplotlib, neighbours, plot_embedding, plot_structure, structure_colors
+from kernelclust.report import _clusters as clusters
+from kernelclust.report import _words as words
+from kernelclust.report._page import Section, bullets, code, facts, heat, page, paragraphs, picture, table
+
+USED = ("kernelclust", "scikit-learn", "numpy", "scipy")
+MOST_DRAWN = 5000  # samples in a picture
+NO_PICTURES = "Pictures need matplotlib: pip install 'kernelclust[plot]'."
+
+
+def html_report(
+    model: Any,
+    X: Any = None,
+    *,
+    title: str | None = None,
+    columns: Sequence[str] | None = None,
+    values: Any = None,
+    ids: Sequence[Any] | np.ndarray | None = None,
+    scores: Mapping[str, str] | None = None,
+    warnings: Sequence[str] = (),
+    again: Mapping[str, str] | None = None,
+    lead: Sequence[str] = (),
+    thumbnails: Sequence[Any] | None = None,
+    figures: Mapping[str, Any] | None = None,
+) -> str:
+    """One HTML page about a fitted model, which needs nothing else; reads nothing, writes nothing.
+
+    First the picture and the verdict in words, then the clusters by the columns they differ in with typical and
+    borderline rows, then evidence, then how to get the same again.
+
+    Parameters
+    ----------
+    model : fitted estimator
+        `StructuredClustering`, one of its presets, or `MultiKernelClustering`.
+    X : array or sparse matrix of shape (m, d), optional
+        The samples that it was fitted to. Without them only what the model knows is told.
+    title : str, optional
+        Heading of the page.
+    columns : sequence of str, optional
+        Names of the columns; by default those that the model has seen, else their numbers.
+    values : array of shape (m, d'), optional
+        What `columns` name, in the units that people know, where X was standardised or encoded; by default X.
+    ids : sequence, optional
+        What rows are called; by default their numbers from 0.
+    scores : mapping, optional
+        Figures to show first, such as the accuracy against known labels.
+    warnings : sequence of str, optional
+        What a reader should know before believing anything.
+    again : mapping of headings to code, optional
+        How to get the same again, such as a command; Python comes by itself.
+    lead : sequence of str, optional
+        What the data are, said beside the verdict.
+    thumbnails : sequence of 2-d arrays, optional
+        A picture for each cluster, drawn beside it.
+    figures : mapping of captions to matplotlib figures, optional
+        Further pictures.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelclust import StructuredClustering
+    >>> from kernelclust.report import html_report
+    >>> X = np.repeat(np.arange(4.0), 9)[:, None] + 0.01 * np.random.default_rng(0).standard_normal((36, 1))
+    >>> model = StructuredClustering(structure="chain:4", random_state=0).fit(X)
+    >>> "36 rows fall into 4 clusters in a row" in html_report(model, X, columns=["height"])
+    True
+    """
+    labels = np.asarray(model.labels_)
+    c = model.structure_.n_clusters
+    sizes = np.bincount(labels, minlength=c)
+    names = model.cluster_names_.tolist()
+    ids = np.arange(len(labels)) if ids is None else ids
+    near = clusters.rows(model, X) if X is not None and hasattr(model, "transform") else None
+    told = _profile(model, X if values is None else values, labels, c, columns)
+    verdict = [
+        words.found_in_words(model.structure_, sizes),
+        words.order_in_words(model.structure_, _own(model, "order_confidence_"), _own(model, "order_pvalue_")),
+        words.apart_in_words(float(np.nanmean(near.silhouette))) if near is not None and c > 1 else "",
+    ]
+    drawn = _figures(model, X, near, labels, names, thumbnails) if have_matplotlib() else {}
+    first = drawn.pop("places", "")
+    side = f"<div class=verdict>{paragraphs(*verdict, *lead)}{facts(dict(scores or {}))}</div>"
+    following = f"<h2>What to do next</h2>{bullets(words.next_in_words(model, ids))}"
+    top = paragraphs(*warnings, kind="warning") + f"<div class=lead>{first}{side}</div>{following}"
+    sections = [
+        Section("The clusters", [_table(model, names, sizes, told, near, ids), _heat(told, names)]),
+        Section(
+            "Pictures",
+            [_gallery([*drawn.values(), *_more(figures)])] if have_matplotlib() else [paragraphs(NO_PICTURES)],
+        ),
+        Section("How good is the search, how sure the arrangement", [_evidence(model, names)]),
+        Section("How to get it again", _again(model, again)),
+        Section("All settings", [facts(_settings(model))], folded=True),
+    ]
+    return page(title or f"Clusters on {model.structure_}", sections, top)
+
+
+def _own(model: Any, name: str) -> Any:
+    return getattr(model, name, None)
+
+
+def _profile(model: Any, X: Any, labels: np.ndarray, c: int, columns: Sequence[str] | None) -> clusters.Profile | None:
+    """Means of columns, unless X holds similarities, is a list of views, or has many columns without names."""
+    if X is None or isinstance(X, list | tuple) or str(getattr(model, "kernel", "")).startswith("precomputed"):
+        return None
+    if hasattr(X, "columns") and columns is None:
+        columns = list(map(str, X.columns))
+    X = X if sparse.issparse(X) else np.asarray(X, dtype=float)
+    seen = columns if columns is not None else getattr(model, "feature_names_in_", None)
+    if seen is None and X.shape[1] > clusters.MOST_COLUMNS:
+        return None  # points of pictures, and the like: single columns say nothing to anybody
+    names = [f"column {k}" for k in range(X.shape[1])] if seen is None else list(map(str, seen))
+    if len(names) != X.shape[1]:
+        raise ValueError(f"columns has {len(names)} names, but there are {X.shape[1]} columns.")
+    return clusters.profile(X, labels, c, names)
+
+
+def _table(model: Any, names: list[str], sizes: np.ndarray, told, near, ids) -> str:
+    linked = np.asarray(neighbours(model.structure_))
+    rows = []
+    for j, name in enumerate(names):
+        row: dict[str, Any] = {"cluster": name, "rows": int(sizes[j]), "share": f"{sizes[j] / sizes.sum():.1%}"}
+        if told is not None:
+            signs = ((column, mean, "high" if score > 0 else "low") for column, mean, score in told.telling(j))
+            row["differs by"] = "; ".join(f"{column} {sign} ({mean:.4g})" for column, mean, sign in signs) or "-"
+        if near is not None:
+            row["typical rows"] = ", ".join(str(ids[i]) for i in near.typical[j]) or "-"
+            row["borderline rows"] = ", ".join(str(ids[i]) for i in near.borderline[j]) or "-"
+        if linked.any():
+            row["next to"] = ", ".join(names[k] for k in np.flatnonzero(linked[j]))
+        rows.append(row)
+    return table(rows, [_css(color) for color in structure_colors(model.structure_)] if have_matplotlib() else ())
+
+
+def _heat(told: clusters.Profile | None, names: list[str]) -> str:
+    if told is None:
+        return ""
+    shown = told.columns()
+    left = len(told.names) - len(shown)
+    said = "Means of the columns in each cluster; colour: standard deviations above (blue) or below (orange) all rows."
+    said += f" {left} columns that differ less are left out." if left else ""
+    grid = heat(
+        [told.names[k] for k in shown],
+        names,
+        told.means[:, shown].T,
+        told.scores[:, shown].T,
+        "{:+.2f} standard deviations",
+    )
+    return paragraphs(said, kind="soft") + grid
+
+
+def _figures(model: Any, X: Any, near: Any, labels: np.ndarray, names: list[str], thumbnails: Any) -> dict[str, str]:
+    from matplotlib.figure import Figure
+
+    structure, found = model.structure_, {}
+    figure = Figure(figsize=(5.5, 5), layout="constrained")
+    plot_structure(model, ax=figure.subplots(), names=names, thumbnails=thumbnails)
+    found["places"] = picture(
+        figure, "Clusters in their places; area is size.", f"{len(names)} clusters drawn on the structure {structure}"
+    )
+    if X is not None and not sparse.issparse(X) and not isinstance(X, list | tuple):
+        some = np.unique(np.linspace(0, len(labels) - 1, min(len(labels), MOST_DRAWN)).astype(int))
+        figure = Figure(figsize=(5.5, 4.5), layout="constrained")
+        ax = figure.subplots()
+        plot_embedding(np.asarray(X)[some], labels[some], structure, ax=ax)
+        for points in ax.collections:
+            points.set_rasterized(True)
+        found["samples"] = picture(
+            figure,
+            "Rows in the two leading directions; lines join neighbours.",
+            "Scatter plot of the rows, coloured by cluster",
+        )
+    if near is not None and len(names) > 1:
+        found["similar"] = _similar(near, labels, names)
+    return found
+
+
+def _similar(near: Any, labels: np.ndarray, names: list[str]) -> str:
+    """How near rows are to every cluster, in the order of clusters: bright along the diagonal where all is well."""
+    from matplotlib.figure import Figure
+
+    own = labels[near.looked_at]
+    order = np.lexsort((near.silhouette, own))
+    order = order[np.unique(np.linspace(0, len(order) - 1, min(len(order), 1000)).astype(int))]
+    D = near.distances[order]
+    figure = Figure(figsize=(5.5, 4.5), layout="constrained")
+    ax = figure.subplots()
+    image = ax.imshow(-D, aspect="auto", cmap="viridis", interpolation="nearest")
+    ax.set(xlabel="cluster", ylabel="rows, in the order of clusters", yticks=[])
+    if len(names) <= 20:
+        ax.set_xticks(range(len(names)), names, rotation=0 if max(map(len, names)) <= 4 else 60)
+    figure.colorbar(image, ax=ax, label="- distance in feature space")
+    return picture(
+        figure, "How near rows are to each cluster: bright is near.", "Heat map of distances from rows to clusters"
+    )
+
+
+def _more(figures: Mapping[str, Any] | None) -> list[str]:
+    return [picture(figure, caption, caption) for caption, figure in (figures or {}).items()]
+
+
+def _gallery(pictures: list[str]) -> str:
+    return f"<div class=pictures>{''.join(pictures)}</div>" if pictures else ""
+
+
+def _evidence(model: Any, names: list[str]) -> str:
+    said = [
+        words.margin_in_words(_own(model, "placement_margin_")),
+        *words.agreement_in_words(model),
+        words.gap_in_words(model.objective_, _own(model, "upper_bound_"), _own(model, "gap_")),
+    ]
+    return paragraphs(*said) + _links(_own(model, "link_confidence_"), names)
+
+
+def _links(links: np.ndarray | None, names: list[str]) -> str:
+    """How sure each link between neighbours is."""
+    if links is None or not np.isfinite(links).any():
+        return ""
+    pairs = np.argwhere(np.triu(np.isfinite(links)))
+    rows = [{"neighbours": f"{names[i]} - {names[j]}", "confidence": f"{links[i, j]:.2f}"} for i, j in pairs]
+    return paragraphs("How likely two neighbours are neighbours truly:", kind="soft") + table(rows)
+
+
+def _again(model: Any, again: Mapping[str, str] | None) -> list[str]:
+    python = f"from kernelclust import {type(model).__name__}\n\nmodel = {model!r}\nmodel.fit(X)"
+    asked = {**(again or {}), "Python": python}
+    versions = ", ".join(f"{name} {version(name)}" for name in USED)
+    made = f"Made on {datetime.now(UTC):%Y-%m-%d} with {versions}, Python {platform.python_version()}."
+    return [part for heading, text in asked.items() for part in (paragraphs(heading, kind="soft"), code(text))] + [
+        paragraphs(made, kind="soft")
+    ]
+
+
+def _settings(model: Any) -> dict[str, Any]:
+    found = {"gamma in use": _own(model, "gamma_"), "size prior in use": _own(model, "size_prior_")}
+    settings = {**model.get_params(deep=False), **{name: value for name, value in found.items() if value is not None}}
+    return {name: str(value) if value is None else value for name, value in sorted(settings.items())}
+
+
+def _css(color: np.ndarray) -> str:
+    return f"rgb({','.join(str(round(255 * float(part))) for part in color[:3])})"

@@ -1,0 +1,125 @@
+"""What a fit says about itself, in words that claim no more than is known."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from kernelclust.engine import FEW, UNSURE, is_connected, n_arrangements
+
+SHAPES = {"chain": "in a row", "ring": "around a ring", "grid": "on a grid", "tree": "on a tree"}
+APART, TOUCHING = 0.5, 0.25  # mean silhouettes from which clusters lie apart, or touch
+ASK = 0.8  # confidence in the order below which a few labels are worth asking for
+
+
+def found_in_words(structure: Any, sizes: np.ndarray, what: str = "rows") -> str:
+    """How many clusters there are, and where.
+
+    >>> from kernelclust.structures import as_structure
+    >>> found_in_words(as_structure("chain:3"), np.array([4, 5, 6]))
+    '15 rows fall into 3 clusters in a row, of 4 to 6 rows each.'
+    """
+    used = sizes[sizes > 0]
+    shape = SHAPES.get(str(structure).partition(":")[0], "")
+    where = f" {shape}" if shape else "" if str(structure).startswith("flat") else f" on the structure '{structure}'"
+    each = f"{used.min():.0f}" if used.min() == used.max() else f"{used.min():.0f} to {used.max():.0f}"
+    text = f"{sizes.sum():.0f} {what} fall into {len(used)} clusters{where}, of {each} {what} each."
+    empty = len(sizes) - len(used)
+    return text + (f" {empty} of the {len(sizes)} places stayed empty." if empty else "")
+
+
+def apart_in_words(silhouette: float) -> str:
+    """Whether clusters are groups, by the mean silhouette (1 is far apart, 0 is touching)."""
+    if not np.isfinite(silhouette):
+        return ""
+    if silhouette >= APART:
+        return f"The clusters lie well apart (silhouette {silhouette:.2f} of 1)."
+    if silhouette >= TOUCHING:
+        return f"The clusters touch each other (silhouette {silhouette:.2f} of 1): rows at borders could be in either."
+    return (
+        f"The clusters run into each other (silhouette {silhouette:.2f} of 1): read them as stretches of something "
+        "continuous, not as separate groups."
+    )
+
+
+def order_in_words(structure: Any, confidence: float | None, pvalue: float | None) -> str:
+    """Say how sure the order is; nothing where there is one arrangement only, or it was not asked for.
+
+    Examples
+    --------
+    >>> from kernelclust.structures import as_structure
+    >>> order_in_words(as_structure("chain:8"), 0.93, 0.01)
+    "The order of the clusters on 'chain:8' is right with a confidence of 93%. Noise would be ..."
+    """
+    if confidence is None or pvalue is None or np.isnan(confidence):
+        return ""
+    number = n_arrangements(structure.kernel)
+    noise = f"Noise would be arranged as well in {pvalue:.0%} of the cases."
+    if not is_connected(structure.kernel):
+        sure = "slight changes of the data would hardly change them" if confidence >= UNSURE else "they are uncertain"
+        return f"The places of the clusters on '{structure}': {sure}. {noise}"
+    few = (
+        f" Only {number:.0f} arrangements exist, so that data can hardly show which is right." if number <= FEW else ""
+    )
+    return f"The order of the clusters on '{structure}' is right with a confidence of {confidence:.0%}. {noise}{few}"
+
+
+def next_in_words(model: Any, ids: Any) -> list[str]:
+    """What is worth doing next, given what the fit found."""
+    steps = []
+    confidence = getattr(model, "order_confidence_", None)
+    if confidence is not None and confidence < ASK:
+        rows = ", ".join(str(ids[i]) for i in model.questions(1 if len(ids) < 6 else 3))
+        steps.append(f"The order is open. Find out where rows {rows} belong, and fit again with these labels known.")
+    if (agreement := getattr(model, "rbf_agreement_", None)) is not None and agreement < 0.7:
+        steps.append("Fit again with kernel 'rbf' and compare: it finds other clusters here.")
+    if confidence is None or np.isnan(confidence):
+        steps.append(
+            "If you know how the clusters are arranged, say so (a chain, ring, grid or tree): see 'structure'."
+        )
+    steps.append("Look at the typical rows below. Do they make sense to someone who knows the data?")
+    return steps
+
+
+def gap_in_words(objective: float, upper_bound: float | None, gap: float | None) -> str:
+    """Say how far the value found can be from the best.
+
+    Examples
+    --------
+    >>> print(gap_in_words(9.5, 10.0, 0.05))
+    The objective is 9.5. No labeling can exceed 10, so at most 5.0% is missing. This speaks of the search only: ...
+    """
+    found = f"The objective is {objective:.6g}."
+    if upper_bound is None or gap is None or not np.isfinite([upper_bound, gap]).all():
+        return f"{found} No upper bound is known for these settings."
+    return (
+        f"{found} No labeling can exceed {upper_bound:.6g}, so at most {gap:.1%} is missing. "
+        "This speaks of the search only: a small gap does not mean that the clusters are the right ones, "
+        "and a large gap may be the bound's own."
+    )
+
+
+def margin_in_words(margin: float | None) -> str:
+    """Say how clearly the best arrangement beats the next different one; nothing where there is no other.
+
+    Examples
+    --------
+    >>> margin_in_words(0.1)
+    'The next different arrangement is 0.10 standard deviations of all arrangements behind (placement margin).'
+    """
+    if margin is None or not np.isfinite(margin):
+        return ""
+    behind = f"{margin:.2f} standard deviations of all arrangements behind"
+    return f"The next different arrangement is {behind} (placement margin)."
+
+
+def agreement_in_words(model: Any) -> list[str]:
+    """What kernel="auto" saw in other kernels of the same samples."""
+    said = {
+        "support_": "Other graphs of the same samples agree with the arrangement to {:.2f} of 1 (support).",
+        "view_agreement_": "Clusters by raw, standardised and row-scaled columns agree to {:.2f} of 1.",
+        "rbf_agreement_": "Clusters by an rbf kernel agree with these to {:.2f} of 1.",
+    }
+    values = {name: getattr(model, name, None) for name in said}
+    return [said[name].format(value) for name, value in values.items() if value is not None]

@@ -1,0 +1,216 @@
+"""Files of every kind give the same table; what was decided is said, what is wrong is told all at once."""
+
+import gzip
+import io
+
+import numpy as np
+import pytest
+
+from kernelclust.tables import Problems, assign, prepare, read, read_links
+
+TABLE = np.array([[1.5, 2.0], [-3.0, 0.25], [1e-3, 7.0]])
+
+
+def put(tmp_path, content, name="t.csv"):
+    path = tmp_path / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return str(path)
+
+
+def numbers(table):
+    return np.column_stack([column.values for column in table.columns])
+
+
+def as_csv(delimiter=",", decimal=".", header="a{}b\n"):
+    lines = [delimiter.join(repr(float(x)).replace(".", decimal) for x in row) for row in TABLE]
+    return header.format(delimiter) + "\n".join(lines) + "\n"
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|", " "])
+@pytest.mark.parametrize("decimal", [".", ","])
+def test_delimiter_and_decimal_sign_are_found(tmp_path, delimiter, decimal):
+    if delimiter == decimal:
+        return
+    table = read(put(tmp_path, as_csv(delimiter, decimal)))
+    assert [column.name for column in table.columns] == ["a", "b"]
+    assert np.array_equal(numbers(table), TABLE)
+    assert any("decimal sign" in note for note in table.notes) == (decimal == ",")
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252", "latin-1"])
+def test_encodings(tmp_path, encoding):
+    path = put(tmp_path, "größe,b\n1,2\n".encode(encoding))
+    given = {"encoding": encoding} if encoding in ("cp1252", "latin-1") else {}
+    assert read(path, **given).columns[0].name == "größe"
+
+
+def test_a_wrong_encoding_is_named_with_its_line(tmp_path):
+    path = put(tmp_path, "a,b\n1,2\n3,\xe9\n".encode("latin-1"))
+    with pytest.raises(ValueError, match=r"line 3: not UTF-8 text \(byte 0xe9\); .* --encoding cp1252"):
+        read(path)
+    with pytest.raises(ValueError, match="--encoding 'klingon' is not known"):
+        read(path, encoding="klingon")
+
+
+@pytest.mark.parametrize("pack", ["gzip", "bz2", "lzma"])
+def test_packed_files(tmp_path, pack):
+    packed = __import__(pack).compress(as_csv().encode())
+    assert np.array_equal(numbers(read(put(tmp_path, packed, "t.any"))), TABLE)
+    with pytest.raises(ValueError, match="cannot be unpacked"):
+        read(put(tmp_path, packed[: len(packed) // 2], "half"))
+
+
+def test_standard_input(monkeypatch):
+    for content in (as_csv().encode(), gzip.compress(as_csv().encode())):
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content)))
+        assert np.array_equal(numbers(read("-")), TABLE)
+
+
+def test_arrays(tmp_path):
+    np.save(tmp_path / "t.npy", TABLE)
+    np.savez(tmp_path / "one.npz", X=TABLE, y=np.array(["p", "q", "p"]))
+    np.savez(tmp_path / "two.npz", X=TABLE, Z=TABLE + 1)
+    assert np.array_equal(numbers(read(str(tmp_path / "t.npy"))), TABLE)
+    one = read(str(tmp_path / "one.npz"))
+    assert np.array_equal(numbers(one), TABLE)
+    assert assign(one, label_column="y").labels == ["p", "q", "p"]
+    with pytest.raises(ValueError, match=r"holds 2 tables among X \(3, 2\), Z \(3, 2\); name .* --key"):
+        read(str(tmp_path / "two.npz"))
+    assert np.array_equal(numbers(read(str(tmp_path / "two.npz"), key="Z")), TABLE + 1)
+    np.save(tmp_path / "images.npy", np.zeros((3, 4, 5)))
+    with pytest.raises(ValueError, match=r"reshape\(len\(X\), -1\)"):
+        read(str(tmp_path / "images.npy"))
+    np.save(tmp_path / "evil.npy", np.array([[{}]], dtype=object), allow_pickle=True)
+    with pytest.raises(ValueError, match="no NPY file of numbers"):
+        read(str(tmp_path / "evil.npy"))
+
+
+def test_a_sparse_matrix(tmp_path):
+    from scipy import sparse
+
+    sparse.save_npz(tmp_path / "s.npz", sparse.csr_matrix(np.eye(4)))
+    assert np.array_equal(read(str(tmp_path / "s.npz")).matrix.toarray(), np.eye(4))
+
+
+@pytest.mark.parametrize("kind", ["parquet", "feather"])
+def test_arrow(tmp_path, kind):
+    pa = pytest.importorskip("pyarrow")
+    from pyarrow import feather, parquet
+
+    table = pa.table({"a": [1, None, 3], "b": ["x", "y", None], "c": [0.5, 1.5, 2.5], "d": [True, False, True]})
+    path = str(tmp_path / f"t.{kind}")
+    (parquet.write_table if kind == "parquet" else feather.write_feather)(table, path)
+    a, b, c, d = read(path).columns
+    assert np.array_equal(a.values, [1, np.nan, 3], equal_nan=True)
+    assert b.as_texts() == ["x", "y", ""] and b.missing().tolist() == [False, False, True]
+    assert c.values.tolist() == [0.5, 1.5, 2.5] and d.values.tolist() == [1, 0, 1]
+
+
+@pytest.mark.parametrize("module", ["pyarrow", "h5py"])
+def test_a_missing_reader_is_named_with_its_extra(tmp_path, monkeypatch, module):
+    monkeypatch.setitem(__import__("sys").modules, module, None)
+    path = put(tmp_path, b"PAR1...." if module == "pyarrow" else b"\x89HDF....")
+    with pytest.raises(ValueError, match=rf"{module} reads: pip install 'kernelclust\[files\]'"):
+        read(path)
+
+
+def test_h5ad(tmp_path):
+    h5py = pytest.importorskip("h5py")
+    from scipy import sparse
+
+    counts = sparse.random(5, 4, 0.5, "csr", random_state=0)
+    with h5py.File(tmp_path / "t.h5ad", "w") as file:
+        X = file.create_group("X")
+        X.attrs["encoding-type"], X.attrs["shape"] = "csr_matrix", counts.shape
+        for name in ("data", "indices", "indptr"):
+            X[name] = getattr(counts, name)
+        obs = file.create_group("obs")
+        obs.attrs["_index"] = "_index"
+        obs["_index"] = [f"cell{i}" for i in range(5)]
+        obs.create_group("stage")["codes"] = np.array([0, 1, 1, -1, 0], dtype=np.int8)
+        obs["stage/categories"] = ["early", "late"]
+        var = file.create_group("var")
+        var.attrs["_index"] = "_index"
+        var["_index"] = [f"gene{j}" for j in range(4)]
+        file["obsm/X_pca"] = np.arange(10.0).reshape(5, 2)
+    path = str(tmp_path / "t.h5ad")
+    table = read(path)
+    assert np.array_equal(numbers(table), counts.toarray())
+    assert table.columns[2].name == "gene2" and "obsm/X_pca" in table.notes[0]
+    roles = assign(table, label_column="stage")
+    assert roles.ids == [f"cell{i}" for i in range(5)] and roles.labels == ["early", "late", "late", "", "early"]
+    assert numbers(read(path, key="obsm/X_pca")).tolist() == np.arange(10.0).reshape(5, 2).tolist()
+    with pytest.raises(ValueError, match="--key takes X, obsm/X_pca"):
+        read(path, key="obsm/X_umap")
+
+
+def test_a_header_of_years_is_a_header_and_said(tmp_path):
+    table = read(put(tmp_path, "country,2019,2020,2021\nA,1,2,3\nB,4,5,6\n"))
+    assert [column.name for column in table.columns] == ["country", "2019", "2020", "2021"]
+    assert "taken for a header" in table.notes[0]
+    assert read(put(tmp_path, "2019,2020,2021\n2020,2021,2022\n2021,2022,2023\n")).n_rows == 3  # all rows are years
+
+
+def test_texts_are_kept_as_written_where_asked(tmp_path):
+    (ids, _) = read(put(tmp_path, "id,x\n007,1\nNA,2\n1.0,3\n"), texts=("id",)).columns
+    assert ids.as_texts() == ["007", "NA", "1.0"]
+
+
+def test_a_column_that_turns_to_text_late_is_read_again(tmp_path, monkeypatch):
+    monkeypatch.setattr("kernelclust.tables._text.BLOCK", 2)
+    (column,) = read(put(tmp_path, "a\n01\n2\nred\nblue\nred\n")).columns
+    assert column.as_texts() == ["01", "2", "red", "blue", "red"]
+
+
+def test_few_bad_cells_are_bad_wherever_they_stand(tmp_path, monkeypatch):
+    monkeypatch.setattr("kernelclust.tables._text.BLOCK", 2)
+    for cells in (["x", "y", *"12345"], [*"12345", "x", "y"]):
+        (column,) = read(put(tmp_path, "a\n" + "\n".join(cells) + "\n")).columns
+        assert column.texts is None and column.n_bad == 2 and column.bad == (cells.index("x"), "x")
+        assert np.nansum(column.values) == 15
+
+
+def test_points_under_a_decimal_comma_are_refused(tmp_path):
+    (column, _) = read(put(tmp_path, "a;b\n1.500;1\n2,5;2\n3,5;3\n"), decimal=",").columns
+    assert column.bad == (0, "1.500")  # fifteen hundred, or one and a half
+    assert read(put(tmp_path, "a;b\n1,234;2\n")).columns[0].n_bad == 0  # it may be thousands: text, not a number
+    assert read(put(tmp_path, "a;b\n1,234;2\n")).columns[0].texts == ["1,234"]
+
+
+MESSY = """name,size,colour,when,weight
+s1,1.0,red,2024-01-05,3
+s2,NA,blue,2024-02-05,4
+s3,2.0,red,2024-03-05,oops
+s4,inf,,2024-04-05,5
+"""
+
+
+def test_all_problems_at_once_each_with_a_way_out(tmp_path):
+    table = read(put(tmp_path, MESSY))
+    with pytest.raises(Problems) as caught:
+        prepare(table, assign(table).used)
+    said = str(caught.value).splitlines()
+    assert "6 problems:" in said[0]
+    for line, what in zip(
+        said[1:],
+        [
+            "line 2, column 'name': 's1' is text (4 different); add --categories one-hot",
+            "line 5, column 'size': 'inf' is not finite; correct it",
+            "line 3, column 'size': the cell is empty or says so; add --missing drop",
+            "line 2, column 'colour': 'red' is text (2 different); add --categories one-hot",
+            "line 2, column 'when': '2024-01-05' is a date; add --cyclic when:year",
+            "line 4, column 'weight': 'oops' is not a number; correct it, or leave the column out with --drop weight",
+        ],
+        strict=False,
+    ):
+        assert what in line
+    assert said[-1].strip() == "To try: --drop when --categories one-hot --missing median"
+
+
+def test_links_by_id_and_by_number(tmp_path):
+    assert read_links(put(tmp_path, "a,b\nx,z\n"), ["x", "y", "z"], 3).tolist() == [[0, 2]]
+    assert read_links(put(tmp_path, "0,2\n1,2\n"), None, 3).tolist() == [[0, 2], [1, 2]]
+    with pytest.raises(Problems, match=r"(?s)2 problems.*line 2: there is no row 'w'.*line 3: there is no row 'v'"):
+        read_links(put(tmp_path, "a,b\nx,w\nv,x\n"), ["x", "y", "z"], 3)
+    with pytest.raises(ValueError, match="'x' stands for several rows"):
+        read_links(put(tmp_path, "a,b\nx,y\n"), ["x", "x", "y"], 3)
