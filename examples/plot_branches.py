@@ -47,12 +47,7 @@ print(
 
 # %%
 
-plane = PCA(2, random_state=0).fit_transform(X)
 fig, ax = plt.subplots(figsize=(7, 5))
-plot_embedding(plane, model.labels_, model.structure_, ax=ax)
-for place, name in enumerate(model.cluster_names_):
-    ax.annotate(
-        name, plane[model.labels_ == place].mean(axis=0), xytext=(12, 8), textcoords="offset points", weight="bold"
-    )
+plot_embedding(PCA(2, random_state=0).fit_transform(X), model.labels_, model.structure_, ax=ax)
 ax.set_title("Seven stages on the graph that was drawn: lines join its neighbours")
 plt.show()

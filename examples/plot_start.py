@@ -15,7 +15,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from kernelclust import StructuredClustering, select_n_clusters
-from kernelclust.plots import plot_embedding, plot_similarity, plot_structure
+from kernelclust.plots import SimilarityDisplay, plot_embedding, plot_structure
 
 rng = np.random.default_rng(0)
 hour = rng.choice([0, 4, 8, 12, 16, 20], 300) + rng.normal(0, 0.5, 300)  # six shifts, unknown to the model
@@ -63,8 +63,7 @@ print(f"order_confidence_ {model.order_confidence_:.2f}, gap_ {model.gap_:.2f}")
 # The mean similarity between groups, in their order, should fade away from the diagonal, and on a ring come back in the
 # corners:
 
-K = np.exp(-((X[:, None] - X) ** 2).sum(axis=2) / 10)
-plot_similarity(K, model.labels_, model.structure_)
+SimilarityDisplay.from_estimator(model)
 plt.show()
 
 # %%

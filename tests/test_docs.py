@@ -73,7 +73,7 @@ def test_what_the_guide_says_of_labels_and_links_holds():
     assert np.mean(known == np.round(seen["hour"] / 4).astype(int) % 6) > 0.95  # labels turn the ring the right way
 
 
-@pytest.mark.parametrize("name", ["kernels", "views", "max-margin"])
+@pytest.mark.parametrize("name", ["kernels", "views", "max-margin", "beyond-labels"])
 def test_code_of_the_guide_runs(name):
     (code,) = code_of(ROOT / f"docs/guide/{name}.md")
     exec(code, {})

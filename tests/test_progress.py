@@ -69,6 +69,13 @@ def test_selection_says_which_refit_it_is_at(soon):
     assert any(re.search("reference [12] of 2", record.getMessage()) for record in soon.records)
 
 
+def test_no_lines_where_a_bar_is_shown(soon, monkeypatch):
+    monkeypatch.setattr(_progress, "shown", True)
+    with _progress.working("it"):
+        time.sleep(0.12)
+    assert not soon.records
+
+
 def test_intervals_grow(soon, monkeypatch):
     monkeypatch.setattr(_progress, "FIRST", 0.02)
     with _progress.working("it"):

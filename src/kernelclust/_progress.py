@@ -28,6 +28,7 @@ STAGES = KERNEL, EIGENVECTORS, SEARCH, EVIDENCE = range(4)  # of a fit, one afte
 STAGE_NAMES = ("kernel", "eigenvectors", "search", "evidence")
 
 logger = logging.getLogger("kernelclust")
+shown = False  # whether somebody shows what is going on, so that no lines are needed
 
 
 def say(line: str, level: int = logging.INFO) -> None:
@@ -103,7 +104,8 @@ class _Watch:
                 return
             line = str(self.state())
             self._later(min(GROWTH * delay, LONGEST))
-        say(line)
+        if not shown:
+            say(line)
 
 
 _watch = _Watch()

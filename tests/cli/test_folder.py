@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+pytest.importorskip("typer")
+
 from kernelclust.cli import main
 
 pd = pytest.importorskip("pandas")

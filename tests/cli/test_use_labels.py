@@ -4,6 +4,8 @@ import csv
 
 import pytest
 
+pytest.importorskip("typer")
+
 from kernelclust.cli import main
 from kernelclust.datasets import structured_blobs
 

@@ -77,9 +77,10 @@ def test_arrays(tmp_path):
     with pytest.raises(ValueError, match=r"holds 2 tables among X \(3, 2\), Z \(3, 2\); name .* --key"):
         read(str(tmp_path / "two.npz"))
     assert np.array_equal(numbers(read(str(tmp_path / "two.npz"), key="Z")), TABLE + 1)
-    np.save(tmp_path / "images.npy", np.zeros((3, 4, 5)))
-    with pytest.raises(ValueError, match=r"reshape\(len\(X\), -1\)"):
-        read(str(tmp_path / "images.npy"))
+    images = np.arange(60.0).reshape(3, 4, 5)
+    np.save(tmp_path / "images.npy", images)
+    flat = read(str(tmp_path / "images.npy"))
+    assert np.array_equal(numbers(flat), images.reshape(3, 20)) and "3 images" in flat.notes[0]
     np.save(tmp_path / "evil.npy", np.array([[{}]], dtype=object), allow_pickle=True)
     with pytest.raises(ValueError, match="no NPY file of numbers"):
         read(str(tmp_path / "evil.npy"))
@@ -173,8 +174,11 @@ def test_few_bad_cells_are_bad_wherever_they_stand(tmp_path, monkeypatch):
 def test_points_under_a_decimal_comma_are_refused(tmp_path):
     (column, _) = read(put(tmp_path, "a;b\n1.500;1\n2,5;2\n3,5;3\n"), decimal=",").columns
     assert column.bad == (0, "1.500")  # fifteen hundred, or one and a half
-    assert read(put(tmp_path, "a;b\n1,234;2\n")).columns[0].n_bad == 0  # it may be thousands: text, not a number
-    assert read(put(tmp_path, "a;b\n1,234;2\n")).columns[0].texts == ["1,234"]
+    thousands = read(put(tmp_path, "a;b\n1,234;2\n"))
+    assert thousands.columns[0].texts == ["1,234"]  # or 1.234: that is for the user to say
+    with pytest.raises(Problems, match="'1,234' is not a number; add --decimal , if the comma is the decimal sign"):
+        prepare(thousands, thousands.columns, categories="one-hot")
+    assert read(put(tmp_path, "a;b\n1,234;2\n"), decimal=",").columns[0].values == [1.234]
 
 
 MESSY = """name,size,colour,when,weight
@@ -214,3 +218,14 @@ def test_links_by_id_and_by_number(tmp_path):
         read_links(put(tmp_path, "a,b\nx,w\nv,x\n"), ["x", "y", "z"], 3)
     with pytest.raises(ValueError, match="'x' stands for several rows"):
         read_links(put(tmp_path, "a,b\nx,y\n"), ["x", "x", "y"], 3)
+
+
+def test_no_more_cells_than_a_block_are_texts_at_a_time(tmp_path, monkeypatch):
+    from kernelclust.tables import _text
+
+    sizes = []
+    real = _text._blocks
+    monkeypatch.setattr(_text, "_blocks", lambda rows, size: sizes.append(size) or real(rows, size))
+    monkeypatch.setattr(_text, "BLOCK", 100)
+    wide = read(put(tmp_path, "\n".join(",".join(map(str, range(i + 5, i + 35))) for i in range(20)) + "\n"))
+    assert sizes == [3] and np.array_equal(numbers(wide)[:, 0], np.arange(5, 25))

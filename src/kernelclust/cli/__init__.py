@@ -18,4 +18,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         what = f"the command line needs {error.name}: pip install 'kernelclust[cli]'."
         print(f"kernelclust: error: {what}", file=sys.stderr)
         return 2
+    except KeyboardInterrupt:
+        return 130
     return run(sys.argv[1:] if argv is None else argv)

@@ -18,7 +18,7 @@ def bar(*, quiet: bool) -> Iterator[None]:
     if quiet or not sys.stderr.isatty():
         yield
         return
-    over = threading.Event()
+    over, _progress.shown = threading.Event(), True
     watcher = threading.Thread(target=_watch, args=(over,), daemon=True)
     watcher.start()
     try:
@@ -26,6 +26,7 @@ def bar(*, quiet: bool) -> Iterator[None]:
     finally:
         over.set()
         watcher.join()
+        _progress.shown = False
 
 
 def _watch(over: threading.Event) -> None:
@@ -40,7 +41,7 @@ def _show(over: threading.Event) -> None:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn
 
-    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[left]}"))
+    columns = (BarColumn(24), TextColumn("{task.fields[left]}"), TextColumn("{task.description}"))
     with Progress(*columns, console=Console(file=sys.stderr), transient=True) as shown:
         task = shown.add_task("", total=None, left="")
         while (now := _progress.state()) is not None:

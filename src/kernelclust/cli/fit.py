@@ -86,6 +86,8 @@ def _drawn(arguments: SimpleNamespace, data: Data, needs_all: bool) -> np.ndarra
         raise ValueError("--sample fits some rows only, while known labels, links and views are of all; leave it out.")
     if not 0 < wanted < n:
         return None
+    if (arguments.kernel or "").startswith("precomputed"):
+        raise ValueError(f"{n} rows of similarities are fitted as a whole or not at all: give --sample 0.")
     if arguments.sample is None:
         warn(
             arguments,

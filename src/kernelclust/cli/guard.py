@@ -28,7 +28,6 @@ def guarded(work: Callable[[SimpleNamespace], None], arguments: SimpleNamespace)
         _logging(arguments),
         bar(quiet=arguments.quiet),
     ):
-        warnings.simplefilter("default")
         warnings.showwarning = lambda message, *_, **__: warn(arguments, str(message))  # type: ignore[assignment]
         try:
             if nowhere and getattr(arguments, "out", "") is None:
@@ -87,9 +86,9 @@ def _one_line(text: str) -> str:
 
 @contextlib.contextmanager
 def _logging(arguments: SimpleNamespace) -> Any:
-    """Lines of the library reach stderr; with --quiet, or where a bar is shown, only those that warn."""
+    """Lines of the library reach stderr; with --quiet only those that warn."""
     logger, before = logging.getLogger("kernelclust"), logging.getLogger("kernelclust").level
-    if arguments.quiet or (sys.stderr.isatty() and not arguments.verbose):
+    if arguments.quiet:
         logger.setLevel(logging.WARNING)
     try:
         yield

@@ -70,7 +70,8 @@ def load(arguments: SimpleNamespace, path: str | None = None) -> Data:
         tell(arguments, f"{table.n_rows - len(prepared.rows)} of {table.n_rows} rows miss something and are left out")
     if prepared.left_out:
         tell(arguments, f"columns of text left out: {', '.join(prepared.left_out)}")
-    doubts = _doubts(table, prepared, standardized=arguments.standardize)
+    pairwise = (getattr(arguments, "kernel", None) or "").startswith("precomputed")
+    doubts = [] if pairwise else _doubts(table, prepared, standardized=arguments.standardize)
     return Data(prepared.X, prepared.names, prepared.rows, table.n_rows, roles, prepared, doubts)
 
 

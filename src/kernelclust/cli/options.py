@@ -172,8 +172,12 @@ MODEL = {
 PREDICTED = {
     **IDS,
     **HOW,
-    "missing": Option(Literal["error", "drop", "median"] | None, MISSING["missing"].about),
-    "view": KNOWN["view"],
+    "missing": _option(
+        Literal["error", "drop", "median"],
+        "--missing",
+        help="cells that are empty, NA or a text that the fit did not see; as in the fit unless given",
+        panel=PREPARE,
+    ),
 }
 AMONG = {
     "among": _option(

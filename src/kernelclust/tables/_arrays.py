@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import zipfile
+from dataclasses import replace
 from typing import IO, Any
 
 import numpy as np
 from scipy import sparse
 
-from kernelclust._input import how_to_flatten
 from kernelclust.tables._table import Column, Table
 
 
@@ -35,7 +35,7 @@ def read_npz(file: IO[bytes], source: str, key: str | None = None) -> Table:
     if {"format.npy", "indptr.npy"} <= set(names):
         return Table(source, [], matrix=sparse.csr_matrix(sparse.load_npz(file)))
     arrays = _arrays(file, source)
-    tables = {name: values for name, values in arrays.items() if values.ndim == 2}
+    tables = {name: values for name, values in arrays.items() if values.ndim >= 2}
     if key is None and len(tables) != 1:
         listed = ", ".join(f"{name} {values.shape}" for name, values in arrays.items())
         raise ValueError(f"{source} holds {len(tables)} tables among {listed}; name the one to use with --key NAME.")
@@ -48,7 +48,7 @@ def read_npz(file: IO[bytes], source: str, key: str | None = None) -> Table:
         for name, values in arrays.items()
         if values.ndim == 1 and len(values) == table.n_rows and name != chosen
     ]
-    return Table(source, table.columns, columns, has_names=False)
+    return replace(table, about=columns)
 
 
 def _arrays(file: IO[bytes], source: str) -> dict[str, np.ndarray]:
@@ -63,16 +63,19 @@ def _arrays(file: IO[bytes], source: str) -> dict[str, np.ndarray]:
 
 
 def table_of(values: np.ndarray, source: str, names: list[str] | None = None) -> Table:
-    """An array of two dimensions as a table."""
-    if values.ndim != 2:
-        if values.ndim > 2:
-            raise ValueError(f"{source} has shape {values.shape}: {how_to_flatten(values.shape)}.")
+    """An array as a table; one of images is a row an image, which is noted."""
+    if values.ndim < 2:
         raise ValueError(f"{source} has shape {values.shape}; a table has two dimensions, one row a sample.")
     if 0 in values.shape:
         raise ValueError(f"{source} has shape {values.shape}: there is nothing in it.")
+    notes = []
+    if values.ndim > 2:
+        each = " x ".join(map(str, values.shape[1:]))
+        values = values.reshape(len(values), -1)
+        notes.append(f"{len(values)} images (or other arrays) of {each} are taken as rows of {values.shape[1]} numbers")
     called = names or [f"column {j}" for j in range(1, values.shape[1] + 1)]
     columns = [column_of(name, values[:, j]) for j, name in enumerate(called)]
-    return Table(source, columns, has_names=names is not None)
+    return Table(source, columns, notes=notes, has_names=names is not None)
 
 
 def column_of(name: str, values: Any) -> Column:

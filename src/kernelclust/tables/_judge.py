@@ -64,9 +64,12 @@ def _judge_text(
     if ways:
         way_out = f"add --cyclic {column.name}:year (or month, week, day) to compare by it, or {_drop(column)}"
         return _problem(where, f"{example} is a date", way_out, column)
+    if all(COMMA.fullmatch(text) for text in texts):
+        way_out = f"add --decimal , if the comma is the decimal sign, else take it out, or {_drop(column)}"
+        return Verdict(problems=[Problem(where, f"{example} is not a number", way_out, "--decimal ,")])
     if categories == "drop":
         return Verdict()
-    if len(texts) > max(MOST, 0) or (len(texts) > 20 and len(texts) > NAMES * (~lacking).sum()):
+    if len(texts) > MOST or (len(texts) > 20 and len(texts) > NAMES * (~lacking).sum()):
         what = f"{example} is text, {len(texts)} different ones in {(~lacking).sum()} cells"
         way_out = f"leave it out with {_drop(column)}, or name rows by it with --id-column {_shell(column.name)}"
         return _problem(where, what, way_out, column)

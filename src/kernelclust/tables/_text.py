@@ -16,7 +16,7 @@ from kernelclust.tables._problems import Problem
 from kernelclust.tables._table import Column, Table, is_missing, parse_number
 from kernelclust.tables._way import Way, find_way
 
-BLOCK = 4096  # rows
+BLOCK = 1 << 17  # cells that are texts in memory at a time
 
 
 def read_text(
@@ -62,7 +62,7 @@ def _pass(file: IO[bytes], source: str, way: Way, texts: tuple[str, ...], as_tex
     columns = [_Growing(way.decimal or ".", as_text=k in as_text, as_written=k in kept) for k in range(width)]
     lines: list[np.ndarray] = []
     ragged: list[Problem] = []
-    for block in _blocks(rows):
+    for block in _blocks(rows, max(BLOCK // width, 1)):
         numbers, cells = zip(*block, strict=True)
         lines.append(np.array(numbers))
         if any(len(row) != width for row in cells):
@@ -81,8 +81,8 @@ def _uneven(line: int, row: list[str], width: int, top: int) -> Problem:
     return Problem(f"line {line}", f"{len(row)} cells, where line {top} has {width}", "make them equal")
 
 
-def _blocks(rows: Iterator[tuple[int, list[str]]]) -> Iterator[list[tuple[int, list[str]]]]:
-    while block := list(itertools.islice(rows, BLOCK)):
+def _blocks(rows: Iterator[tuple[int, list[str]]], size: int) -> Iterator[list[tuple[int, list[str]]]]:
+    while block := list(itertools.islice(rows, size)):
         yield block
 
 
