@@ -15,7 +15,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from kernelclust import StructuredClustering, select_n_clusters
-from kernelclust.plots import SimilarityDisplay, plot_embedding, plot_structure
+from kernelclust.plots import plot_embedding, plot_similarity, plot_structure
 
 rng = np.random.default_rng(0)
 hour = rng.choice([0, 4, 8, 12, 16, 20], 300) + rng.normal(0, 0.5, 300)  # six shifts, unknown to the model
@@ -63,7 +63,8 @@ print(f"order_confidence_ {model.order_confidence_:.2f}, gap_ {model.gap_:.2f}")
 # The mean similarity between groups, in their order, should fade away from the diagonal, and on a ring come back in the
 # corners:
 
-SimilarityDisplay.from_estimator(model)
+K = np.exp(-((X[:, None] - X) ** 2).sum(axis=2) / 10)
+plot_similarity(K, model.labels_, model.structure_)
 plt.show()
 
 # %%
@@ -92,7 +93,7 @@ told = StructuredClustering(structure="ring:6", random_state=0).fit(X, y)
 shift = np.round(hour / 4).astype(int) % 6
 print(f"in the right shift: {np.mean(told.labels_ == shift):.0%}")
 
-names = [f"{4 * place} h" for place in range(6)]
+names = [f"{4 * place}h" for place in range(6)]
 plot_structure(told, names=names).set_title("six shifts, by name; the area is the size")
 plt.show()
 
