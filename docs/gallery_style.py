@@ -8,6 +8,7 @@ ORDER = [
     "start",
     "turning",
     "months",
+    "cells",
     "hours",
     "map",
     "taxonomy",
@@ -40,7 +41,7 @@ def reset(gallery_conf, fname) -> None:
             "figure.figsize": (8, 4.2),
             "figure.dpi": 110,
             "savefig.dpi": 110,
-            "figure.constrained_layout.use": True,
+            "figure.constrained_layout.use": "cells" not in str(fname),  # scanpy lays out its own figures
             "font.size": 10.5,
             "axes.titlesize": 12,
             "axes.spines.top": False,

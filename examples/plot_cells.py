@@ -50,3 +50,4 @@ sc.pl.umap(
 # %%
 # Stages are ordered categories, so that a heat map shows genes switched on one after the other.
 sc.pl.heatmap(adata, list(adata.var_names[::3]), groupby="kernelclust", swap_axes=True, figsize=(7, 5))
+# sphinx_gallery_thumbnail_number = 2

@@ -12,8 +12,9 @@ from sklearn.preprocessing import StandardScaler
 
 from kernelclust import StructuredClustering
 from kernelclust.plots import structure_colors
+from kernelclust.structures import Ring
 
-MONTHS = np.array("Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split())
+MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
 
 rng = np.random.default_rng(0)
 month = np.repeat(np.arange(12), 60)
@@ -24,12 +25,12 @@ soil = 10 - 6 * np.cos(angle - np.pi / 3) + rng.normal(0, 0.6, 720)  # °C, two 
 X = StandardScaler().fit_transform(np.column_stack([daylight, air, soil]))  # the columns have different units
 
 # %%
-# Two known days, one in January and one in April, fix where the ring begins and which way it runs. All others are
-# -1, unknown.
+# The months have names. Two known days, one in January and one in April, fix where the ring begins and which way it
+# runs; all others are unknown.
 
-y = np.full(720, -1)
-y[month.searchsorted([0, 3])] = 0, 3
-model = StructuredClustering(structure="ring:12", random_state=0).fit(X, y)
+y = np.full(720, "", dtype=object)
+y[month.searchsorted([0, 3])] = "Jan", "Apr"
+model = StructuredClustering(structure=Ring(names=MONTHS), random_state=0).fit(X, y)
 print(f"in the right month: {np.mean(model.labels_ == month):.0%}; ", end="")
 print(f"in it or the next: {np.mean((model.labels_ - month + 1) % 12 < 3):.0%}")
 
@@ -38,7 +39,7 @@ print(f"in it or the next: {np.mean((model.labels_ - month + 1) % 12 < 3):.0%}")
 colors = structure_colors(model.structure_)
 fig, ax = plt.subplots(figsize=(7, 5))
 ax.scatter(daylight, air, s=14, c=colors[model.labels_], alpha=0.7, linewidths=0)
-for place, name in enumerate(MONTHS):
+for place, name in enumerate(model.cluster_names_):
     x, t = daylight[model.labels_ == place].mean(), air[model.labels_ == place].mean()
     ax.annotate(name, (x, t), ha="center", va="center", weight="bold", bbox={"fc": "white", "ec": colors[place]})
 ax.set(xlabel="daylight (hours)", ylabel="temperature of the air (°C)", title="Twelve groups, in the order of the year")

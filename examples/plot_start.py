@@ -3,7 +3,7 @@ Getting started
 ===============
 
 Ten minutes, from a table to groups in order. You need Python 3.11 or later, and
-``pip install ".[plot]"`` in a copy of the repository (or ``make demo``, which sets everything up).
+``pip install ".[cli,plot]"`` in a copy of the repository (or ``make demo``, which sets everything up).
 
 A table
 -------
@@ -93,7 +93,7 @@ told = StructuredClustering(structure="ring:6", random_state=0).fit(X, y)
 shift = np.round(hour / 4).astype(int) % 6
 print(f"in the right shift: {np.mean(told.labels_ == shift):.0%}")
 
-names = [f"{4 * place} h" for place in range(6)]
+names = [f"{4 * place}h" for place in range(6)]
 plot_structure(told, names=names).set_title("six shifts, by name; the area is the size")
 plt.show()
 
