@@ -1,10 +1,11 @@
-# make setup | demo | test | test-gpu | soak MINUTES=10 | lint | format | bench | dist | lock | audit | clean
+# make setup | demo | test | docs | test-gpu | soak MINUTES=10 | lint | format | bench | dist | lock | audit | clean
 PYTHON ?= python3
 BIN := .venv/bin
 MINUTES ?= 10
 STAMP := .venv/.ready
+DOCS := .venv/.docs
 
-.PHONY: setup demo test test-gpu soak lint format bench dist lock audit clean
+.PHONY: setup demo test docs test-gpu soak lint format bench dist lock audit clean
 
 setup: $(STAMP)
 
@@ -31,6 +32,15 @@ test: lint
 test-gpu: setup
 	@$(BIN)/python -m pip install --quiet --quiet --editable ".[gpu]"
 	@$(BIN)/pytest -n0 tests/large
+
+# The site: every page, every example of the gallery; any warning is an error.
+docs: $(DOCS)
+	@$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet docs build/docs
+	@echo "open build/docs/index.html"
+
+$(DOCS): $(STAMP)
+	@$(BIN)/python -m pip install --quiet --quiet --editable ".[docs]"
+	@touch $@
 
 soak: setup
 	@$(BIN)/python tests/properties/soak.py --minutes $(MINUTES)
@@ -61,4 +71,4 @@ audit: setup
 	@$(BIN)/pip-audit --requirement requirements-dev.lock --no-deps --disable-pip
 
 clean:
-	@rm -rf build dist .venv .pytest_cache .mypy_cache .ruff_cache .import_linter_cache src/*.egg-info
+	@rm -rf build dist .venv docs/gallery docs/generated docs/api/generated .pytest_cache .mypy_cache .ruff_cache .import_linter_cache src/*.egg-info

@@ -14,7 +14,7 @@ import anndata as ad
 import numpy as np
 import scanpy as sc
 
-import kernelclust.anndata
+from kernelclust.anndata import structured
 
 rng = np.random.default_rng(0)
 time = rng.random(600)
@@ -35,7 +35,7 @@ sc.tl.umap(adata)
 # %%
 # Six stages on a chain, from the principal components. With ``neighbors_key="neighbors"`` the graph that scanpy has
 # just computed would be used instead.
-kernelclust.anndata.structured(adata, structure="chain:6", random_state=0)
+structured(adata, structure="chain:6", random_state=0)
 evidence = adata.uns["kernelclust"]["evidence"]
 print(f"how likely the order is right: {evidence['order_confidence']:.2f}")
 rank = adata.obs["kernelclust_position"].corr(adata.obs["true time"], "spearman")
@@ -50,3 +50,4 @@ sc.pl.umap(
 # %%
 # Stages are ordered categories, so that a heat map shows genes switched on one after the other.
 sc.pl.heatmap(adata, list(adata.var_names[::3]), groupby="kernelclust", swap_axes=True, figsize=(7, 5))
+# sphinx_gallery_thumbnail_number = 2

@@ -1,43 +1,119 @@
 """What the documents show runs, and what they link to exists."""
 
+import ast
+import importlib
 import re
 import runpy
+import warnings
 from pathlib import Path
 
+import matplotlib
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
+import kernelclust
+
 ROOT = Path(__file__).parents[1]
-DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("changes/*.md")])
+PAGES = sorted([*ROOT.glob("docs/*.md"), *ROOT.glob("docs/guide/*.md")])
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *PAGES, *ROOT.glob("changes/*.md")])
 
 
-@pytest.mark.parametrize("script", sorted(ROOT.glob("examples/*.py")), ids=lambda path: path.stem)
-def test_examples_run(script, tmp_path, monkeypatch, capsys):
+def code_of(document: Path) -> list[str]:
+    return re.findall(r"```python\n(.*?)```", document.read_text(), flags=re.DOTALL)
+
+
+EXAMPLES = sorted(ROOT.glob("examples/*.py"))
+
+
+@pytest.mark.parametrize("script", EXAMPLES, ids=lambda path: path.stem)
+def test_examples_are_pages_of_the_gallery(script):
+    page = ast.parse(script.read_text())
+    title, underline, empty, *text = (ast.get_docstring(page) or "").splitlines()
+    assert script.name.startswith("plot_") and underline == "=" * len(title) and not empty and text
+    assert any("print(" in line for line in script.read_text().splitlines())  # numbers come from here
+    imported = [node for node in ast.walk(page) if isinstance(node, ast.ImportFrom) and node.module]
+    ours = [
+        (node.module, name.name) for node in imported for name in node.names if node.module.startswith("kernelclust")
+    ]
+    assert [pair for pair in ours if not hasattr(importlib.import_module(pair[0]), pair[1])] == []
+
+
+def test_the_gallery_is_ordered_by_names_that_exist():
+    order = runpy.run_path(str(ROOT / "docs/gallery_style.py"))["ORDER"]
+    assert len(order) >= 12 and [name for name in order if not (ROOT / f"examples/plot_{name}.py").exists()] == []
+
+
+@pytest.mark.parametrize("name", ["sequences", "views"])  # `make docs` runs them all
+def test_examples_run(name, tmp_path, monkeypatch, capsys):
+    matplotlib.use("Agg")
     monkeypatch.chdir(tmp_path)
-    runpy.run_path(str(script))
-    assert capsys.readouterr().out
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".*non-interactive")
+        runpy.run_path(str(ROOT / f"examples/plot_{name}.py"))
+    assert capsys.readouterr().out and plt.get_fignums()
+    plt.close("all")
 
 
 def test_readme_example_follows_the_clock():
-    first, second = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.DOTALL)
+    (example,) = code_of(ROOT / "README.md")
     seen: dict = {}
-    exec(first, seen)
+    exec(example, seen)
     shift = np.round(seen["hour"] / 4).astype(int) % 6
     place = [np.bincount(seen["model"].labels_[shift == s]).argmax() for s in range(6)]
     assert set(np.diff([*place, place[0]]) % 6) in ({1}, {5})
-    exec(second, seen)
-    known = seen["known"].labels_
-    np.testing.assert_array_equal(known[:12], seen["y"][:12])
-    assert known[20] != known[21]
-    assert np.mean(known == shift) > 0.95  # labels turn the ring the right way
-    assert seen["views"].weights_.shape == (2,) and set(seen["halves"]) == {0, 1}
 
 
-@pytest.mark.parametrize("structure", re.findall(r'structure="(.*?)"', (ROOT / "README.md").read_text()))
-def test_structures_in_the_readme_exist(structure):
+def test_what_the_guide_says_of_labels_and_links_holds():
+    seen: dict = {}
+    exec("\n".join(code_of(ROOT / "docs/guide/side-information.md")), seen)
+    known, y = seen["known"].labels_, seen["y"]
+    np.testing.assert_array_equal(known[:12], y[:12])
+    assert known[20] != known[21] and np.bincount(known).min() >= 20
+    assert np.mean(known == np.round(seen["hour"] / 4).astype(int) % 6) > 0.95  # labels turn the ring the right way
+
+
+@pytest.mark.parametrize("name", ["kernels", "views", "max-margin", "beyond-labels"])
+def test_code_of_the_guide_runs(name):
+    (code,) = code_of(ROOT / f"docs/guide/{name}.md")
+    exec(code, {})
+
+
+WORDS = "".join(page.read_text() for page in [ROOT / "README.md", *PAGES])
+NAMED = sorted(set(re.findall(r'structure="(.*?)"', WORDS)))
+
+
+@pytest.mark.parametrize("structure", NAMED)
+def test_structures_in_the_documents_exist(structure):
     from kernelclust.structures import as_structure
 
     assert as_structure(structure).n_clusters > 1
+
+
+def test_the_readme_links_to_nothing_that_a_package_index_lacks():
+    links = re.findall(r"(?<!!)\[[^\]]*\]\(([^)]+)\)", (ROOT / "README.md").read_text())
+    assert links and all(link.startswith("https://") for link in links)
+
+
+def test_paths_in_the_readme_exist():
+    named = re.findall(r"`((?:docs|examples)/[\w/.-]+)`", (ROOT / "README.md").read_text())
+    assert len(named) > 5 and [name for name in named if not (ROOT / name).exists()] == []
+
+
+def test_pages_that_are_linked_exist():
+    for page in PAGES:
+        for target in re.findall(r"\{doc\}`(?:[^`<]*<)?([^`>]+)>?`", page.read_text()):
+            there = (page.parent / target).resolve().relative_to(ROOT)
+            found = ROOT / f"examples/{there.name}.py" if "gallery" in there.parts else ROOT / f"{there}.md"
+            assert found.exists() or there.parts[-2:] == ("gallery", "index"), f"{page.name}: {target}"
+
+
+def test_the_citation_names_this_version_and_five_papers():
+    text = (ROOT / "CITATION.cff").read_text()
+    assert f"\nversion: {kernelclust.__version__}\n" in text
+    titles = re.findall(r'^    title: "(.*)"$', text, flags=re.MULTILINE)
+    page = re.sub(r"\s+", " ", (ROOT / "docs/cite.md").read_text())
+    assert len(titles) == 5 and [title for title in titles if f"*{title}.*" not in page] == []
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)

@@ -120,10 +120,12 @@ def test_verbose_is_logged_and_not_printed(model, capsys, caplog):
 
 
 def test_time_left_is_foretold_from_what_is_done():
-    state = _progress.State("selection", "refit 3", 0.25, 10.0)
+    state = _progress.State("selection", "refit 3", 0.25, 10.0, 10.0)
     assert state.left == 30 and str(state) == "selection, 10 s, about 30 s left: refit 3"
-    assert _progress.State("fit", "", None, 10.0).left is None  # nothing is known
-    assert _progress.State("fit", "", 0.01, 10.0).left is None  # too little
+    assert _progress.State("selection", "refit 3", 0.25, 10.0, 15.0).left == 25  # the part goes on
+    assert _progress.State("selection", "refit 3", 0.25, 10.0, 45.0).left is None  # longer than foretold
+    assert _progress.State("fit", "", None, 10.0, 10.0).left is None  # nothing is known
+    assert _progress.State("fit", "", 0.01, 10.0, 10.0).left is None  # too little
 
 
 def test_parts_are_those_of_the_work(monkeypatch):

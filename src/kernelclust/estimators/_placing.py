@@ -36,6 +36,13 @@ class Placing(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         """New samples, checked, as the prediction takes them."""
 
     @property
+    def cluster_similarity_(self) -> np.ndarray:
+        """Mean similarities between clusters under the centred kernel, (c, c): <mu_j, mu_k> = S_jk / (n_j n_k); NaN for
+        a cluster without samples."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return to_host(self._prediction.sums) / np.outer(to_host(self._prediction.n), to_host(self._prediction.n))
+
+    @property
     def _n_features_out(self) -> int:
         return len(self.sizes_)
 

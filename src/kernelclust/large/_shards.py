@@ -19,10 +19,10 @@ from sklearn.utils import check_random_state
 from kernelclust._arrays import parts
 from kernelclust._input import rows_are_equal
 from kernelclust._names import keywords
-from kernelclust._progress import at, tell
+from kernelclust._progress import at, hearing, tell
 from kernelclust._threads import one_thread
 from kernelclust.engine import Fit, Places, Prediction, Request, fit, fitted_places
-from kernelclust.kernels import NewSamples, fit_kernel, kernel_part
+from kernelclust.kernels import ExactFeatures, NewSamples, SimilarityFunction, fit_kernel, kernel_part
 from kernelclust.large._grow import EACH, START, centred_sums
 from kernelclust.large._moves import centred, rises
 from kernelclust.large._rounds import ROUND
@@ -84,7 +84,10 @@ def look(X: np.ndarray, w: np.ndarray | None, y: np.ndarray | None, number: int,
     some = np.union1d(some, told[rng.random_sample(len(told)) < max(share, 0.5 * START / max(len(told), 1))])
     total = float(w.sum())
     mean = (w @ X) / total if total > 0 else np.zeros(X.shape[1])
-    square = sum(float(w[rows] @ ((X[rows] - mean) ** 2).sum(axis=1)) for rows in parts(len(X), ROWS))
+    square = 0.0
+    for rows in parts(len(X), ROWS):
+        Z = X[rows] - mean
+        square += float(w[rows] @ np.einsum("ij,ij->i", Z, Z))
     largest = float(y.max(initial=-1)) if np.array_equal(y, np.floor(y)) and y.min(initial=-1) >= -1 else np.inf
     few = np.asarray(X[some]), w[some], y[some].astype(int)
     light = float(w.min(initial=0.0)), float(w[used].min(initial=np.inf))
@@ -129,10 +132,12 @@ def sweep(X, w, y, raw: Callable, rule: Rule, before: Rule | None) -> Sums:
             known = None if y is None else np.asarray(y)[rows]
             double = B.astype(np.float64, copy=False)  # once for both rules
             labels = rule.labels(double, known)
+            weight = None if w is None else np.asarray(w)[rows]
             P = np.zeros((len(labels), c), dtype=B.dtype)
-            P[np.arange(len(labels)), labels] = 1.0 if w is None else np.asarray(w)[rows]
+            P[np.arange(len(labels)), labels] = 1.0 if weight is None else weight
             moved = 0 if before is None else int((before.labels(double, known) != labels).sum())
-            part = Sums((P.T @ B).astype(np.float64), P.sum(axis=0, dtype=np.float64), moved)
+            n = np.bincount(labels, weight, minlength=c).astype(np.float64)
+            part = Sums((P.T @ B).astype(np.float64), n, moved)
             total = part if total is None else total + part
     return total if total is not None else Sums(np.zeros((c, rule.W.shape[0])), np.zeros(c))
 
@@ -152,13 +157,13 @@ def last_look(X, w, y, raw: Callable, T: np.ndarray | None, rule: Rule, means: n
     gram, near, row = np.zeros((r, r)), np.full(c, np.inf), np.full(c, -1)
     with one_thread():
         for rows in parts(len(X), ROWS):
-            B = raw(X[rows])
+            B = raw(X[rows]).astype(np.float64, copy=False)
             labels = rule.labels(B, None if y is None else np.asarray(y)[rows])
-            weight = np.ones(len(B)) if w is None else np.asarray(w)[rows]
-            gram += B.T @ (B * weight[:, None])
+            weight = None if w is None else np.asarray(w)[rows]
+            gram += B.T @ (B if weight is None else B * weight[:, None])
             full = B if T is None else B @ T
-            away = np.einsum("ij,ij->i", full, full) - 2 * np.einsum("ij,ji->i", full, means[:, labels])
-            away = np.where(weight > 0, away, np.inf)
+            away = np.einsum("ij,ij->i", full, full) - 2 * (full @ means)[np.arange(len(B)), labels]
+            away = away if weight is None else np.where(weight > 0, away, np.inf)
             for j in np.unique(labels):
                 here = np.flatnonzero(labels == j)
                 best = here[np.argmin(away[here])]
@@ -273,7 +278,8 @@ def begin(shards: Shards, request: Request) -> Begun:
     at("{} of {} samples, by the ordinary engine", len(X), m)
     kernel = request.kernel | {"gamma": gamma or "scale"}
     known = None if (y < 0).all() else make_constraints(w, c, labels=y)
-    start = fit(X, w, replace(request, kernel=kernel | {"approximation": None}, random_state=rng), known)
+    with hearing(None):  # stages of the start are not those of the whole
+        start = fit(X, w, replace(request, kernel=kernel | {"approximation": None}, random_state=rng), known)
     objective = flat_objective(start.objective) if start.solution.placed else start.objective
     lightest = min(one.least for one in seen)
     return Begun(start, objective, kernel, gamma, few, X, w, bool((y >= 0).any()), lightest, rng)
@@ -325,7 +331,7 @@ def _features(X: np.ndarray, w: np.ndarray, kernel: dict[str, Any], n_clusters: 
     """Features of the kernel that do not depend on which samples are looked at next."""
     part = kernel_part(kernel["kernel"])
     if hasattr(part, "features"):
-        return Features(part.features, None)
+        return Features(ExactFeatures(SimilarityFunction(kernel["kernel"])), None)
     method = "nystroem" if kernel.get("approximation") in (None, "auto") else kernel["approximation"]
     fitted = fit_kernel(X, w, n_clusters=n_clusters, rng=rng, **kernel | {"approximation": method})
     return Features(*fitted.source.parts())  # type: ignore[attr-defined]

@@ -269,9 +269,8 @@ def select_structure(
     on the structure explains: 1 where clusters farther along are farther apart throughout. Any few clusters can be put
     on a chain, so it is compared with that of the same clusters in random places, clustered and placed anew. The score
     is what is left of it beyond chance, (dependence - null mean) / (1 - null mean); that of "flat", which expects
-    nothing of distances, is 0. Chosen is the largest score among structures that beat their references (p <= 0.05);
-    where none does, "flat", or the largest score if "flat" is no candidate. `moved` says how far noise moves samples on
-    the structure.
+    nothing of distances, is 0. Chosen is the order with the largest score if it beats its references (p <= 0.05) or if
+    "flat" is no candidate, else "flat". `moved` says how far noise moves samples on the structure.
 
     Parameters
     ----------
@@ -315,13 +314,14 @@ def select_structure(
     found = [by_shape[shape] for shape in shapes]
     found = [replace(one, null=[]) if i in plain else one for i, one in enumerate(found)]
     scores = np.array([_beyond_chance(one) for one in found])
-    ordered = [i for i, one in enumerate(found) if one.p_value <= _level(n_null)]
-    best = max(ordered or plain or range(len(found)), key=lambda i: scores[i])
+    top = max((i for i in range(len(found)) if i not in plain), key=lambda i: scores[i], default=0)
+    ordered = top not in plain and found[top].p_value <= _level(n_null)
+    best = top if ordered or not plain else plain[0]
     name = found[best].name
     if ordered:
         reason = f"{name} fits better than it fits the same clusters in random places. A hint, no proof."
     elif n_null:
-        reason = f"{name}: no order fits better than it fits the same clusters in random places."
+        reason = f"{name}: the best order fits no better than it fits the same clusters in random places."
     else:
         reason = f"{name}: nothing was compared with chance, so there is no evidence of an order; give n_null=20."
     return _finish("structure", structures, found, scores, best, reason, models[shapes[best]], data)

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ._base import Axis, Floats, Ints, Structure, from_to, named_size, spread
+from ._base import Axis, Floats, Ints, Structure, from_to, named_size
+
+ONE_ROW = 12  # clusters
 
 
 def chain_kernel(n_clusters: int) -> Floats:
@@ -62,7 +64,13 @@ class Chain(Structure):
         return [Axis(i.astype(np.float64), from_to(np.maximum(i - 1, 0), np.minimum(i + 1, c - 1)))]
 
     def positions(self) -> Floats:
-        return np.column_stack([spread(self.n_clusters), np.full(self.n_clusters, 0.5)])
+        """In one row; long chains go to and fro in several."""
+        c = self.n_clusters
+        rows = 1 if c <= ONE_ROW else round(np.sqrt(c / 3))
+        columns = -(-c // rows)
+        row, step = np.divmod(np.arange(c), columns)
+        x = np.where(row % 2, columns - 1 - step, step) / max(columns - 1, 1) if c > 1 else np.array([0.5])
+        return np.column_stack([x, 0.5 + ((rows - 1) / 2 - row) / max(columns - 1, 1)])
 
 
 PART = Chain

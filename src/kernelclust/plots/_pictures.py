@@ -1,7 +1,4 @@
-"""Pictures of an arrangement: the structure itself, the similarity between clusters, the samples along it.
-
-Each function draws on `ax`, or on a new figure, and returns the Axes. matplotlib is imported only when one is called.
-"""
+"""Pictures of an arrangement: the structure itself, the similarity between clusters, the samples along it."""
 
 from __future__ import annotations
 
@@ -16,12 +13,14 @@ from scipy.sparse.csgraph import connected_components
 from sklearn.decomposition import PCA
 from sklearn.utils.validation import check_is_fitted
 
-from kernelclust.structures import Structure, as_structure
+from kernelclust.structures import Structure, as_structure, cluster_names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 INK, FAINT = "#30343b", "#b9bec7"
+BEHIND = {"facecolor": "white", "alpha": 0.6, "linewidth": 0, "pad": 0.5}  # of a text over lines
+NARROW = 55  # letters in a row of names
 
 
 def plot_structure(
@@ -44,9 +43,9 @@ def plot_structure(
     values : array of shape (n_clusters,), optional
         A number for each cluster, shown as its colour, with a colour bar (a mean age, a share of known labels).
     thumbnails : sequence of 2-d arrays, optional
-        A picture for each cluster, drawn beside it.
+        A picture for each cluster, drawn beside it; on it where there is no room.
     names : sequence of str, optional
-        Texts in place of the clusters' numbers.
+        Texts in place of the structure's own names, or the clusters' numbers.
     ax : matplotlib Axes, optional
         Where to draw.
 
@@ -55,9 +54,9 @@ def plot_structure(
     >>> plot_structure("ring:6", sizes=[9, 4, 6, 6, 2, 8]).get_title()
     'ring:6'
     """
-    structure = _structure_of(model_or_structure)
+    structure = structure_of(model_or_structure)
     _check_lengths(structure, sizes=sizes, values=values, thumbnails=thumbnails, names=names)
-    ax = _axes(ax)
+    ax = axes_of(ax)
     from matplotlib.collections import LineCollection, PatchCollection
     from matplotlib.patches import Circle
 
@@ -79,20 +78,59 @@ def plot_structure(
         discs.set_array(np.asarray(values, dtype=float))
         ax.figure.colorbar(discs, ax=ax, shrink=0.7)
     ax.add_collection(discs)
-    for node, (x, y) in enumerate(where):
-        text = str(node) if names is None else str(names[node])
-        ax.text(x, y, text, ha="center", va="center", color="white", zorder=3, **_outlined(9 if c <= 30 else 6))
-
     drawn = [where - room / 2, where + room / 2, lines.reshape(-1, 2)]
     if thumbnails is not None:
-        drawn += _beside(ax, where, room, thumbnails)
+        centers, half = _beside(where, lines, room)
+        _paste(ax, centers, half, thumbnails, discs.get_facecolor())
+        drawn += [centers - half, centers + half]
+        if np.array_equal(centers, where):
+            radii = np.maximum(radii, half)
+    _write_names(ax, where, radii, names_of(structure, names))
     low, high = np.concatenate(drawn).min(axis=0), np.concatenate(drawn).max(axis=0)
     middle, half = (low + high) / 2, (high - low) / 2 + room / 10
     half = np.maximum(half, half.max() / 4)  # a single row stays readable
     ax.set(xlim=middle[0] + np.array([-1, 1]) * half[0], ylim=middle[1] + np.array([-1, 1]) * half[1])
-    ax.set(title=str(structure), aspect="equal")
+    ax.set(title=title_of(structure), aspect="equal")
     ax.axis("off")
     return ax
+
+
+def names_of(structure: Structure, names: Sequence[str] | None = None) -> list[str]:
+    return [*map(str, cluster_names(structure, structure.n_clusters) if names is None else names)]
+
+
+def title_of(structure: Structure) -> str:
+    """Its text, unless names make that long: these are in the picture."""
+    return (
+        str(structure) if structure.names is None else f"{type(structure).__name__.lower()} of {structure.n_clusters}"
+    )
+
+
+def _write_names(ax: Axes, where: NDArray[Any], radii: NDArray[Any], names: Sequence[str]) -> None:
+    """Short texts on the discs, longer ones below them; upright where a row would be too narrow."""
+    if max(map(len, names)) <= 3:
+        for name, (x, y) in zip(names, where, strict=True):
+            ax.text(x, y, name, ha="center", va="center", color="white", zorder=3, **_outlined(9))
+        return
+    lines = [name.replace(" ", "\n") for name in names]
+    across = len(np.unique(where[:, 0].round(6)))
+    longest = max(len(part) for name in lines for part in name.split("\n"))
+    upright = np.ptp(where[:, 1]) < 1e-9 and across * longest > NARROW
+    for name, line, (x, y), radius in zip(names, lines, where, radii, strict=True):
+        text, turn = (name, 90) if upright else (line, 0)
+        ax.annotate(text, (x, y - radius), (0, -3), textcoords="offset points", ha="center", va="top", rotation=turn,
+                    color=INK, fontsize=9 if across <= 8 else 7, zorder=3, bbox=BEHIND)  # fmt: skip
+
+
+def name_ticks(ax: Axes, across: Sequence[str], down: Sequence[str]) -> None:
+    """Names along both axes of an image; of many numbers every few."""
+    for names, axis in ((across, ax.xaxis), (down, ax.yaxis)):
+        numbers = all(name.isdigit() for name in names)
+        step = max(1, len(names) // 12) if numbers or len(names) > 60 else 1
+        turned = axis is ax.xaxis and max(map(len, names)) > 3
+        shown = range(0, len(names), step)
+        axis.set_ticks(shown, [names[j] for j in shown], rotation=90 if turned else 0)
+        axis.set_tick_params(length=0, labelsize=9 if len(names) <= 20 else 7)
 
 
 def plot_similarity(K: ArrayLike, labels: ArrayLike, structure: Any = None, *, ax: Axes | None = None) -> Axes:
@@ -122,18 +160,23 @@ def plot_similarity(K: ArrayLike, labels: ArrayLike, structure: Any = None, *, a
     m = len(cluster)
     if similarity.shape != (m, m):
         raise ValueError(f"K has shape {similarity.shape}, but {m} labels need ({m}, {m}).")
-    structure, c = _places(structure, cluster)
-    ax = _axes(ax)
+    structure, c = places_on(structure, cluster)
     member = np.eye(c)[cluster]  # (m, c)
     n = member.sum(axis=0)
     with np.errstate(invalid="ignore", divide="ignore"):
         mean = (member.T @ similarity @ member) / np.outer(n, n)  # an empty cluster gives NaN, drawn blank
+    return draw_similarity(mean, structure, ax)
+
+
+def draw_similarity(mean: NDArray[Any], structure: Structure | None, ax: Axes | None) -> Axes:
+    """Draw similarities between clusters (c, c)."""
+    ax = axes_of(ax)
     image = ax.imshow(mean, cmap="magma", interpolation="nearest")
     ax.figure.colorbar(image, ax=ax, shrink=0.8, label="mean similarity")
-    step = max(1, c // 12)
-    ax.set(xticks=range(0, c, step), yticks=range(0, c, step), xlabel="cluster", ylabel="cluster")
-    ax.set_title("similarity between clusters" if structure is None else f"similarity along {structure}")
-    ax.tick_params(length=0)
+    names = [str(j) for j in range(len(mean))] if structure is None else names_of(structure)
+    name_ticks(ax, names, names)
+    ax.set(xlabel="cluster", ylabel="cluster")
+    ax.set_title("similarity between clusters" if structure is None else f"similarity along {title_of(structure)}")
     ax.spines[:].set_visible(False)
     return ax
 
@@ -161,8 +204,8 @@ def plot_embedding(X: ArrayLike, labels: ArrayLike, structure: Any = None, *, ax
     points, cluster = np.asarray(X, dtype=float), np.asarray(labels)
     if points.ndim != 2 or len(points) != len(cluster):
         raise ValueError(f"X has shape {points.shape}, but {len(cluster)} labels need ({len(cluster)}, d).")
-    structure, c = _places(structure, cluster)
-    ax = _axes(ax)
+    structure, c = places_on(structure, cluster)
+    ax = axes_of(ax)
     from matplotlib.collections import LineCollection
 
     largest = float(np.abs(points).max(initial=0.0))
@@ -172,7 +215,7 @@ def plot_embedding(X: ArrayLike, labels: ArrayLike, structure: Any = None, *, ax
         ax.set(xlabel="first principal component", ylabel="second principal component")
     elif points.shape[1] == 1:
         points = np.column_stack([points, np.zeros(len(points))])
-    colors = _unrelated(c) if structure is None else structure_colors(structure)
+    colors = unrelated_colors(c) if structure is None else structure_colors(structure)
     area = float(np.clip(12000 / len(points), 2, 28))
     ax.scatter(points[:, 0], points[:, 1], s=area, c=colors[cluster], alpha=0.75, linewidths=0, zorder=1)
 
@@ -183,11 +226,16 @@ def plot_embedding(X: ArrayLike, labels: ArrayLike, structure: Any = None, *, ax
         pairs = np.argwhere(np.triu(neighbours(structure)))
         ends = [means[pair] for pair in pairs if np.isfinite(means[pair]).all()]
         ax.add_collection(LineCollection(ends, colors=INK, linewidths=1.6, alpha=0.7, zorder=2))
-        ax.set_title(str(structure))
+        ax.set_title(title_of(structure))
     ax.scatter(means[used, 0], means[used, 1], s=150, c=colors[used], edgecolors="white", linewidths=1.5, zorder=3)
+    names = [str(j) for j in range(c)] if structure is None else names_of(structure)
     for label in used:
         x, y = means[label]
-        ax.text(x, y, str(label), ha="center", va="center", color="white", zorder=4, **_outlined(8))
+        if len(names[label]) <= 3:
+            ax.text(x, y, names[label], ha="center", va="center", color="white", zorder=4, **_outlined(8))
+        else:
+            ax.annotate(names[label], (x, y), (0, -8), textcoords="offset points", ha="center", va="top", fontsize=9,
+                        zorder=4, bbox=BEHIND)  # fmt: skip
     ax.set(xticks=[], yticks=[])
     ax.spines[:].set_color(FAINT)
     return ax
@@ -233,7 +281,7 @@ def plot_selection(selection: Any, *, ax: Axes | None = None) -> Axes:
     >>> plot_selection(select_n_clusters(x, [2, 3], n_null=4, n_perturbations=0, random_state=0)).get_xlabel()
     'n_clusters'
     """
-    ax = _axes(ax)
+    ax = axes_of(ax)
     rows = selection.rows
     where = np.arange(len(rows))
     low, high = (
@@ -253,7 +301,7 @@ def plot_selection(selection: Any, *, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def _structure_of(given: Any) -> Structure:
+def structure_of(given: Any) -> Structure:
     """The structure of a fitted model, or what is one itself."""
     if hasattr(given, "structure_"):
         return given.structure_
@@ -277,12 +325,12 @@ def _check_lengths(structure: Structure, **given: Any) -> None:
             )
 
 
-def _places(structure: Any, cluster: NDArray[Any]) -> tuple[Structure | None, int]:
+def places_on(structure: Any, cluster: NDArray[Any]) -> tuple[Structure | None, int]:
     """The structure and the number of clusters, for labels that are places on it."""
     if not len(cluster) or not np.issubdtype(cluster.dtype, np.integer) or cluster.min() < 0:
         raise ValueError("labels must be whole numbers of 0 or more, one for each sample.")
     most = int(cluster.max()) + 1
-    structure = None if structure is None else _structure_of(structure)
+    structure = None if structure is None else structure_of(structure)
     if structure is not None and most > structure.n_clusters:
         raise ValueError(f"labels go up to {most - 1}, but '{structure}' has places 0 to {structure.n_clusters - 1}.")
     return structure, most if structure is None else structure.n_clusters
@@ -299,7 +347,7 @@ def structure_colors(structure: Any) -> NDArray[np.float64]:
     c, degree = len(linked), np.sort(linked.sum(axis=1))
     n_branches, branch = connected_components(linked, directed=False)
     if n_branches == c:
-        return _unrelated(c)
+        return unrelated_colors(c)
     if n_branches > 1:
         return _shades(branch)
     if c > 3 and degree[0] == degree[-1] == 2:
@@ -311,7 +359,7 @@ def structure_colors(structure: Any) -> NDArray[np.float64]:
     return np.column_stack([0.15 + 0.75 * across, 0.35 + 0.2 * up, 0.25 + 0.65 * up, np.ones(c)])
 
 
-def _unrelated(c: int) -> NDArray[np.float64]:
+def unrelated_colors(c: int) -> NDArray[np.float64]:
     from matplotlib import colormaps
 
     if c <= 10:
@@ -321,7 +369,7 @@ def _unrelated(c: int) -> NDArray[np.float64]:
 
 def _shades(branch: NDArray[Any]) -> NDArray[np.float64]:
     """Give each branch a hue and its members lighter and darker shades of it."""
-    hues = [colorsys.rgb_to_hls(*color[:3]) for color in _unrelated(branch.max() + 1)]
+    hues = [colorsys.rgb_to_hls(*color[:3]) for color in unrelated_colors(branch.max() + 1)]
     colors = np.ones((len(branch), 4))
     for b, (hue, _, saturation) in enumerate(hues):
         members = np.flatnonzero(branch == b)
@@ -330,16 +378,35 @@ def _shades(branch: NDArray[Any]) -> NDArray[np.float64]:
     return colors
 
 
-def _beside(ax: Axes, where: NDArray[Any], room: float, thumbnails: Sequence[ArrayLike]) -> list[NDArray[Any]]:
-    """Put each picture on the far side of its cluster, seen from the middle; return the corners used."""
+def _beside(where: NDArray[Any], lines: NDArray[Any], room: float) -> tuple[NDArray[Any], float]:
+    """Middles and half the width of pictures: on the far side of their clusters, seen from the middle of all.
+
+    Where they would cover others, or lines, they lie on their clusters instead.
+    """
     outward = where - where.mean(axis=0)
     outward[:, 0] *= np.ptp(where[:, 1]) > 1e-9  # in a single row, above; else away from the middle
     length = np.linalg.norm(outward, axis=1, keepdims=True)
     outward = np.where(length > 1e-9, outward / np.maximum(length, 1e-300), [0.0, 1.0])
     centers, half = where + 1.05 * room * outward, 0.45 * room
-    for picture, (x, y) in zip(thumbnails, centers, strict=True):
-        ax.imshow(np.asarray(picture), cmap="gray", extent=(x - half, x + half, y - half, y + half), zorder=2)
-    return [centers - half, centers + half]
+    along = np.linspace(0, 1, 50)[:, None, None]
+    points = (lines[:, 0] + along * (lines[:, 1] - lines[:, 0])).reshape(-1, 2)
+    apart = np.abs(centers[:, None] - centers).max(axis=2) + np.diag(np.full(len(centers), np.inf))
+    discs = np.abs(centers[:, None] - where).max(axis=2) + np.diag(np.full(len(centers), np.inf))
+    covered = np.abs(centers[:, None] - points).max(axis=2).min(initial=np.inf) < half
+    if covered or apart.min(initial=np.inf) < 2 * half or discs.min(initial=np.inf) < half + 0.42 * room:
+        return where, 0.42 * room
+    return centers, half
+
+
+def _paste(ax: Axes, centers: NDArray[Any], half: float, thumbnails: Sequence[ArrayLike], colors: Any) -> None:
+    from matplotlib.patches import Rectangle
+
+    colors = np.resize(colors, (len(centers), 4))
+    for picture, (x, y), color in zip(thumbnails, centers, colors, strict=True):
+        ax.imshow(np.asarray(picture), cmap="gray", extent=(x - half, x + half, y - half, y + half), zorder=2.5)
+        ax.add_patch(
+            Rectangle((x - half, y - half), 2 * half, 2 * half, fill=False, edgecolor=color, linewidth=2, zorder=2.6)
+        )
 
 
 def _room(where: NDArray[Any]) -> float:
@@ -360,7 +427,7 @@ def have_matplotlib() -> bool:
     return find_spec("matplotlib") is not None
 
 
-def _axes(ax: Axes | None) -> Axes:
+def axes_of(ax: Axes | None) -> Axes:
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:

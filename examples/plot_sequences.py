@@ -1,0 +1,52 @@
+"""
+Only similarities: who copied from whom
+=======================================
+
+Scribes copy a text, and copies of copies gather mistakes. All we have are the words that two copies share: no table, no
+columns, only a similarity. ``kernel="precomputed"`` puts the generations in order.
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+from scipy.stats import spearmanr
+from sklearn.feature_extraction.text import CountVectorizer
+
+from kernelclust import StructuredClustering
+from kernelclust.plots import plot_similarity
+
+rng = np.random.default_rng(0)
+letters = np.array(list("ACGT"))
+
+
+def copy(sequence, mistakes):
+    """The sequence, with a share of its letters drawn anew."""
+    return np.where(rng.random(len(sequence)) < mistakes, rng.choice(letters, len(sequence)), sequence)
+
+
+ancestor, texts = rng.choice(letters, 1500), []
+generation = np.repeat(np.arange(6), 25)
+for _ in range(6):
+    texts += ["".join(copy(ancestor, 0.05)) for _ in range(25)]
+    ancestor = copy(ancestor, 0.12)
+shuffled = rng.permutation(len(texts))
+generation = generation[shuffled]
+
+# %%
+# The similarity of two texts: words of six letters in common, 1 for a text with itself.
+
+words = CountVectorizer(analyzer="char", ngram_range=(6, 6), binary=True).fit_transform(texts)[shuffled]
+K = (words @ words.T).toarray().astype(float)
+K /= np.sqrt(np.outer(np.diag(K), np.diag(K)))
+
+model = StructuredClustering(structure="chain:6", kernel="precomputed", random_state=0).fit(K)
+order = abs(spearmanr(model.labels_, generation).statistic)  # a chain may be read from either end
+print(f"rank correlation of labels and generations {order:.3f}, order_confidence_ {model.order_confidence_:.2f}")
+
+# %%
+# Shuffled, the table shows nothing. In the order that was found, similarity fades with every generation.
+
+fig, (left, right) = plt.subplots(1, 2, figsize=(9.5, 4.3))
+left.imshow(K, cmap="magma", vmax=0.5, interpolation="nearest")
+left.set(title="150 copies, as they came", xticks=[], yticks=[])
+plot_similarity(K, model.labels_, model.structure_, ax=right)
+plt.show()
