@@ -73,7 +73,9 @@ class CLUHSIC(StructuredClustering):
     """Clustering by maximal dependence as its paper means it (Song, Smola, Gretton and Borgwardt, 2007).
 
     F = tr(K P A P') with the label kernel A itself (rho = 0), from several starts, point moves alternated with
-    placement by F. `StructuredClustering` refines a flat fit instead, which keeps clusters whole more often.
+    placement by F. The paper's Algorithm 1 has point moves alone, from one random start: that is placement=None,
+    init="random", n_init=1, and it often ends with whole clusters in wrong places. `StructuredClustering` refines a
+    flat fit instead, which keeps clusters whole more often.
 
     Examples
     --------

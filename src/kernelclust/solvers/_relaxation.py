@@ -106,7 +106,8 @@ def finish(problem: Problem, options: Options, relaxed: Relaxed, labels: np.ndar
         def by_value(S: np.ndarray, n: np.ndarray, **known: Any) -> np.ndarray:
             return best_placement(placement_problem("F", objective, S, n, **known))
 
-        climbed = climb(kernel, objective, labels, placement=by_value, constraints=constraints, **options.climbing)
+        placing = None if options.placement is None else by_value
+        climbed = climb(kernel, objective, labels, placement=placing, constraints=constraints, **options.climbing)
         stopped = relaxed.stopped_because if climbed.converged else climbed.stopped_because
         n_iter = relaxed.n_iter + climbed.n_iter
         return replace(
