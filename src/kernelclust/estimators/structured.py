@@ -110,7 +110,8 @@ class StructuredClustering(Placing, KernelClusterer):
     solver : {"greedy", "spectral", "polar", "nmf", "low_rank_sdp", "sdp"}, default="greedy"
         Point moves and placement, or a relaxation of l2 without a loss: orthonormal labels ("spectral", "polar"),
         non-negative factors ("nmf"), semidefinite ("low_rank_sdp"; "sdp" for a few dozen samples, with
-        kernelclust[sdp]). They do not use `search`, `init` and `n_init`, and of `placement` only whether it is None.
+        kernelclust[sdp]; with normalize=None and "flat" it is DIFFRAC's own). They do not use `search`, `init` and
+        `n_init`, and of `placement` only whether it is None.
     solver_params : dict, optional
         Parameters of the solver. All: tol (1e-10; a sample is moved when F rises by more than tol times the sum of F's
         absolute terms), allow_empty (False; whether moves may leave a cluster empty). Relaxations: polish (True;

@@ -44,12 +44,13 @@ class WeightedKernel:
         return self.root[:, None] * (self.kernel @ (self.root[:, None] * V))
 
 
-def require_l2(problem: Problem, solver: str) -> None:
+def require_l2(problem: Problem, solver: str, also: str = "") -> None:
     """The relaxations are of orthonormal P: l2, no loss and no size prior."""
     objective = problem.objective
     if objective.normalize != "l2" or objective.has_loss or objective.size_prior:
         raise ValueError(
-            f"solver={solver!r} relaxes normalize='l2' without a loss or size prior; use solver='greedy' for others."
+            f"solver={solver!r} relaxes normalize='l2' without a loss or size prior{also}; use solver='greedy' for "
+            "others."
         )
 
 
