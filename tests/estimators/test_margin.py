@@ -585,14 +585,17 @@ def test_kernel_params():
         fit(kernel="rbf", kernel_params={"degree": 2})
 
 
-def test_verbose_prints_a_line_a_start(capsys):
-    fit(verbose=1)
-    lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == 4 and lines[0].startswith("[MaxMarginClustering] start 0: objective = ")
-    fit()
-    assert not capsys.readouterr().out
-    assert len(fit(n_init="auto", verbose=True).labels_) == 80
-    assert len(capsys.readouterr().out.splitlines()) == 10
+def test_verbose_logs_a_line_a_start(caplog):
+    caplog.set_level("INFO", logger="kernelclust")
+
+    def lines(**settings):
+        caplog.clear()
+        fit(**settings)
+        return [r.getMessage() for r in caplog.records if r.getMessage().startswith("MaxMarginClustering: start")]
+
+    found = lines(verbose=1)
+    assert len(found) == 4 and found[0].startswith("MaxMarginClustering: start 0: objective = ")
+    assert not lines() and len(lines(n_init="auto", verbose=True)) == 10
 
 
 # -- bad input and trivial fits ---------------------------------------------------------------------------------------

@@ -115,10 +115,12 @@ def test_the_data_are_left_alone():
     assert_array_equal(X, before)
 
 
-def test_progress_is_told(capsys):
+def test_progress_is_told(capsys, caplog):
+    caplog.set_level("INFO", logger="kernelclust")
     select_kernel(blobs(), 3, ["rbf", "linear"], verbose=1, **QUICK)
-    lines = capsys.readouterr().out.splitlines()
-    assert "[selection] rbf: noise 1 of 2" in lines and "[selection] linear: reference 2 of 2" in lines
+    lines = [record.getMessage() for record in caplog.records]
+    assert "selection: rbf: noise 1 of 2" in lines and "selection: linear: reference 2 of 2" in lines
+    assert capsys.readouterr().out == ""
 
 
 def test_no_clusters_no_claim():

@@ -577,13 +577,13 @@ def test_refit_with_the_same_seed(Estimator):
     assert_array_equal(model.fit(HARD["small"]).labels_, first)
 
 
-def test_verbose_prints_and_silence_is_the_rule(capsys):
+def test_verbose_logs_and_silence_is_the_rule(capsys, caplog):
+    caplog.set_level("INFO", logger="kernelclust")
     KernelKMeans(5, random_state=0).fit(X)
-    assert capsys.readouterr() == ("", "")
+    assert "start" not in caplog.text
     KernelKMeans(5, verbose=1, random_state=0).fit(X)
-    out, err = capsys.readouterr()
-    assert re.search(r"\[KernelKMeans\] start 0: F = ", out)
-    assert err == ""
+    assert re.search(r"KernelKMeans: start 0: F = ", caplog.text)
+    assert capsys.readouterr() == ("", "")
 
 
 def test_no_warning_on_plain_data():
