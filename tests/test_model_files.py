@@ -281,6 +281,15 @@ def test_foreign_objects_are_refused_by_name(path):
         placed.save(path)
 
 
+def test_lazy_labels_are_refused_until_they_are_computed(path):
+    dask = pytest.importorskip("dask.array")
+    model = quietly(KernelKMeans(2, kernel="linear", random_state=0), dask.from_array(X, chunks=(12, 4)))
+    with pytest.raises(ValueError, match=r"KernelKMeans\.labels_ is lazy .*Set labels_ to its compute\(\) first"):
+        model.save(path)
+    model.labels_ = model.labels_.compute()
+    check_round_trip(model, NEW, path)
+
+
 def test_a_failed_save_leaves_the_old_file(path):
     quietly(KernelKMeans(2, random_state=0), X).save(path)
     before = path.read_bytes()
@@ -396,7 +405,12 @@ def test_huge_headers_are_refused_without_memory(members, path):
 
 
 def test_arrays_other_than_said_are_refused_by_name(members, path):
-    for wrong in (np.ones(1), np.ones((3, 3), np.float32), np.ones((3, 3), dtype="<i8")[:, :2]):
+    for wrong in (
+        np.ones(1),
+        np.ones(3, dtype="<i8"),
+        np.ones((3, 3), np.float32),
+        np.ones((3, 3), dtype="<i8")[:, :2],
+    ):
         write(path, members | {"arrays/0.npy": npy(wrong)})
         refused(path, r"'arrays/0\.npy' has shape")
     write(path, members | {"arrays/0.npy": members["arrays/0.npy"] + b"more"})

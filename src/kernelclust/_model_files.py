@@ -163,6 +163,8 @@ def _parts(kind: type) -> Any:
 def _cannot_hold(value: Any, where: str, name: str) -> str:
     if inspect.isroutine(value) or isinstance(value, type):
         what, todo = f"a function ({_name(value)})", "Name a kernel or fit kernel='precomputed'"
+    elif hasattr(value, "compute"):
+        what, todo = f"lazy ({name})", f"Set {where.partition('.')[2]} to its compute() first"
     else:
         what, todo = f"of class {name}", "Give it as numbers, text or an array"
     return (

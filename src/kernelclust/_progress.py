@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 FIRST = 2.0  # seconds until the first line
 GROWTH = 2.0  # each line takes so many times as long to come as the one before
@@ -40,19 +40,22 @@ def say(line: str, level: int = logging.INFO) -> None:
 
 
 class State(NamedTuple):
-    """What is going on: the work, the step it is at, the share of it that is done (None: not known), seconds so far."""
+    """What is going on: the work, the step it is at, the share of it that was done (None: not known) when so many
+    seconds had passed, seconds so far."""
 
     what: str
     step: str
     share: float | None
+    then: float
     seconds: float
 
     @property
     def left(self) -> float | None:
-        """Seconds until the end, if it goes on as it did."""
+        """Seconds until the end, if it goes on as it did; None where it has taken longer than that already."""
         if self.share is None or not ENOUGH <= self.share <= 1:
             return None
-        return self.seconds * (1 - self.share) / self.share
+        left = self.then / self.share - self.seconds
+        return left if left > 0 else None
 
     def __str__(self) -> str:
         left = "" if self.left is None else f", about {self.left:.0f} s left"
@@ -73,6 +76,7 @@ class _Watch:
         self.what, self.since = "", 0.0
         self.step: tuple = ("",)
         self.share: float | None = None
+        self.then = 0.0
         self.timer: threading.Timer | None = None
 
     def enter(self, what: str) -> None:
@@ -91,7 +95,7 @@ class _Watch:
 
     def state(self) -> State:
         text, *numbers = self.step
-        return State(self.what, text.format(*numbers), self.share, time.monotonic() - self.since)
+        return State(self.what, text.format(*numbers), self.share, self.then, time.monotonic() - self.since)
 
     def _later(self, delay: float) -> None:
         self.timer = threading.Timer(delay, self._tell, (delay,))
@@ -144,6 +148,7 @@ def at(text: str, *numbers: object) -> None:
 def part(done: float, total: float) -> None:
     """How much of the outermost work is done."""
     _watch.share = done / total if total > 0 else None
+    _watch.then = time.monotonic() - _watch.since
 
 
 def state() -> State | None:
@@ -151,11 +156,19 @@ def state() -> State | None:
     return _watch.state() if _watch.depth else None
 
 
-_listener: ContextVar[Callable[[int], None] | None] = ContextVar("listener", default=None)
+class Listener(Protocol):
+    """Who hears of the stages of a fit, by their numbers, and of how much of one is done."""
+
+    def __call__(self, number: int) -> None: ...
+
+    def within(self, share: float) -> None: ...
+
+
+_listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
 
 
 @contextmanager
-def hearing(listener: Callable[[int], None] | None) -> Iterator[None]:
+def hearing(listener: Listener | None) -> Iterator[None]:
     """Inside, in this thread, stages are told to the listener alone."""
     token = _listener.set(listener)
     try:
@@ -170,3 +183,10 @@ def stage(number: int, text: str, *numbers: object) -> None:
     listener = _listener.get()
     if listener is not None:
         listener(number)
+
+
+def within(done: int, total: int) -> None:
+    """So much of this stage is done."""
+    listener = _listener.get()
+    if listener is not None:
+        listener.within(done / total)

@@ -131,9 +131,28 @@ def test_views_are_matched_by_id(tmp_path, capsys):
     assert labels_of(capsys.readouterr().out) == [str(k) for k in wanted]
     assert main([*line, "--gamma", "2"]) == 2
     assert "--gamma is for one table" in capsys.readouterr().err
+    assert main([*line, "--drop", "a", "--label-column", "b"]) == 2  # of both tables; nothing of the first is left
+    assert "no column is left" in capsys.readouterr().err
     (tmp_path / "b.csv").write_text(text([[ids[i], *BLOBS.data[i]] for i in other[1:]], "id,a,b,c\n"))
     assert main(line) == 2
     assert f"lacks 1 rows of the first table, such as 's{other[0]}'" in capsys.readouterr().err
+
+
+def test_names_of_clusters_are_written_and_known_labels_may_be_names(tmp_path, capsys):
+    words = WORDS[BLOBS.target]
+    rows = [
+        [*map(float, x), word if i % 6 == 0 else ""] for i, (x, word) in enumerate(zip(BLOBS.data, words, strict=True))
+    ]
+    (tmp_path / "t.csv").write_text(text(rows, "a,b,c,stage\n"))
+    named = ["-s", "chain:(low,middle,high)", "-k", "rbf", "--label-column", "stage"]
+    model = str(tmp_path / "m.model")
+    assert main(["fit", str(tmp_path / "t.csv"), *named, "--use-labels", "--model", model]) == 0
+    head, *lines = list(csv.reader(io.StringIO(capsys.readouterr().out)))
+    assert head == ["row", "label", "name"] and [line[2] for line in lines] == words.tolist()
+    assert main(["predict", model, str(tmp_path / "t.csv")]) == 0
+    assert [line[2] for line in list(csv.reader(io.StringIO(capsys.readouterr().out)))[1:]] == words.tolist()
+    assert main(["fit", str(tmp_path / "t.csv"), *named]) == 0
+    assert "structured accuracy: 100.0%" in capsys.readouterr().err
 
 
 # ---- many rows
@@ -221,6 +240,25 @@ def test_predict_prepares_new_rows_as_the_fit_did(messy, tmp_path, capsys):
     assert [str(k) for k in json.loads(capsys.readouterr().out)["labels"]] == fitted[::-1]
 
 
+def test_a_model_that_could_not_be_used_is_refused_before_the_fit(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("kernelclust.cli.fit.StructuredClustering", None)
+    (tmp_path / "t.csv").write_text(text(BLOBS.data.tolist(), "a,b,a\n"))
+    assert main(["fit", str(tmp_path / "t.csv"), *RBF, "--model", str(tmp_path / "m")]) == 2
+    assert "several columns are called 'a'" in capsys.readouterr().err
+
+
+def test_known_labels_are_no_part_of_a_view(tmp_path, capsys, monkeypatch):
+    seen = []
+    monkeypatch.setattr(
+        "kernelclust.cli.fit._fitted", lambda a, g, data, views, k: seen.extend([data, *views]) or 1 / 0
+    )
+    (tmp_path / "a.csv").write_text("x,y\n1,0\n2,1\n")
+    (tmp_path / "b.csv").write_text("u,v,y\n1,2,0\n3,4,1\n")
+    line = ["fit", str(tmp_path / "a.csv"), "--view", str(tmp_path / "b.csv"), "--label-column", "y"]
+    assert main(line) == 1
+    assert seen[0].names == ["x"] and seen[1].tolist() == [[1, 2], [3, 4]]
+
+
 def test_predict_refuses_what_does_not_fit(messy, plain, tmp_path, capsys):
     model = str(tmp_path / "m.model")
     assert main(["fit", messy, *RBF, *FIT, "--model", model, "--quiet"]) == 0
@@ -276,19 +314,29 @@ def test_select_refuses(plain, line, said, capsys):
 
 
 def test_compare_ranks_the_true_structure_first(tmp_path, capsys):
-    ring = structured_blobs("ring:5", n_samples=100, noise=0.1, random_state=0)
+    ring = structured_blobs("ring:5", n_samples=50, noise=0.1, random_state=0)
     path = tmp_path / "ring.csv"
     path.write_text(text(ring.data.tolist(), ",".join("abcdefgh"[: ring.data.shape[1]]) + "\n"))
-    line = ["compare", str(path), "-s", "flat,chain,ring", "-c", "5", "-k", "rbf", "--refits", "2"]
-    assert main([*line, "-e", "structured,max-margin", "--json"]) == 0
+    line = ["compare", str(path), "-s", "flat,chain,ring", "-c", "5", "-k", "rbf", "--refits", "1"]
+    assert main([*line, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)["candidates"]
-    assert found[0]["structure"] == "ring:5" and len(found) == 4  # max-margin is flat
+    assert found[0]["structure"] == "ring:5" and len(found) == 3
     assert [one["rank"] for one in found] == sorted(one["rank"] for one in found)
     assert main(line) == 0
     table = capsys.readouterr().out.splitlines()
     assert table[1].split("\t")[:3] == ["1", "StructuredClustering", "ring:5"]
     assert main(["compare", str(path), "-s", "flat:5", "-k", "rbf"]) == 2
     assert "there is one candidate" in capsys.readouterr().err
+
+
+def test_flat_methods_are_compared_flat():
+    from types import SimpleNamespace
+
+    from kernelclust.cli.compare import _candidates
+
+    given = dict(structures="flat,tree:(a,(b,c))", n_clusters=3, kernels="rbf,linear", gamma=None, random_state=0)
+    found = _candidates(SimpleNamespace(estimators="structured,max-margin", **given))
+    assert len(found) == 6 and {one.structure for one in found if one.estimator[:3] == "Max"} == {"flat:3"}
 
 
 def test_the_evidence_is_the_normalised_hsic_of_arranged_labels():

@@ -163,8 +163,10 @@ def test_a_tree_without_a_shape_joins_what_is_near():
     assert found.structure.leaf_names == found.order
     assert np.isnan(found.placement_margin)
     assert_array_equal(np.array(found.order)[found.labels], names)
-    odd = arrange(Z, np.char.add(names, "(1)"), "tree", kernel="linear")  # no names for leaves
-    assert odd.structure.leaf_names == list("01234")
+    odd = arrange(Z, np.char.add(names, "(1)"), "tree", kernel="linear")
+    assert odd.structure.leaf_names == odd.order
+    blank = arrange(Z, np.char.add(" ", names), "tree", kernel="linear")  # no names for leaves
+    assert blank.structure.leaf_names == list("01234")
     assert arrange(Z, np.zeros(100), "tree", kernel="linear").order == [0.0]
 
 

@@ -120,10 +120,12 @@ def test_verbose_is_logged_and_not_printed(model, capsys, caplog):
 
 
 def test_time_left_is_foretold_from_what_is_done():
-    state = _progress.State("selection", "refit 3", 0.25, 10.0)
+    state = _progress.State("selection", "refit 3", 0.25, 10.0, 10.0)
     assert state.left == 30 and str(state) == "selection, 10 s, about 30 s left: refit 3"
-    assert _progress.State("fit", "", None, 10.0).left is None  # nothing is known
-    assert _progress.State("fit", "", 0.01, 10.0).left is None  # too little
+    assert _progress.State("selection", "refit 3", 0.25, 10.0, 15.0).left == 25  # the part goes on
+    assert _progress.State("selection", "refit 3", 0.25, 10.0, 45.0).left is None  # longer than foretold
+    assert _progress.State("fit", "", None, 10.0, 10.0).left is None  # nothing is known
+    assert _progress.State("fit", "", 0.01, 10.0, 10.0).left is None  # too little
 
 
 def test_parts_are_those_of_the_work(monkeypatch):
@@ -131,6 +133,9 @@ def test_parts_are_those_of_the_work(monkeypatch):
     monkeypatch.setattr("kernelclust.estimators._callbacks.part", lambda done, total: seen.append(done / total))
     StructuredClustering(2, kernel="rbf", random_state=0).fit(X)
     assert seen == sorted(seen) and seen[0] == 0 and seen[-1] < 1
+    seen.clear()
+    StructuredClustering(2, random_state=0).fit(X)  # the views of "auto" are parts of its kernel
+    assert seen == sorted(seen) and sum(0 < share < seen[-2] for share in seen) > 2
     seen.clear()
     select_n_clusters(X, [2, 3], n_perturbations=1, n_null=2, random_state=0)
     assert seen == [0, 0.25, 0.5, 0.75]

@@ -166,7 +166,8 @@ def test_without_dispatch_arrays_of_the_host_are_numpy_arrays():
     assert namespace_of(strict.asarray([[1.0]])) is None
 
 
-def test_the_drift_of_the_sums_is_told(arrays, capsys):
+def test_the_drift_of_the_sums_is_told(arrays, caplog):
+    caplog.set_level("INFO", logger="kernelclust")
     KernelKMeans(3, verbose=1, random_state=0).fit(arrays.make(_ring(300)))
-    drift = float(capsys.readouterr().out.split("drifted by ")[1].split()[0])
+    drift = float(caplog.text.split("drifted by ")[1].split()[0])
     assert 0 <= drift < 1e-4

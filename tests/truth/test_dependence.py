@@ -130,6 +130,28 @@ def test_enough_starts_find_the_optimum_and_never_more(spec, loss, normalize):
     assert model.upper_bound_ >= best * (1 - 1e-12)
 
 
+@pytest.mark.parametrize("normalize", [None, "l2"])
+def test_c_and_gamma_of_eq_11_are_the_scale_of_the_kernel(normalize):
+    """F(C, gamma; K) = (C / 0.1) F(0.1, 1; 10 C gamma K): whoever wants another C multiplies the kernel."""
+    structure, K = as_structure("tree:(a,(b,c))"), random_kernel(6, seed=4)
+    sums = all_sums(K, 3, empty=False)
+    best = []
+    for C, gamma in ((0.1, 1.0), (2.0, 0.3), (1e-3, 0.5)):
+        objective = make_dependence(structure, loss="structure", normalize=normalize, C=C, gamma=gamma)
+        values = [objective.value(S, n) for S, n in zip(*sums, strict=True)]
+        best.append(int(np.argmax(values)))
+        model = CLUHSICAL(structure=structure, kernel="precomputed", normalize=normalize, init="random", n_init=20)
+        model.set_params(compute_confidence=False, random_state=0).fit(10 * C * gamma * K)
+        assert_allclose(C / 0.1 * model.objective_, max(values), rtol=1e-9)
+    assert best[-1] != best[0]  # the scale matters
+
+
+def test_c_and_gamma_leave_eq_13_as_it_is():
+    K, labels = random_kernel(9), np.arange(9) % 3
+    one, other = (dependence_score(K, labels, "chain:3", loss="structure", normalize="l1", C=C) for C in (0.1, 7.0))
+    assert one == other
+
+
 @pytest.mark.filterwarnings("ignore:the order of these clusters")
 def test_allowing_empty_clusters_reaches_the_larger_optimum():
     K = random_kernel(6, seed=1)

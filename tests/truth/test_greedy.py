@@ -5,11 +5,12 @@ import itertools
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
 from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 from sklearn.metrics.pairwise import rbf_kernel
 
-from kernelclust import KernelKMeans, StructuredClustering
+from kernelclust import CLUHSIC, KernelKMeans, StructuredClustering
 from kernelclust.kernels import DenseKernel, LowRankKernel, one_hot
 from kernelclust.objectives import make_dependence
 from kernelclust.solvers import _loops, _running, best_placement, placement_problem
@@ -287,6 +288,68 @@ def test_alternating_with_placement_stops_when_neither_helps():
     assert found.value > stuck.value
     assert found.labels.tolist() in (labels.tolist(), (3 - labels).tolist())
     assert_allclose(found.running, (kernel @ one_hot(found.labels, 4, kernel.weight)).T, atol=1e-9)
+
+
+def algorithm_1(K, A, labels, normalize):
+    """CLUHSIC as printed: every sample in turn where tr(K P A P') is largest, again until none moves."""
+
+    def dependence(labels):
+        P = np.eye(len(A))[labels]
+        P = P / np.sqrt(np.maximum(P.sum(axis=0), 1)) if normalize else P
+        return np.trace(K @ P @ A @ P.T)
+
+    labels, before = labels.copy(), None
+    while not np.array_equal(labels, before):
+        before = labels.copy()
+        for i in range(len(labels)):
+            tried = np.tile(labels, (len(A), 1))
+            tried[:, i] = np.arange(len(A))
+            values = np.array([dependence(one) for one in tried])
+            if values.max() > values[labels[i]] + 1e-9:
+                labels = tried[np.argmax(values)]
+    return labels
+
+
+@pytest.mark.parametrize("normalize", ["l2", None])
+def test_without_placement_cluhsic_is_algorithm_1_of_its_paper(normalize):
+    A = np.array([[3.0, 1.0, 0.0], [1.0, 2.0, 0.5], [0.0, 0.5, 2.5]])  # no two places are alike: labels are unique
+    different = 0
+    for seed in range(4):
+        rng = np.random.RandomState(seed)
+        K = rbf_kernel(rng.standard_normal((14, 2)))
+        start = rng.permutation(np.arange(14) % 3)
+        settings = {"structure": A, "kernel": "precomputed", "normalize": normalize, "init": start}
+        model = CLUHSIC(**settings, solver_params={"allow_empty": True}, compute_confidence=False)
+        found = clone(model).set_params(placement=None).fit(K)
+        centred = K - K.mean(0) - K.mean(1)[:, None] + K.mean()
+        assert_array_equal(found.labels_, algorithm_1(centred, A, start, normalize))
+        different += not np.array_equal(model.fit_predict(K), found.labels_)
+    assert different  # placement is more than point moves
+
+
+def test_point_moves_alone_leave_whole_clusters_in_wrong_places():
+    labels = np.repeat(np.arange(4), 10)
+    K = as_structure("chain:4").kernel[np.ix_(labels, labels)]
+    wrong = np.array([2, 0, 3, 1])[labels]
+    model = CLUHSIC(structure="chain:4", kernel="precomputed", init=wrong, compute_confidence=False)
+    stuck, placed = (clone(model).set_params(placement=rule).fit(K) for rule in (None, "F"))
+    assert stuck.labels_.tolist() in (wrong.tolist(), (3 - wrong).tolist())
+    assert placed.labels_.tolist() in (labels.tolist(), (3 - labels).tolist())
+    assert placed.objective_ > stuck.objective_ and stuck.placement_margin_ < 0 < placed.placement_margin_
+
+
+def test_no_placement_with_a_search_that_places_is_refused():
+    with pytest.raises(ValueError, match="search='global'"):
+        StructuredClustering(structure="chain:3", placement=None).fit(np.arange(9.0)[:, None])
+
+
+@pytest.mark.parametrize("solver", ["greedy", "spectral"])
+def test_known_labels_are_kept_without_placement(solver):
+    X, y = make_blobs(60, centers=[[0, 0], [6, 0], [12, 0]], random_state=0)
+    known = np.where(np.arange(60) < 12, y, -1)
+    model = CLUHSIC(structure="chain:3", placement=None, solver=solver, compute_confidence=False, random_state=0)
+    model.set_params(gamma=0.02, init="spectral").fit(X, known)
+    assert_array_equal(model.labels_, y)
 
 
 def test_a_sweep_that_brings_nothing_ends_the_search():

@@ -1,5 +1,6 @@
 """Relaxed values are what the propositions say, bounds hold, and labels come back from them."""
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -130,6 +131,49 @@ def test_the_dual_bound_holds_for_any_prices():
     # at zero prices it is c times the largest eigenvalue of A x K
     zero = sdp.dual_bound(C, np.ones(5), np.zeros(5), np.zeros((3, 3)), np.zeros((15, 15)))
     assert_allclose(zero, 3 * np.linalg.eigvalsh(C)[-1])
+
+
+def diffrac_problem(c, m, seed, weighted):
+    problem = make_problem(f"flat:{c}", m=m, seed=seed, weighted=weighted)
+    return replace(problem, objective=make_dependence(as_structure(f"flat:{c}"), normalize=None))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("c", [2, 3])
+def test_the_sdp_of_diffrac_bounds_the_optimum_and_lies_below_the_spectral_bound(c, weighted):
+    pytest.importorskip("cvxpy")
+    for seed in range(2):
+        problem = diffrac_problem(c, 6, seed, weighted)
+        relaxed, weight = sdp.relax_diffrac(problem), problem.kernel.weight
+        assert optimum(problem) <= relaxed.bound
+        assert_allclose(relaxed.bound, relaxed.value, rtol=1e-3)
+        largest = np.linalg.eigvalsh(weight[:, None] * (problem.kernel @ np.diag(weight)))[-1]
+        assert relaxed.bound <= 6 * (1 - 1 / c) * largest * (1 + 1e-6)  # the trace of what M has beside 1 1' / c
+
+
+def test_the_bound_of_diffrac_holds_for_any_prices():
+    problem = diffrac_problem(3, 5, 0, weighted=False)
+    C, best, rng = problem.kernel @ np.eye(5), optimum(problem), np.random.default_rng(0)
+    for _ in range(50):
+        bound = sdp.diffrac_bound(C, 3, 3 * rng.standard_normal(5), rng.uniform(0, 1, (5, 5)))
+        assert best <= bound + 1e-9
+    at_zero = sdp.diffrac_bound(C, 3, np.zeros(5), np.zeros((5, 5)))
+    assert_allclose(at_zero, 5 * (1 - 1 / 3) * np.linalg.eigvalsh(C)[-1])
+
+
+def test_the_sdp_of_diffrac_is_exact_where_groups_are_clear():
+    """The relaxation is tight: its value is F of the labels, which come out without polish."""
+    pytest.importorskip("cvxpy")
+    data = structured_blobs("flat:3", n_samples=15, noise=0.05, random_state=0)
+    model = Diffrac(3, kernel="linear", solver="sdp", solver_params={"polish": False}, random_state=0)
+    model.set_params(compute_confidence=False).fit(data.data)
+    assert len(np.unique(np.c_[model.labels_, data.target], axis=0)) == 3
+    assert_allclose([model.relaxed_objective_, model.upper_bound_], model.objective_, rtol=1e-4)
+
+
+def test_the_sdp_of_diffrac_has_no_structure():
+    with pytest.raises(ValueError, match=r"sdp.*l2.*greedy"):
+        Diffrac(structure="chain:3", solver="sdp").fit(np.random.default_rng(0).standard_normal((9, 2)))
 
 
 def test_the_estimator_takes_the_tighter_bound():

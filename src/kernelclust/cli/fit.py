@@ -21,6 +21,7 @@ from kernelclust.cli.guard import say, tell, warn
 from kernelclust.cli.inputs import Data, load
 from kernelclust.cli.models import of_views, settings
 from kernelclust.cli.outputs import check_targets, formulas, labels_csv, plain, print_json, spread
+from kernelclust.estimators import check_structure
 from kernelclust.metrics import clustering_accuracy, structured_accuracy
 from kernelclust.report import html_report
 from kernelclust.tables import read_links
@@ -41,8 +42,9 @@ def run(arguments: SimpleNamespace) -> None:
     check_targets(arguments.out, arguments.report, arguments.model, uses=uses)
     _refuse_with_views(arguments)
     data = load(arguments)
+    extra = None if arguments.model is None else {"preparation": _kept(data)}
     views = [_same_rows(data, load(arguments, path), path) for path in arguments.view]
-    known: dict[str, Any] = {"y": _places(data) if arguments.use_labels else None}
+    known: dict[str, Any] = {"y": _places(data, given) if arguments.use_labels else None}
     for name, path in links.items():
         if path is not None:
             known[name] = _among_used(read_links(path, data.roles.ids, data.n_rows), data, path)
@@ -56,6 +58,8 @@ def run(arguments: SimpleNamespace) -> None:
     for name, score in scores.items():
         tell(arguments, f"{name}: {score}")
     report = None if arguments.report is None else _report(arguments, data, model, some, scores, doubts)
+    if extra is not None:
+        model.save(arguments.model, extra=extra)
     _write(arguments, data, model, labels, scores, report)
 
 
@@ -110,9 +114,7 @@ def predicted(model: Any, X: Any, what: str) -> np.ndarray:
 
 def _write(arguments: SimpleNamespace, data: Data, model: Any, labels: Any, scores: dict, report: str | None) -> None:
     every = spread(labels, data.rows, data.n_rows)
-    table = labels_csv(every, data.roles.ids, data.roles.id_name)
-    if arguments.model is not None:
-        _save(arguments, data, model)
+    table = labels_csv(every, data.roles.ids, data.roles.id_name, model.structure_.names)
     files: dict[str, Any] = {} if arguments.out is None else {arguments.out: table}
     if report is not None:
         files[arguments.report] = report
@@ -159,11 +161,11 @@ def _refuse_with_views(arguments: SimpleNamespace) -> None:
             raise ValueError(f"--{name} is for one table; leave it out, or leave out --view.")
 
 
-def _save(arguments: SimpleNamespace, data: Data, model: Any) -> None:
-    """Keep the model with the way from cells to numbers."""
+def _kept(data: Data) -> dict[str, Any]:
+    """The way from cells to numbers, for the model's file."""
     if data.prepared is None:
         raise ValueError("--model keeps models of tables of columns, and this is a sparse matrix; leave it out.")
-    model.save(arguments.model, extra={"preparation": data.prepared.to_dict()})
+    return data.prepared.to_dict()
 
 
 def _summary(arguments: SimpleNamespace, data: Data, model: Any, labels: Any, scores: dict, every: list) -> dict:
@@ -171,6 +173,7 @@ def _summary(arguments: SimpleNamespace, data: Data, model: Any, labels: Any, sc
     return {
         "file": arguments.file,
         "structure": str(model.structure_),
+        "cluster_names": model.cluster_names_,
         "rows": data.n_rows,
         "rows_left_out": data.n_rows - len(data.rows),
         "columns": data.names,
@@ -219,11 +222,13 @@ def _among_used(pairs: np.ndarray, data: Data, path: str) -> np.ndarray:
     return place[pairs]
 
 
-def _places(data: Data) -> list[int]:
-    """The place that the label column gives to every row, -1 where it is empty."""
+def _places(data: Data, given: dict[str, Any]) -> list[int] | list[str]:
+    """The place that the label column gives to every row, -1 where it is empty; names where clusters have names."""
     labels = data.known()
     if labels is None:
         raise ValueError("--use-labels needs --label-column COLUMN: the column that holds the known places.")
+    if check_structure(given.get("n_clusters"), given.get("structure", "flat")).names is not None:
+        return labels
     places = []
     for row, label in zip(data.rows, labels, strict=True):
         if label and not (label.isascii() and label.isdigit()):
@@ -243,8 +248,8 @@ def _scores(data: Data, model: Any, labels: Any) -> dict[str, str]:
     known = np.array([label != "" for label in given])
     texts, found = np.array(given)[known], labels[known]
     scores = {"clustering accuracy": f"{clustering_accuracy(np.unique(texts, return_inverse=True)[1], found):.1%}"}
-    places = {str(place) for place in range(model.structure_.n_clusters)}
-    if set(texts.tolist()) <= places:  # the labels are places on the structure
-        accuracy = structured_accuracy(texts.astype(int), found, model.structure_)
+    places = {name: place for place, name in enumerate(model.cluster_names_)}
+    if set(texts.tolist()) <= set(places):  # the labels are places on the structure
+        accuracy = structured_accuracy([places[text] for text in texts.tolist()], found, model.structure_)
         scores["structured accuracy"] = f"{accuracy:.1%} (right cluster at the right place, up to symmetry)"
     return scores

@@ -23,6 +23,7 @@ EXTRAS = {
     "dask": ("dask", "distributed"),
     "gpu": ("torch",),
     "neighbors": ("pynndescent",),
+    "anndata": ("anndata",),
 }
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from kernelclust import _progress
 from kernelclust._units import unit_warning
 from kernelclust.cli.guard import say, tell
-from kernelclust.tables import Prepared, Roles, Table, assign, prepare, read
+from kernelclust.tables import Prepared, Roles, Table, assign, prepare, read, split
 
 HOW = ("delimiter", "header", "encoding", "decimal", "key")
 
@@ -54,7 +54,8 @@ def load(arguments: SimpleNamespace, path: str | None = None) -> Data:
     """Read and prepare one table."""
     table = read_file(arguments, path or arguments.file)
     names = ("columns", "drop", "id_column", "label_column")
-    roles = assign(table, **{name: getattr(arguments, name, None) for name in names})
+    wanted = {name: getattr(arguments, name, None) for name in names}
+    roles = assign(table, **(wanted if path is None else _of_view(table, wanted)))
     if table.matrix is not None:
         return _sparse(arguments, table, roles)
     with _progress.working(f"preparing {table.source}"):
@@ -73,6 +74,17 @@ def load(arguments: SimpleNamespace, path: str | None = None) -> Data:
     pairwise = (getattr(arguments, "kernel", None) or "").startswith("precomputed")
     doubts = [] if pairwise else _doubts(table, prepared, standardized=arguments.standardize)
     return Data(prepared.X, prepared.names, prepared.rows, table.n_rows, roles, prepared, doubts)
+
+
+def _of_view(table: Table, wanted: dict[str, Any]) -> dict[str, Any]:
+    """The same, but for columns that only the first table has; known labels are no part of a view."""
+    there = {column.name for column in table.columns}
+    drop = [*split(wanted["drop"]), *([wanted["label_column"]] if wanted["label_column"] else [])]
+    kept = {
+        name: [one for one in of if one in there]
+        for name, of in [("columns", split(wanted["columns"])), ("drop", drop)]
+    }
+    return {**kept, "id_column": wanted["id_column"]}
 
 
 def _sparse(arguments: SimpleNamespace, table: Table, roles: Roles) -> Data:

@@ -58,13 +58,18 @@ def spread(labels: np.ndarray, rows: np.ndarray, n_rows: int) -> list[int | None
     return out
 
 
-def labels_csv(labels: Iterable[Any], ids: Sequence[str] | None = None, id_name: str = "row") -> str:
-    """Return a table of two columns: the id or number from 0 of each row, and its label, empty where it has none."""
+def labels_csv(
+    labels: Iterable[Any], ids: Sequence[str] | None = None, id_name: str = "row", names: Sequence[str] | None = None
+) -> str:
+    """Return a table: the id or number from 0 of each row, its label, empty where it has none, and the label's name."""
     labels = labels.tolist() if hasattr(labels, "tolist") else list(labels)
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([id_name, "label"])
-    writer.writerows(zip(range(len(labels)) if ids is None else ids, labels, strict=True))
+    columns = [range(len(labels)) if ids is None else ids, labels]
+    if names is not None:
+        columns.append(["" if label is None else names[label] for label in labels])
+    writer.writerow([id_name, "label", "name"][: len(columns)])
+    writer.writerows(zip(*columns, strict=True))
     return text.getvalue()
 
 

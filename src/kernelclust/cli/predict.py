@@ -35,7 +35,8 @@ def run(arguments: SimpleNamespace) -> None:
     if doubt := formulas(ids.ids, ids.id_name):
         warn(arguments, doubt)
     every = spread(labels, prepared.rows, table.n_rows)
-    text = labels_csv(every, ids.ids, ids.id_name)
+    names = getattr(getattr(model, "structure_", None), "names", None)
+    text = labels_csv(every, ids.ids, ids.id_name, names)
     if arguments.out is not None:
         write_files({arguments.out: text})
     if arguments.json:

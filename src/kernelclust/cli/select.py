@@ -28,7 +28,13 @@ def run(arguments: SimpleNamespace) -> None:
     found = choose(data.X, verbose=int(arguments.verbose), **more, **given)
     labels = spread(found.labels_, data.rows, data.n_rows)
     if arguments.out is not None:
-        write_files({arguments.out: labels_csv(labels, data.roles.ids, data.roles.id_name)})
+        write_files(
+            {
+                arguments.out: labels_csv(
+                    labels, data.roles.ids, data.roles.id_name, found.best_estimator_.structure_.names
+                )
+            }
+        )
     if not arguments.json:
         print(found)
         return

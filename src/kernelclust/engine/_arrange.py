@@ -23,7 +23,7 @@ def arrange(
         spectrum = useful_spectrum(operator, structure.n_clusters, check_random_state(request.random_state))
         problem = Problem(operator, spectrum, objective, flat_objective(objective))
         S, n = operator.cluster_sums(labels, structure.n_clusters), problem.sizes(labels)
-        rule = request.options.placement
+        rule = request.options.rule
         given = node is not None
         if node is None:
             node = best_placement(placement_problem(rule, objective, S, n, power=placing_power(kernel, structure)))

@@ -181,7 +181,7 @@ def _fit(X, weight, request: Request, known, kernel, spectrum) -> Fit:
     solution = solve(problem, options, rng, **request.solver_params)
     _warn_of_stop(solution, request)
     at("bounds and numbering")
-    found = replace(judge(kernel, problem, solution, structure, request.options.placement), size_prior=size_prior)
+    found = replace(judge(kernel, problem, solution, structure, request.options.rule), size_prior=size_prior)
     if ridge is not None:
         found = replace(found, ridge=ridge, reach=1.0)
     if evidence is not None:

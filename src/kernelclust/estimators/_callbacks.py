@@ -82,6 +82,11 @@ class Tasks:
             self.now = self.root.subcontext(task_name=self.names[number])
             self.now.call_on_fit_task_begin(estimator=self.owner)
 
+    def within(self, share: float) -> None:
+        """So much of the part is done."""
+        now, after = [*self.shares, 1.0][self.number : self.number + 2] if self.number >= 0 else (0.0, 0.0)
+        part(now + share * (after - now), 1)
+
     def __exit__(self, kind: Any, *_: Any) -> None:
         if self.root is not None and kind is None:
             self._end()

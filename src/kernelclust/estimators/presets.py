@@ -73,7 +73,9 @@ class CLUHSIC(StructuredClustering):
     """Clustering by maximal dependence as its paper means it (Song, Smola, Gretton and Borgwardt, 2007).
 
     F = tr(K P A P') with the label kernel A itself (rho = 0), from several starts, point moves alternated with
-    placement by F. `StructuredClustering` refines a flat fit instead, which keeps clusters whole more often.
+    placement by F. The paper's Algorithm 1 has point moves alone, from one random start: that is placement=None,
+    init="random", n_init=1, and it often ends with whole clusters in wrong places. `StructuredClustering` refines a
+    flat fit instead, which keeps clusters whole more often.
 
     Examples
     --------
@@ -100,6 +102,9 @@ class CLUHSICAL(StructuredClustering):
 
     Rows of P are eq. (12) of the paper: the summed loss at a sample's own place, minus the loss elsewhere, columns
     normalised to l1 norm one. A far mistake costs more than a near one; groups of similar size are favoured.
+    With normalize=None or "l2" F is eq. (11), 4 C^2 gamma tr(K P A P') - C |P|_1 with C = 0.1 (in units of m) and
+    gamma = 1. Both act through C gamma K alone: for others multiply the kernel by 10 C gamma, such as
+    kernel=lambda X, Y: 0.01 * rbf_kernel(X, Y). With "l1" they cancel.
 
     Examples
     --------

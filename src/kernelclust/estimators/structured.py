@@ -104,12 +104,14 @@ class StructuredClustering(Placing, KernelClusterer):
         "graph" and "precomputed_graph", whose F hardly sees the borders of clusters (but "auto" refines chains and
         rings of up to 10 samples a cluster, and grids under "rbf"), and where it would make clusters wider by more than
         a tenth, with a warning.
-    placement : {"distance", "F"}, default="distance"
-        How clusters find their places: neighbours should have close means, or F should be large.
+    placement : {"distance", "F"} or None, default="distance"
+        How clusters find their places: neighbours should have close means, or F should be large. None: by point moves
+        alone, which hardly ever exchange two clusters; with search="global" this is Algorithm 1 of CLUHSIC.
     solver : {"greedy", "spectral", "polar", "nmf", "low_rank_sdp", "sdp"}, default="greedy"
         Point moves and placement, or a relaxation of l2 without a loss: orthonormal labels ("spectral", "polar"),
         non-negative factors ("nmf"), semidefinite ("low_rank_sdp"; "sdp" for a few dozen samples, with
-        kernelclust[sdp]). They do not use `search`, `placement`, `init` and `n_init`.
+        kernelclust[sdp]; with normalize=None and "flat" it is DIFFRAC's own). They do not use `search`, `init` and
+        `n_init`, and of `placement` only whether it is None.
     solver_params : dict, optional
         Parameters of the solver. All: tol (1e-10; a sample is moved when F rises by more than tol times the sum of F's
         absolute terms), allow_empty (False; whether moves may leave a cluster empty). Relaxations: polish (True;
@@ -470,7 +472,12 @@ class StructuredClustering(Placing, KernelClusterer):
     def _check_parameters(self) -> None:
         self._check_kernel()
         check_name("search", self.search, SEARCHES)
-        check_name("placement", self.placement, RULES)
+        check_name("placement", self.placement, (*RULES, None))
+        if self.placement is None and (self.solver, self.search) in (("greedy", "refine"), ("greedy", "place")):
+            raise ValueError(
+                f"placement=None with search={self.search!r}, which is to put clusters in place: set search='global' "
+                "for point moves alone, or placement='distance' or 'F'."
+            )
         check_name("normalize", self.normalize, NORMALIZATIONS)
         if self.init is None or isinstance(self.init, str):
             check_name("init", self.init, INITS, also=", or an array of labels")

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from kernelclust._progress import within
 from kernelclust._threads import in_order
 from kernelclust.kernels._fitted_kernel import COMMUTE, FittedKernel, Member
 from kernelclust.kernels._graphs import commute_factors, commute_kernel, neighbour_graphs, spread_neighbors
@@ -38,7 +39,9 @@ def fit(X, weight: np.ndarray, *, n_clusters: int, method: str | None, n_compone
         found = commute_factors([graphs[i] for i in ORDER], number)
         return graphs, [_scaled(picture.spread(found[ORDER.index(i)]), share) for i in range(len(SIZES))]
 
-    for picture, (graphs, own) in zip(seen, in_order(smooth, seen), strict=True):
+    for k, (graphs, own) in enumerate(in_order(smooth, seen)):
+        within(k + 1, len(seen))
+        picture = seen[k]
         factors += own
         for W in graphs if method is None else []:
             one = _dense(W, picture, share)

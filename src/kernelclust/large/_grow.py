@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 
 from kernelclust._arrays import namespace, parts, to_host
 from kernelclust._names import keywords
-from kernelclust._progress import at
+from kernelclust._progress import at, hearing
 from kernelclust._warnings import warn
 from kernelclust.engine import Fit, Places, Prediction, Request, fit, fitted_places
 from kernelclust.kernels import NewSamples, check_kernel_params, eigenvalue_bounds, kernel_part
@@ -151,7 +151,8 @@ def grow(xp: Any, X: Any, weight: Any, request: Request, y: np.ndarray | None = 
     there = xp.asarray(some, device=X.device)
     w = to_host(xp.take(weight, there)).astype(float)
     known = None if y is None or (y[some] < 0).all() else make_constraints(w, c, labels=y[some])
-    start = fit(to_host(xp.take(X, there, axis=0)).astype(np.float64), w, asked, known)
+    with hearing(None):  # stages of the start are not those of the whole
+        start = fit(to_host(xp.take(X, there, axis=0)).astype(np.float64), w, asked, known)
     objective = flat_objective(start.objective) if start.solution.placed else start.objective
     labels = xp.asarray(start.labels, dtype=xp.int64, device=X.device)
     rows, n_iter = make(there), 0

@@ -19,10 +19,10 @@ from sklearn.utils import check_random_state
 from kernelclust._arrays import parts
 from kernelclust._input import rows_are_equal
 from kernelclust._names import keywords
-from kernelclust._progress import at, tell
+from kernelclust._progress import at, hearing, tell
 from kernelclust._threads import one_thread
 from kernelclust.engine import Fit, Places, Prediction, Request, fit, fitted_places
-from kernelclust.kernels import NewSamples, fit_kernel, kernel_part
+from kernelclust.kernels import ExactFeatures, NewSamples, SimilarityFunction, fit_kernel, kernel_part
 from kernelclust.large._grow import EACH, START, centred_sums
 from kernelclust.large._moves import centred, rises
 from kernelclust.large._rounds import ROUND
@@ -278,7 +278,8 @@ def begin(shards: Shards, request: Request) -> Begun:
     at("{} of {} samples, by the ordinary engine", len(X), m)
     kernel = request.kernel | {"gamma": gamma or "scale"}
     known = None if (y < 0).all() else make_constraints(w, c, labels=y)
-    start = fit(X, w, replace(request, kernel=kernel | {"approximation": None}, random_state=rng), known)
+    with hearing(None):  # stages of the start are not those of the whole
+        start = fit(X, w, replace(request, kernel=kernel | {"approximation": None}, random_state=rng), known)
     objective = flat_objective(start.objective) if start.solution.placed else start.objective
     lightest = min(one.least for one in seen)
     return Begun(start, objective, kernel, gamma, few, X, w, bool((y >= 0).any()), lightest, rng)
@@ -330,7 +331,7 @@ def _features(X: np.ndarray, w: np.ndarray, kernel: dict[str, Any], n_clusters: 
     """Features of the kernel that do not depend on which samples are looked at next."""
     part = kernel_part(kernel["kernel"])
     if hasattr(part, "features"):
-        return Features(part.features, None)
+        return Features(ExactFeatures(SimilarityFunction(kernel["kernel"])), None)
     method = "nystroem" if kernel.get("approximation") in (None, "auto") else kernel["approximation"]
     fitted = fit_kernel(X, w, n_clusters=n_clusters, rng=rng, **kernel | {"approximation": method})
     return Features(*fitted.source.parts())  # type: ignore[attr-defined]

@@ -41,7 +41,7 @@ def whole_fit(
     """A fit of all samples that began as `start`; evidence about the order is that of the samples it began with."""
     objective = start.objective
     value = objective.value(S, n)
-    placing = placement_problem(request.options.placement, objective, S, n)
+    placing = placement_problem(request.options.rule, objective, S, n)
     judged = start.order
     if judged is not None:
         judged = replace(judged, links=judged.links[np.ix_(order, order)])

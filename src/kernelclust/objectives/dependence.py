@@ -267,7 +267,8 @@ def dependence_score(
     normalize : {"l2", "l1", None}
         Norm that the columns of P are divided by.
     C, gamma : float
-        Constants of eq. (11).
+        Constants of eq. (11). They act through C gamma K alone: F(C, gamma; K) = (C / 0.1) F(0.1, 1; 10 C gamma K).
+        Estimators have the defaults only; multiply the kernel by 10 C gamma for others. No effect with "l1".
     sample_weight : array of shape (m,), optional
         A weight counts as that many copies of a sample.
 

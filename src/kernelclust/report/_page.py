@@ -62,7 +62,12 @@ for (const button of document.querySelectorAll("th button")) button.addEventList
   body.append(...rows)
 })
 </script>"""
-INK, FAINT = "#30343b", "#b9bec7"  # what pictures are drawn in; the page puts its own in their place
+INKS = {  # what pictures are drawn in, and what the page has in its place
+    "#30343b": "currentColor",
+    "#000000": "currentColor",
+    "#b9bec7": "var(--faint)",
+    "#ffffff": "var(--paper)",
+}
 
 
 @dataclass
@@ -157,7 +162,8 @@ def picture(figure: Any, caption: str, alt: str) -> str:
         figure.savefig(text, format="svg", transparent=True, metadata={"Date": None}, dpi=150)
     svg = text.getvalue()
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg[svg.index("<svg") :], flags=re.DOTALL)
-    svg = svg.replace(INK, "currentColor").replace("#000000", "currentColor").replace(FAINT, "var(--faint)")
+    for ink, own in INKS.items():
+        svg = svg.replace(ink, own)
     svg = re.sub(
         r'<svg [^>]*?viewBox="([^"]*)"[^>]*>', rf'<svg viewBox="\1" role="img" aria-label="{_attribute(alt)}">', svg
     )

@@ -283,7 +283,7 @@ def select_structure(
     Notes
     -----
     A hint, no proof: choose by what is known about the data first. Random places fill as many directions as the
-    clusters do, two at least. With four clusters or fewer chance does as well as any order, so "flat" is chosen.
+    clusters do, two at least. Chance arranges four or five clusters nearly as well: true orders are often called flat.
     How often it is right: docs/selection.md.
 
     Examples

@@ -60,7 +60,7 @@ class Options:
     """How to search, as the estimator's parameters of these names say."""
 
     search: str = "refine"
-    placement: str = "distance"
+    placement: str | None = "distance"  # None: point moves alone
     power: float = 1.0  # of the squared distances that "distance" places by
     init: Any = "auto"
     n_init: int | str = "auto"
@@ -73,6 +73,11 @@ class Options:
     report: Callable[[str], None] = _silent
 
     FROM_SOLVER_PARAMS: ClassVar = ("tol", "allow_empty", "polish")  # set through the estimator's solver_params
+
+    @property
+    def rule(self) -> str:
+        """What places are judged by: F where clusters were not placed."""
+        return self.placement or "F"
 
     @property
     def climbing(self) -> dict[str, Any]:

@@ -44,12 +44,13 @@ class WeightedKernel:
         return self.root[:, None] * (self.kernel @ (self.root[:, None] * V))
 
 
-def require_l2(problem: Problem, solver: str) -> None:
+def require_l2(problem: Problem, solver: str, also: str = "") -> None:
     """The relaxations are of orthonormal P: l2, no loss and no size prior."""
     objective = problem.objective
     if objective.normalize != "l2" or objective.has_loss or objective.size_prior:
         raise ValueError(
-            f"solver={solver!r} relaxes normalize='l2' without a loss or size prior; use solver='greedy' for others."
+            f"solver={solver!r} relaxes normalize='l2' without a loss or size prior{also}; use solver='greedy' for "
+            "others."
         )
 
 
@@ -106,7 +107,8 @@ def finish(problem: Problem, options: Options, relaxed: Relaxed, labels: np.ndar
         def by_value(S: np.ndarray, n: np.ndarray, **known: Any) -> np.ndarray:
             return best_placement(placement_problem("F", objective, S, n, **known))
 
-        climbed = climb(kernel, objective, labels, placement=by_value, constraints=constraints, **options.climbing)
+        placing = None if options.placement is None else by_value
+        climbed = climb(kernel, objective, labels, placement=placing, constraints=constraints, **options.climbing)
         stopped = relaxed.stopped_because if climbed.converged else climbed.stopped_because
         n_iter = relaxed.n_iter + climbed.n_iter
         return replace(

@@ -43,7 +43,8 @@ def solve(problem: Problem, options: Options, rng: np.random.RandomState) -> Sol
     """Find labels with a large F.
 
     "refine": the best labeling without structure, placed on the nodes, then improved with F. "place": the same, not
-    improved. "global": F from every start, point moves alternated with placement by F.
+    improved. "global": F from every start, point moves alternated with placement by F, or alone without a
+    placement.
     """
     check_name("search", options.search, SEARCHES)
     if options.search == "global":
@@ -75,7 +76,7 @@ def _placed(problem: Problem, constraints: Constraints | None, flat: Solution, o
     """Clusters at their places by data and labels, labelled samples at theirs, not improved."""
     objective, S, n = problem.objective, flat.cluster_sums, problem.sizes(flat.labels)
     movable = None if constraints is None else constraints.alike
-    placing = placement_problem(options.placement, objective, S, n, movable=movable, power=options.power)
+    placing = placement_problem(options.rule, objective, S, n, movable=movable, power=options.power)
     node = place_known(placing, constraints, flat.labels, problem.spectrum.embedding, problem.structure)
     order, labels = np.argsort(node), node[flat.labels]
     S, running = S[np.ix_(order, order)], np.ascontiguousarray(flat.running[order])
@@ -184,6 +185,8 @@ class _Part:
 
 def _structured(problem: Problem, options: Options, restarts: int = RESTARTS) -> _Climber:
     objective = problem.objective
+    if options.placement is None:
+        return _Climber(objective, options.climbing, _numbered, structured=True)
     again = 0 if objective.has_loss else restarts  # of clusters that have been placed before
 
     def by_value(S: np.ndarray, n: np.ndarray, **known: Any) -> np.ndarray:
@@ -192,9 +195,7 @@ def _structured(problem: Problem, options: Options, restarts: int = RESTARTS) ->
     def number(part: _Part, labels: np.ndarray) -> np.ndarray:
         known, S = part.constraints, part.kernel.cluster_sums(labels, objective.n_clusters)
         n = np.bincount(labels, part.kernel.weight, minlength=objective.n_clusters)
-        placing = placement_problem(
-            options.placement, objective, S, n, linear=size_wishes(known, labels, S, objective.A)
-        )
+        placing = placement_problem(options.rule, objective, S, n, linear=size_wishes(known, labels, S, objective.A))
         return place_known(placing, known, labels, part.E, problem.structure, restarts)[labels]
 
     return _Climber(objective, options.climbing | {"placement": by_value}, number, structured=True)

@@ -1,18 +1,29 @@
-"""solver="sdp": the semidefinite relaxation itself (5.23 of the relaxations paper), by a conic solver through cvxpy.
+"""solver="sdp": the semidefinite relaxations themselves, by a conic solver through cvxpy. For a few dozen samples.
+
+With normalize="l2", 5.23 of the relaxations paper, for any structure:
 
     max  tr((A x K) Q)   s.t.  Q psd, Q >= 0, odiag(Q) = I, bdiag(Q) 1 = 1,   Q (mc x mc)
 
-Its value bounds every F. The labels come from the nearest rank-one matrix, and are often poor, because the solver
-returns the mean of a solution and its mirror images. For a few dozen samples.
+The labels come from the nearest rank-one matrix, and are often poor, because the solver returns the mean of a solution
+and its mirror images. With normalize=None and no structure, DIFFRAC's own, over M = Pi Pi':
+
+    max  tr(K M)   s.t.  M - 1 1' / c psd, M >= 0, diag(M) = 1,   M (m x m)
+
+whose labels are the kernel k-means of M. Each value bounds every F.
 """
 
 from __future__ import annotations
 
 import importlib
+from typing import Any
 
 import numpy as np
 
 from kernelclust._solution import Solution
+from kernelclust.kernels import LowRankKernel
+from kernelclust.objectives import Dependence
+from kernelclust.solvers import _starts as starts
+from kernelclust.solvers._climb import climb
 from kernelclust.solvers._problem import Options, Problem
 from kernelclust.solvers._relaxation import (
     Relaxed,
@@ -24,13 +35,17 @@ from kernelclust.solvers._relaxation import (
 )
 
 RELAXES = True
-LARGEST = 80  # rows of Q: (mc)^2 / 2 sign constraints, minutes beyond
+LARGEST = 80  # rows of Q or M: rows^2 / 2 sign constraints, minutes beyond
+ROUNDINGS = 10  # starts of the k-means of M
 
 
 def solve(
     problem: Problem, options: Options, rng: np.random.RandomState, *, conic_solver: str | None = None
 ) -> Solution:
-    require_l2(problem, "sdp")
+    if _is_diffrac(problem.objective):
+        relaxed = relax_diffrac(problem, conic_solver)
+        return finish(problem, options, relaxed, _means_of(relaxed.P, problem, rng))
+    require_l2(problem, "sdp", also=", or normalize=None on a flat structure")
     relaxed = relax(problem, conic_solver)
     root = np.sqrt(problem.kernel.weight)[:, None]
     return finish(problem, options, relaxed, labels_of(non_negative_orthonormal(relaxed.P) / root, problem))
@@ -39,15 +54,7 @@ def solve(
 def relax(problem: Problem, conic_solver: str | None = None) -> Relaxed:
     """Rank-one part of Q and the optimal value, which is the bound."""
     m, c = problem.kernel.n_samples, problem.objective.n_clusters
-    if m * c > LARGEST:
-        raise ValueError(
-            f"solver='sdp' would need a matrix with {m} x {c} = {m * c} rows and about {(m * c) ** 2 // 2} sign "
-            f"constraints; it goes up to {LARGEST} rows. Use solver='low_rank_sdp' or 'greedy'."
-        )
-    try:
-        cvxpy = importlib.import_module("cvxpy")
-    except ImportError as error:
-        raise ImportError("solver='sdp' needs cvxpy: pip install 'kernelclust[sdp]'.") from error
+    cvxpy = _conic(m * c, f"{m} x {c} = {m * c}")
     A, kernel = problem.objective.A, WeightedKernel(problem)
     root = kernel.root / np.sqrt(problem.kernel.weight.mean())  # its unit is free; the solver wants numbers near one
     K = kernel @ np.eye(m)
@@ -60,6 +67,29 @@ def relax(problem: Problem, conic_solver: str | None = None) -> Relaxed:
     constraints += [cvxpy.trace(block(i, j)) == float(i == j) for i in range(c) for j in range(i, c)]
     scale = max(float(problem.spectrum.values[0]), np.finfo(float).tiny)
     C = np.kron(A, K / scale)
+    value = _maximise(cvxpy, C, Q, constraints, conic_solver)
+    values, vectors = np.linalg.eigh(Q.value)
+    P = (np.sqrt(max(values[-1], 0.0)) * vectors[:, -1]).reshape(c, m).T
+    signs, rows, *columns = (constraint.dual_value for constraint in constraints)
+    bound = min(dual_bound(C, root, turn * rows, turn * _symmetric(columns, c), np.abs(signs)) for turn in (1, -1))
+    return Relaxed(P, scale * value, bound=scale * bound)
+
+
+def _conic(rows: int, said: str) -> Any:
+    """cvxpy, for a matrix with so many rows."""
+    if rows > LARGEST:
+        raise ValueError(
+            f"solver='sdp' would need a matrix with {said} rows and about {rows**2 // 2} sign constraints; it goes up "
+            f"to {LARGEST} rows. Use solver='low_rank_sdp' or 'greedy'."
+        )
+    try:
+        return importlib.import_module("cvxpy")
+    except ImportError as error:
+        raise ImportError("solver='sdp' needs cvxpy: pip install 'kernelclust[sdp]'.") from error
+
+
+def _maximise(cvxpy: Any, C: np.ndarray, Q: Any, constraints: list, conic_solver: str | None) -> float:
+    """The largest tr(C Q), with the values of Q and of the constraints' prices set."""
     program = cvxpy.Problem(cvxpy.Maximize(cvxpy.trace(C @ Q)), constraints)
     try:
         program.solve(solver=conic_solver)
@@ -69,11 +99,7 @@ def relax(problem: Problem, conic_solver: str | None = None) -> Relaxed:
         ) from error
     if Q.value is None:
         raise ValueError(f"the conic solver ended with status {program.status!r}; try another with conic_solver.")
-    values, vectors = np.linalg.eigh(Q.value)
-    P = (np.sqrt(max(values[-1], 0.0)) * vectors[:, -1]).reshape(c, m).T
-    signs, rows, *columns = (constraint.dual_value for constraint in constraints)
-    bound = min(dual_bound(C, root, turn * rows, turn * _symmetric(columns, c), np.abs(signs)) for turn in (1, -1))
-    return Relaxed(P, scale * float(program.value), bound=scale * bound)
+    return float(program.value)
 
 
 def _symmetric(entries: list, c: int) -> np.ndarray:
@@ -94,3 +120,50 @@ def dual_bound(C: np.ndarray, root: np.ndarray, rows: np.ndarray, columns: np.nd
     Z = C - np.kron(columns, np.eye(m)) - np.kron(np.eye(c), spread) + (signs + signs.T) / 2
     excess = max(float(np.linalg.eigvalsh((Z + Z.T) / 2)[-1]), 0.0)
     return float(np.trace(columns) + rows @ root + c * excess)
+
+
+# -- DIFFRAC ----------------------------------------------------------------------------------------------------------
+
+
+def _is_diffrac(objective: Dependence) -> bool:
+    """Whether F is a multiple of tr(K Pi Pi')."""
+    A = objective.A
+    plain = objective.normalize is None and not objective.has_loss
+    return plain and np.array_equal(A, A[0, 0] * np.eye(len(A)))
+
+
+def relax_diffrac(problem: Problem, conic_solver: str | None = None) -> Relaxed:
+    """Factor B (m x c) of the nearest M of rank c, and the optimal value, which is the bound."""
+    m, c = problem.kernel.n_samples, problem.objective.n_clusters
+    cvxpy = _conic(m, str(m))
+    weight = problem.kernel.weight / problem.kernel.weight.mean()
+    C = weight[:, None] * (problem.kernel @ np.diag(weight))
+    C = (C + C.T) / 2
+    scale = max(float(np.linalg.eigvalsh(C)[-1]), np.finfo(float).tiny)
+    M = cvxpy.Variable((m, m), symmetric=True)
+    constraints = [M >= 0, cvxpy.diag(M) == 1, M - np.full((m, m), 1 / c) >> 0]
+    value = _maximise(cvxpy, C / scale, M, constraints, conic_solver)
+    values, vectors = np.linalg.eigh(M.value)
+    signs, diagonal = (constraint.dual_value for constraint in constraints[:2])
+    bound = min(diffrac_bound(C / scale, c, turn * diagonal, np.abs(signs)) for turn in (1, -1))
+    unit = scale * float(problem.objective.A[0, 0]) * problem.kernel.weight.mean() ** 2
+    return Relaxed(vectors[:, -c:] * np.sqrt(np.maximum(values[-c:], 0.0)), unit * value, bound=unit * bound)
+
+
+def diffrac_bound(C: np.ndarray, n_clusters: int, diagonal: np.ndarray, signs: np.ndarray) -> float:
+    """Upper bound on tr(C M) over the feasible M, true for any prices of the constraints (signs >= 0).
+
+    With Z = C - diag(diagonal) + signs and M = X + 1 1' / c, X psd of trace m (1 - 1 / c),
+    tr(C M) <= sum(diagonal) + 1'Z1 / c + m (1 - 1 / c) max(0, lambda_1(Z)).
+    """
+    Z = C - np.diag(diagonal) + (signs + signs.T) / 2
+    excess = max(float(np.linalg.eigvalsh(Z)[-1]), 0.0)
+    return float(diagonal.sum() + Z.sum() / n_clusters + len(C) * (1 - 1 / n_clusters) * excess)
+
+
+def _means_of(B: np.ndarray, problem: Problem, rng: np.random.RandomState) -> np.ndarray:
+    """Labels of the best of several k-means of the rows of B."""
+    c, weight = problem.objective.n_clusters, problem.kernel.weight
+    kernel = LowRankKernel(B, weight)
+    tried = (starts.fill_empty(starts.plus_plus_start(B, weight, c, rng), B, c) for _ in range(ROUNDINGS))
+    return max((climb(kernel, problem.flat, labels) for labels in tried), key=lambda found: found.value).labels

@@ -4,7 +4,7 @@ from kernelclust.tables._links import read_links
 from kernelclust.tables._prepare import Prepared, prepare, prepared_like
 from kernelclust.tables._problems import Problem, Problems
 from kernelclust.tables._read import read
-from kernelclust.tables._roles import Roles, assign
+from kernelclust.tables._roles import Roles, assign, split
 from kernelclust.tables._table import Column, Table, parse_number
 
 __all__ = [
@@ -20,4 +20,5 @@ __all__ = [
     "prepared_like",
     "read",
     "read_links",
+    "split",
 ]

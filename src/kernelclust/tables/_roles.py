@@ -22,8 +22,8 @@ class Roles:
 
 def assign(
     table: Table,
-    columns: str | None = None,
-    drop: str | None = None,
+    columns: str | Sequence[str] | None = None,
+    drop: str | Sequence[str] | None = None,
     id_column: str | None = None,
     label_column: str | None = None,
 ) -> Roles:
@@ -47,9 +47,11 @@ def assign(
     )
 
 
-def split(text: str | None) -> list[str]:
+def split(text: str | Sequence[str] | None) -> list[str]:
     """The parts of a list with commas between; a part with a comma in it is quoted."""
-    return [] if text is None else [part.strip() for part in next(csv.reader([text]), []) if part.strip()]
+    if text is None or not isinstance(text, str):
+        return list(text or [])
+    return [part.strip() for part in next(csv.reader([text]), []) if part.strip()]
 
 
 def find(name: str, names: Sequence[str], option: str) -> int:
