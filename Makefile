@@ -71,4 +71,4 @@ audit: setup
 	@$(BIN)/pip-audit --requirement requirements-dev.lock --no-deps --disable-pip
 
 clean:
-	@rm -rf build dist .venv docs/gallery docs/generated docs/api/generated .pytest_cache .mypy_cache .ruff_cache .import_linter_cache src/*.egg-info
+	@rm -rf build dist .venv docs/gallery docs/generated .pytest_cache .mypy_cache .ruff_cache .import_linter_cache src/*.egg-info

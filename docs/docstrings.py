@@ -8,7 +8,7 @@ UNDERLINE = re.compile(r"-{3,}$")
 
 
 def escaped(line: str) -> str:
-    """The line with |x|, name_ and single stars as they stand, outside of code."""
+    """The line with |x|, name_ and **name as they stand, outside of code."""
     parts = CODE.split(line)
     parts[::2] = [re.sub(r"\||(?<=\w)_(?!\w)|(?<=[(\s])\*{2}(?=\w)", r"\\\g<0>", part) for part in parts[::2]]
     return "".join(parts)

@@ -1,6 +1,7 @@
 """How gallery examples look, and their order; sphinx-gallery finds both by name (see conf.py)."""
 
 import logging
+import warnings
 
 from cycler import cycler
 
@@ -34,6 +35,7 @@ def in_order(filename: str) -> tuple[int, str]:
 def reset(gallery_conf, fname) -> None:
     """Set matplotlib's defaults before every example; lines about progress depend on the machine, so there are none."""
     logging.getLogger("kernelclust").setLevel("WARNING")
+    warnings.formatwarning = lambda message, *_: f"warning: {message}\n"  # without the folder that it was built in
     import matplotlib.pyplot as plt
 
     plt.rcParams.update(

@@ -108,6 +108,11 @@ def test_pages_that_are_linked_exist():
             assert found.exists() or there.parts[-2:] == ("gallery", "index"), f"{page.name}: {target}"
 
 
+def test_docstrings_keep_their_formulas():
+    escaped = runpy.run_path(str(ROOT / "docs/docstrings.py"))["escaped"]
+    assert escaped("|w|^2 of labels_, `labels_` and ``a|b``") == r"\|w\|^2 of labels\_, `labels_` and ``a|b``"
+
+
 def test_the_citation_names_this_version_and_five_papers():
     text = (ROOT / "CITATION.cff").read_text()
     assert f"\nversion: {kernelclust.__version__}\n" in text
