@@ -336,6 +336,37 @@ def test_diffrac_is_the_regression_cost():
         assert_allclose(cost, (m - trace) / m)
 
 
+def regression_cost(X, Pi, A, kappa):
+    """(3.5) in the norm of A, minimised over W, for labelings Pi (l, m, c)."""
+    m = len(X)
+    W = np.linalg.solve(X.T @ X + m * kappa * np.eye(X.shape[1]), X.T @ Pi)
+    rest = Pi - X @ W
+    return ((rest @ A) * rest).sum(axis=(1, 2)) / m + kappa * ((W @ A) * W).sum(axis=(1, 2))
+
+
+def test_diffrac_with_structure_is_the_regression_where_the_diagonal_is_even():
+    """m cost = sum_j A_jj n_j - F, (3.7): labels of the largest F cost least on a levelled tree, and need not else."""
+    tree, m, kappa = as_structure("tree:(a,(b,c))"), 6, 0.05
+    labelings = np.array([y for y in product(range(3), repeat=m) if len(set(y)) == 3])
+    best = []
+    for structure in (tree, tree.levelled()):
+        A, missed = structure.kernel, 0
+        for seed in range(3):
+            X = np.random.default_rng(seed).standard_normal((m, 2))
+            X -= X.mean(0)
+            kernel = X @ np.linalg.solve(X.T @ X + m * kappa * np.eye(2), X.T)
+            Pi = np.eye(3)[labelings]  # (labelings, m, 3)
+            F = ((kernel @ Pi @ A) * Pi).sum(axis=(1, 2))
+            cost = regression_cost(X, Pi, A, kappa)
+            assert_allclose(m * cost, Pi.sum(axis=1) @ np.diag(A) - F, atol=1e-9)
+            model = Diffrac(structure=structure, kernel="linear", kappa=kappa, init="random", n_init=20)
+            model.set_params(compute_confidence=False, random_state=0).fit(X)
+            assert_allclose(model.objective_, F.max())
+            missed += regression_cost(X, np.eye(3)[model.labels_][None], A, kappa)[0] > cost.min() + 1e-9
+        best.append(missed)
+    assert best[0] > 0 == best[1]
+
+
 def test_diskmeans_is_the_best_subspace():
     """Proposition 1: the trace is the maximum of (3.12) over projections, found here by a generalised eigenproblem."""
     from scipy.linalg import eigh

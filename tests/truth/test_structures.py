@@ -214,6 +214,19 @@ def test_an_inner_node_with_one_child_counts():
     assert_array_equal(tree.loss, [[0, 2, 2], [2, 0, 1], [2, 1, 0]])
 
 
+@pytest.mark.parametrize("text", [one for one in SMALL if one.startswith("tree") and "*" not in one])
+def test_a_levelled_tree_has_an_equal_diagonal_and_the_same_loss(text):
+    """A = height - loss, which is positive semidefinite because heights rise towards the root."""
+    tree = as_structure(text)
+    level = tree.levelled()
+    assert_array_equal(level.loss, tree.loss)
+    assert_array_equal(level.kernel, len(tree.levels()) - tree.loss)
+    assert np.linalg.eigvalsh(level.kernel)[0] > -1e-9
+    assert level.leaf_names == tree.leaf_names
+    assert level.levelled() == level == as_structure(str(level))
+    assert (level == tree) == (np.ptp(np.diag(tree.kernel)) == 0)
+
+
 def test_balanced_trees_are_sums_over_levels():
     tree = Tree(2, 3, 2)
     levels = tree.levels()
