@@ -266,6 +266,30 @@ def test_product_of_products_is_one_product():
     assert str(nested) == "flat:2*chain:2*ring:3"
 
 
+@pytest.mark.parametrize("text", ["flat:4*chain:3", "chain:3*ring:4", "flat:2*flat:2*chain:3"])
+def test_the_loss_of_a_product_is_the_distance_of_its_tensors(text):
+    structure = as_structure(text)
+    points = np.ones((1, 1))
+    for factor in structure.factors:
+        values, vectors = np.linalg.eigh(factor.kernel)
+        points = np.kron(points, vectors * np.sqrt(np.maximum(values, 0.0)))
+    half_squared = 0.5 * ((points[:, None] - points[None]) ** 2).sum(axis=2)
+    assert_allclose(structure.loss, half_squared, atol=1e-9)
+
+
+def test_a_product_may_have_the_loss_of_a_tree():
+    """Four objects at three stages: kernel and relabellings stay, and another object costs more than another stage."""
+    product = as_structure("flat:4*chain:3")
+    assert_array_equal(product.loss[0, :4], [0, 1, 2, 2])
+    by_tree = Custom(product.kernel, loss=Tree(4, 3).loss)
+    assert_array_equal(by_tree.loss[0, :4], [0, 1, 1, 2])
+    rng = np.random.default_rng(0)
+    for _ in range(5):
+        benefit = rng.standard_normal((12, 12))
+        one, other = product.align(benefit), by_tree.align(benefit)
+        assert_allclose(benefit[one, np.arange(12)].sum(), benefit[other, np.arange(12)].sum())
+
+
 def test_default_loss_is_the_distance_in_feature_space():
     A = rigid(5)
     values, vectors = np.linalg.eigh(A)
