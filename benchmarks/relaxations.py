@@ -21,12 +21,8 @@ from sklearn.preprocessing import StandardScaler
 
 from kernelclust import CLUHSIC, StructuredClustering
 from kernelclust.datasets import rotated_images
-from kernelclust.kernels import fit_kernel
 from kernelclust.metrics import normalized_mutual_info, structured_accuracy, structured_loss
-from kernelclust.objectives import make_dependence
-from kernelclust.solvers import _starts as starts
-from kernelclust.solvers._climb import climb
-from kernelclust.structures import Custom, Product, Tree, as_structure
+from kernelclust.structures import Custom, Product, Tree
 
 
 def chain(seed: int) -> tuple[np.ndarray, np.ndarray, str]:
@@ -52,15 +48,6 @@ def face(seed: int) -> tuple[np.ndarray, np.ndarray, str]:
     return groups[y] + rng.standard_normal((180, 400)), y, "tree:3x3"
 
 
-def greedy_alone(X: np.ndarray, structure: str, gamma: float, seed: int) -> np.ndarray:
-    """Algorithm 1 of CLUHSIC: one random start, point moves, no placement."""
-    objective = make_dependence(as_structure(structure))
-    rng = np.random.RandomState(seed)
-    kernel = fit_kernel(X, np.ones(len(X)), gamma=gamma, approximation=None, rng=rng).operator
-    start = starts.fill_empty(starts.random_start(len(X), objective.n_clusters, rng), X, objective.n_clusters)
-    return climb(kernel, objective, start).labels
-
-
 def with_solver(solver: str, **options) -> Callable:
     def run(X: np.ndarray, structure: str, gamma: float, seed: int) -> np.ndarray:
         return CLUHSIC(structure=structure, gamma=gamma, solver=solver, random_state=seed, **options).fit_predict(X)
@@ -73,7 +60,7 @@ def ours(X: np.ndarray, structure: str, gamma: float, seed: int) -> np.ndarray:
 
 
 METHODS: dict[str, Callable] = {
-    "greedy": greedy_alone,
+    "greedy": with_solver("greedy", placement=None, init="random", n_init=1),  # Algorithm 1 of CLUHSIC
     "NMF": with_solver("nmf", solver_params={"polish": False}),
     "SDPLR": with_solver("low_rank_sdp", solver_params={"polish": False}),
     "spectral": with_solver("spectral", solver_params={"polish": False}),
