@@ -384,6 +384,7 @@ def test_polynomial_parameters(Estimator, parameter, wrong):
         ("diffusion", {"time": np.nan}, ["time=nan"]),
         ("diffusion", {"time": "x"}, ["time='x'"]),
         ("diffusion", {"time": np.inf}, ["time=inf"]),
+        ("diffusion", {"laplacian": "plane"}, ["laplacian 'plane'", "Did you mean 'plain'"]),
         ("rbf", {"gamma": -1.0}, ["gamma=-1"]),
         ("rbf", {"gama": 1.0}, ["'gama'", "kernel='rbf'", "takes: gamma"]),
         ("linear", {"gamma": 1.0}, ["'gamma'", "kernel='linear'", "none"]),

@@ -142,6 +142,7 @@ def test_degenerate_data():
     [
         (lambda X: select_kernel(X, 3, "rbf"), TypeError, "list of kernels"),
         (lambda X: select_kernel(X, 3, ["rbf"]), ValueError, "two or more"),
+        (lambda X: select_kernel(X, 3, rule="gama"), ValueError, "Did you mean 'gamma'"),
         (lambda X: select_kernel(X, 3, ["rbf", "grpah"]), ValueError, "graph"),
         (lambda X: select_kernel(X, 3, ["rbf", {"gamma": 1}]), ValueError, "names no kernel"),
         (lambda X: select_kernel(X, 3, ["rbf", {"kernel": "rbf", "gama": 1}]), ValueError, "gamma"),

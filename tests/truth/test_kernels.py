@@ -1,5 +1,6 @@
 """Operators are the matrices they stand for; functions, factors and spectra are what they say."""
 
+import networkx as nx
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -19,6 +20,7 @@ from kernelclust.kernels import (
     kernel_names,
     leading_spectrum,
 )
+from kernelclust.kernels.diffusion import normalized_factor, plain_factor
 from kernelclust.kernels.graph import neighbour_graph
 
 RNG = np.random.default_rng(0)
@@ -154,16 +156,37 @@ def test_the_graph_kernel_is_the_pseudo_inverse_and_its_factor_the_smoothest_par
     assert_allclose(dense_of(low), truth, atol=1e-6)
 
 
-def test_diffusion_is_the_exponential_of_the_laplacian():
+@pytest.mark.parametrize(
+    ("laplacian", "time", "rank"), [("normalized", 4.0, 30), ("plain", 1.0, 30), ("plain", 8.0, 12)]
+)
+def test_diffusion_is_the_exponential_of_the_laplacian(laplacian, time, rank):
     from scipy.linalg import expm
 
     W = neighbour_graph(X, 3).toarray()
+    D = np.diag(W.sum(1))
     root = 1 / np.sqrt(W.sum(1))
-    truth = expm(-4.0 * (np.eye(40) - root[:, None] * W * root))
-    found = fit("diffusion", kernel_params={"time": 4.0}).operator
-    assert_allclose(dense_of(found), centred(truth, np.ones(40)), atol=1e-8)
-    low = fit("diffusion", kernel_params={"time": 4.0}, approximation="nystroem", n_components=30).operator
+    truth = expm(-time * (root[:, None] * (D - W) * root if laplacian == "normalized" else D - W))
+    options = {"kernel_params": {"time": time, "laplacian": laplacian}}
+    assert_allclose(dense_of(fit("diffusion", **options).operator), centred(truth, np.ones(40)), atol=1e-8)
+    low = fit("diffusion", **options, approximation="nystroem", n_components=rank).operator
     assert_allclose(dense_of(low), centred(truth, np.ones(40)), atol=0.02)
+
+
+def test_laplacians_of_a_graph_of_equal_degrees_differ_by_time_alone():
+    """D = d I: exp(-t (D - W)) = exp(-t d (I - W / d))."""
+    W = nx.to_scipy_sparse_array(nx.circulant_graph(30, [1, 2]), dtype=float).tocsr()
+    for number in (30, 7):  # equal eigenvalues come in pairs
+        one, other = plain_factor(W, number, 0.5), normalized_factor(W, number, 2.0)
+        assert_allclose(one @ one.T, other @ other.T, atol=1e-8)
+
+
+def test_the_plain_laplacian_of_a_long_path():
+    """Eigenvalues 2 - 2 cos(pi k / m), so close to each other that the graph is factorised."""
+    m, k = 400, np.arange(5)
+    W = nx.to_scipy_sparse_array(nx.path_graph(m), dtype=float).tocsr()
+    B = plain_factor(W, 5, 1000.0)
+    lengths = np.sort((B**2).sum(axis=0))[::-1]
+    assert_allclose(lengths, np.exp(-1000 * (2 - 2 * np.cos(np.pi * k / m))), rtol=1e-6)
 
 
 def test_graphs_follow_curves_that_balls_cannot():

@@ -6,6 +6,9 @@ from itertools import product
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.optimize import least_squares
+from sklearn.decomposition import KernelPCA
+from sklearn.metrics.pairwise import rbf_kernel
 
 from kernelclust import CLUHSIC, Diffrac, DisKMeans, KernelKMeans, StructuredClustering
 from kernelclust.datasets import structured_blobs
@@ -25,7 +28,10 @@ def make_problem(spec, m=12, seed=0, weighted=False, form="dense"):
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((m, 5))
     weight = rng.integers(1, 4, m).astype(float) if weighted else np.ones(m)
-    kernel = LowRankKernel(X, weight) if form == "low_rank" else DenseKernel(X @ X.T, weight)
+    return kernel_problem(LowRankKernel(X, weight) if form == "low_rank" else DenseKernel(X @ X.T, weight), spec)
+
+
+def kernel_problem(kernel, spec):
     objective = make_dependence(as_structure(spec))
     c = objective.n_clusters
     return Problem(kernel, leading_spectrum(kernel, c + 7, c - 1, np.random.RandomState(0)), objective, objective)
@@ -76,6 +82,21 @@ def test_one_polar_step_maximises_the_linearised_objective():
         assert (P * B).sum() <= best
 
 
+def test_orthonormal_labels_of_a_linear_kernel_are_kernel_pca():
+    """Section 3 of CLUHSIC: tr(HKH Y Y') over Y'Y = I is largest at kernel PCA's components."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((25, 4))
+    for K in (X @ X.T, rbf_kernel(X)):
+        pca = KernelPCA(3, kernel="precomputed").fit(K)
+        problem = kernel_problem(DenseKernel(K), "flat:3")
+        relaxed = spectral.relax(problem)
+        assert_allclose(relaxed.value, pca.eigenvalues_.sum())
+        assert_allclose(relaxed.P @ relaxed.P.T, pca.eigenvectors_ @ pca.eigenvectors_.T, atol=1e-8)
+        for _ in range(20):
+            Y = np.linalg.qr(rng.standard_normal((25, 3)))[0]
+            assert trace_value(problem.kernel @ Y, Y, np.eye(3)) < relaxed.value
+
+
 @pytest.mark.parametrize("solver", ["spectral", "polar"])
 @pytest.mark.parametrize("spec", ["chain:5", "ring:6", "tree:2x3", "grid:2x3"])
 def test_rounding_keeps_what_the_structure_says(spec, solver):
@@ -88,6 +109,60 @@ def test_rounding_keeps_what_the_structure_says(spec, solver):
 
 
 # -- semidefinite -----------------------------------------------------------------------------------------------------
+
+
+def violations(P, root):
+    """How far Q = vec(P) vec(P)' is from (5.23): odiag(Q) = P'P is to be I, bdiag(Q) root = P P' root to be root."""
+    return np.concatenate([(P.T @ P - np.eye(P.shape[1])).ravel(), P @ (P.T @ root) - root])
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("spec", ["flat:2", "chain:3"])
+def test_labelings_are_feasible_and_their_trace_is_f(spec, weighted):
+    """The easy half of proposition 3, and the objective of (5.18), block by block."""
+    problem = make_problem(spec, m=5, weighted=weighted)
+    c, A, root = problem.objective.n_clusters, problem.objective.A, np.sqrt(problem.kernel.weight)
+    K = WeightedKernel(problem) @ np.eye(5)
+    for y in product(range(c), repeat=5):
+        if len(set(y)) == c:
+            n = problem.sizes(np.array(y))
+            P = root[:, None] * np.eye(c)[list(y)] / np.sqrt(n)
+            assert_allclose(violations(P, root), 0, atol=1e-12)
+            vec = P.T.ravel()  # columns one after the other
+            F = problem.objective.value(problem.kernel.cluster_sums(np.array(y), c), n)
+            assert_allclose(vec @ np.kron(A, K) @ vec, F, atol=1e-9)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_every_feasible_matrix_of_rank_one_is_a_labeling(weighted):
+    """Lemmas 2 and 3, so the other half of proposition 3: from anywhere in P = U * U >= 0, points that keep the
+    constraints have one entry a row, and entries of a column are as sqrt(weight)."""
+    rng = np.random.default_rng(0)
+    root = np.sqrt(rng.integers(1, 4, 5)) if weighted else np.ones(5)
+    found = set()
+    for _ in range(6):
+        run = least_squares(  # one equation more, 0 = 0, because the method asks for as many as unknowns
+            lambda U: np.append(violations((U**2).reshape(5, 2), root), 0.0),
+            rng.uniform(0, 1, 10), method="lm", xtol=1e-10, ftol=1e-10, gtol=1e-10,
+        )  # fmt: skip
+        if np.abs(run.fun).max() > 1e-6:
+            continue  # a valley that ends above zero
+        P = (run.x**2).reshape(5, 2)
+        labels = np.argmax(P, axis=1)
+        n = np.bincount(labels, root**2, minlength=2)
+        assert_allclose(P, root[:, None] * np.eye(2)[labels] / np.sqrt(n), atol=1e-4)
+        found.add(tuple(labels))
+    assert len(found) >= 3
+
+
+def test_without_one_of_the_constraints_rank_one_says_less():
+    """What each lemma needs: signs for lemma 2, bdiag(Q) 1 = 1 for lemma 3."""
+    turned = np.linalg.qr(np.c_[np.ones(4), [1.0, 2, 3, 4]])[0]  # orthonormal, 1 in its span, signs mixed
+    assert_allclose(violations(turned, np.ones(4)), 0, atol=1e-12)
+    assert (turned < -0.1).any() and (turned > 0.1).any() and (np.abs(turned) > 0.1).all(axis=1).any()
+    uneven = np.array([[0.6, 0], [0.8, 0], [0, 1.0]])  # orthonormal, one entry a row, not equal
+    assert_allclose(uneven.T @ uneven, np.eye(2), atol=1e-12)
+    assert np.abs(violations(uneven, np.ones(3))).max() > 0.1
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -334,6 +409,37 @@ def test_diffrac_is_the_regression_cost():
     for kernel in (fitted(X), fitted(X, kernel="precomputed") if False else fitted(X @ X.T, kernel="precomputed")):
         trace = np.trace(discriminative(kernel, m * kappa).operator.cluster_sums(labels, 3))
         assert_allclose(cost, (m - trace) / m)
+
+
+def regression_cost(X, Pi, A, kappa):
+    """(3.5) in the norm of A, minimised over W, for labelings Pi (l, m, c)."""
+    m = len(X)
+    W = np.linalg.solve(X.T @ X + m * kappa * np.eye(X.shape[1]), X.T @ Pi)
+    rest = Pi - X @ W
+    return ((rest @ A) * rest).sum(axis=(1, 2)) / m + kappa * ((W @ A) * W).sum(axis=(1, 2))
+
+
+def test_diffrac_with_structure_is_the_regression_where_the_diagonal_is_even():
+    """m cost = sum_j A_jj n_j - F, (3.7): labels of the largest F cost least on a levelled tree, and need not else."""
+    tree, m, kappa = as_structure("tree:(a,(b,c))"), 6, 0.05
+    labelings = np.array([y for y in product(range(3), repeat=m) if len(set(y)) == 3])
+    best = []
+    for structure in (tree, tree.levelled()):
+        A, missed = structure.kernel, 0
+        for seed in range(3):
+            X = np.random.default_rng(seed).standard_normal((m, 2))
+            X -= X.mean(0)
+            kernel = X @ np.linalg.solve(X.T @ X + m * kappa * np.eye(2), X.T)
+            Pi = np.eye(3)[labelings]  # (labelings, m, 3)
+            F = ((kernel @ Pi @ A) * Pi).sum(axis=(1, 2))
+            cost = regression_cost(X, Pi, A, kappa)
+            assert_allclose(m * cost, Pi.sum(axis=1) @ np.diag(A) - F, atol=1e-9)
+            model = Diffrac(structure=structure, kernel="linear", kappa=kappa, init="random", n_init=20)
+            model.set_params(compute_confidence=False, random_state=0).fit(X)
+            assert_allclose(model.objective_, F.max())
+            missed += regression_cost(X, np.eye(3)[model.labels_][None], A, kappa)[0] > cost.min() + 1e-9
+        best.append(missed)
+    assert best[0] > 0 == best[1]
 
 
 def test_diskmeans_is_the_best_subspace():

@@ -323,6 +323,16 @@ def test_scores_are_shares_over_levels_of_noise():
     assert_allclose(sum(1 - row.score for row in found.rows), 1)
 
 
+def test_the_papers_rule_is_the_smallest_gamma_of_the_theorem():
+    """Noise of one level: scores are shares of gamma (whose terms are tested above)."""
+    X, c = xor(np.random.default_rng(0))
+    found = select_kernel(X, c, rule="gamma", n_perturbations=1, n_null=0, random_state=0)
+    gamma = np.array([row.gamma for row in found.rows])
+    assert_allclose([row.score for row in found.rows], 1 - gamma / gamma.sum())
+    assert found.best_index == np.argmin(gamma)
+    assert "eigenvectors least" in found.reason
+
+
 def test_kernels_that_follow_outliers_are_passed_over():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((60, 2)) + np.repeat([[0.0, 0], [5, 0], [0, 5]], 20, axis=0)
@@ -332,6 +342,7 @@ def test_kernels_that_follow_outliers_are_passed_over():
     assert found.best == "graph"
     assert found.rows[0].smallest < 0.1 < found.rows[1].smallest
     assert found.rows[0].score > found.rows[1].score and "passed over" in found.reason
+    assert select_kernel(X, 3, kernels, rule="gamma", n_perturbations=3, n_null=0, random_state=0).best == kernels[0]
 
 
 @pytest.mark.parametrize("kernel, made", [("rbf", 5), ("graph", 15)])
@@ -422,6 +433,13 @@ def xor(rng):
 def test_the_kernel_that_sees_the_clusters_is_chosen(make, best):
     X, c = make(np.random.default_rng(0))
     selection = select_kernel(X, c, n_perturbations=6, n_null=0, random_state=0)
+    assert selection.rows[selection.best_index].name.startswith(best)
+
+
+@pytest.mark.parametrize("make, best", [(ring, "graph"), (xor, "polynomial")])
+def test_the_papers_rule_finds_what_its_figure_2_shows(make, best):
+    X, c = make(np.random.default_rng(0))
+    selection = select_kernel(X, c, rule="gamma", n_perturbations=3, n_null=0, random_state=0)
     assert selection.rows[selection.best_index].name.startswith(best)
 
 

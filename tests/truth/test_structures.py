@@ -214,6 +214,19 @@ def test_an_inner_node_with_one_child_counts():
     assert_array_equal(tree.loss, [[0, 2, 2], [2, 0, 1], [2, 1, 0]])
 
 
+@pytest.mark.parametrize("text", [one for one in SMALL if one.startswith("tree") and "*" not in one])
+def test_a_levelled_tree_has_an_equal_diagonal_and_the_same_loss(text):
+    """A = height - loss, which is positive semidefinite because heights rise towards the root."""
+    tree = as_structure(text)
+    level = tree.levelled()
+    assert_array_equal(level.loss, tree.loss)
+    assert_array_equal(level.kernel, len(tree.levels()) - tree.loss)
+    assert np.linalg.eigvalsh(level.kernel)[0] > -1e-9
+    assert level.leaf_names == tree.leaf_names
+    assert level.levelled() == level == as_structure(str(level))
+    assert (level == tree) == (np.ptp(np.diag(tree.kernel)) == 0)
+
+
 def test_balanced_trees_are_sums_over_levels():
     tree = Tree(2, 3, 2)
     levels = tree.levels()
@@ -251,6 +264,30 @@ def test_product_of_products_is_one_product():
     nested = Product(Product(Flat(2), Chain(2)), Ring(3))
     assert nested == Product(Flat(2), Chain(2), Ring(3))
     assert str(nested) == "flat:2*chain:2*ring:3"
+
+
+@pytest.mark.parametrize("text", ["flat:4*chain:3", "chain:3*ring:4", "flat:2*flat:2*chain:3"])
+def test_the_loss_of_a_product_is_the_distance_of_its_tensors(text):
+    structure = as_structure(text)
+    points = np.ones((1, 1))
+    for factor in structure.factors:
+        values, vectors = np.linalg.eigh(factor.kernel)
+        points = np.kron(points, vectors * np.sqrt(np.maximum(values, 0.0)))
+    half_squared = 0.5 * ((points[:, None] - points[None]) ** 2).sum(axis=2)
+    assert_allclose(structure.loss, half_squared, atol=1e-9)
+
+
+def test_a_product_may_have_the_loss_of_a_tree():
+    """Four objects at three stages: kernel and relabellings stay, and another object costs more than another stage."""
+    product = as_structure("flat:4*chain:3")
+    assert_array_equal(product.loss[0, :4], [0, 1, 2, 2])
+    by_tree = Custom(product.kernel, loss=Tree(4, 3).loss)
+    assert_array_equal(by_tree.loss[0, :4], [0, 1, 1, 2])
+    rng = np.random.default_rng(0)
+    for _ in range(5):
+        benefit = rng.standard_normal((12, 12))
+        one, other = product.align(benefit), by_tree.align(benefit)
+        assert_allclose(benefit[one, np.arange(12)].sum(), benefit[other, np.arange(12)].sum())
 
 
 def test_default_loss_is_the_distance_in_feature_space():

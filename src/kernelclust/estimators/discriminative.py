@@ -95,6 +95,9 @@ class Diffrac(_Discriminative):
     min over labels Pi and W of |Pi - X W|^2 / m + kappa |W|^2 is max tr(K (K + m kappa I)^-1 Pi A Pi'), with A = I in
     the original and any structure here (Yang, Kwok and Lu, 2010). The labels are not normalised, so clusters of
     similar size are favoured; with a chain or ring, normalize="l2" (which is DisKMeans) is the safer choice.
+    (3.7) of Yang et al. has a further term, -tr(Pi A Pi') = -sum_j A_jj n_j, which is left out, as there: it is
+    constant where all A_jj are equal. On trees whose branches differ in length they are not, and it would pull samples
+    to short branches; `Tree.levelled()` makes them equal.
     solver="sdp" is the relaxation over M = Pi Pi' that the original solves (no structure, a few dozen samples): its
     value bounds every F.
     `ridge_` holds m kappa; other parameters and attributes as in `StructuredClustering`.

@@ -80,10 +80,11 @@ class StructuredClustering(Placing, KernelClusterer):
         squared distance between samples (1 / mean distance for "laplacian").
     kernel_params : dict, optional
         More parameters of the kernel: degree, coef0 ("polynomial"; 3 and 1), n_neighbors, regularization ("graph"),
-        n_neighbors, time ("diffusion"), or keywords of your function. indefinite ("precomputed"): None refuses
-        similarities that are far from positive semidefinite, "clip" sets their negative eigenvalues to zero, "shift"
-        adds to the diagonal until none is left, which does not change what flat l2 clusters are best. New samples are
-        then compared in the eigenvectors that are left ("clip"), or as they are given ("shift").
+        n_neighbors, time, laplacian ("diffusion"; 10 and "normalized", or "plain"), or keywords of your function.
+        indefinite ("precomputed"): None refuses similarities that are far from positive semidefinite, "clip" sets their
+        negative eigenvalues to zero, "shift" adds to the diagonal until none is left, which does not change what flat
+        l2 clusters are best. New samples are then compared in the eigenvectors that are left ("clip"), or as they are
+        given ("shift").
     loss : {"zero-one", "structure"}, (c, c) array or None, default=None
         What it costs to mistake one cluster for another (CLUHSICAL). With normalize="l1", "zero-one" says that groups
         of similar size are expected.

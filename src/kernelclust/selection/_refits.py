@@ -71,9 +71,9 @@ class Measured:
         """Size of the smallest cluster over the mean size."""
         return float(self.fit.sizes.min() / self.fit.sizes.mean())
 
-    def unsteadiness(self) -> np.ndarray:
-        """gamma x sqrt(bound) at every level of noise, means over the copies."""
-        terms = np.minimum(np.array([self.gamma, self.roots]), 1e100)
+    def unsteadiness(self, rule: str = "bound") -> np.ndarray:
+        """gamma x sqrt(bound) at every level of noise, means over the copies; by the rule "gamma", gamma alone."""
+        terms = np.minimum(np.array([self.gamma, self.roots] if rule == "bound" else [self.gamma]), 1e100)
         return np.array(
             [np.prod(terms[:, t :: len(LEVELS)].mean(axis=1)) for t in range(min(len(LEVELS), terms.shape[1]))]
         )

@@ -45,7 +45,7 @@ class Selection:
     about any candidate are left out. They are
 
     - score: what candidates are compared by, larger is better. Kernels: 1 - the kernel's share in the sum of
-      gamma sqrt(bound); numbers: dependence - null mean, the gap statistic in feature space; structures:
+      gamma sqrt(bound), or of gamma; numbers: dependence - null mean, the gap statistic in feature space; structures:
       (dependence - null mean) / (1 - null mean), 0 for "flat".
     - dependence: between data and labels. Kernels: normalised HSIC; numbers: log(tr K / (tr K - D)), so that 0.69
       means that clusters explain half of the kernel's trace; structures: the share of the variance of

@@ -36,6 +36,7 @@ from kernelclust.selection._result import Row, Selection
 from kernelclust.structures import as_structure
 
 SIMPLE_FIRST = ("rbf", "graph", {"kernel": "polynomial", "kernel_params": {"degree": 2, "coef0": 0}})
+RULES = ("bound", "gamma")
 SAME, LIKE = 0.02, 0.1  # clusterings are the same up to twice what noise does to them, within these shares
 ERRORS = 2  # standard errors that the score of one cluster more has to rise by
 OUTLIERS = 0.1  # a cluster of less than this share of the mean size is no group
@@ -88,6 +89,7 @@ def select_kernel(
     n_clusters: int = 8,
     kernels: Sequence[Any] = SIMPLE_FIRST,
     *,
+    rule: str = "bound",
     noise: float = 0.2,
     n_perturbations: int = 9,
     null: str = "gaussian",
@@ -119,6 +121,9 @@ def select_kernel(
     kernels : sequence of str, dict, callable or (m, m) array, default=("rbf", "graph", polynomial of degree 2)
         A name, a dict of parameters of `StructuredClustering` such as {"kernel": "rbf", "gamma": 0.1}, a function
         k(X, Y), or a kernel matrix; simple ones first.
+    rule : {"bound", "gamma"}, default="bound"
+        "gamma" is the paper's own rule: gamma alone in place of gamma sqrt(bound), the largest score, and nothing else.
+        Gamma does not ask what the labels make of the eigenvectors, nor whether they follow outliers.
     {noise}.
     {null}
     {rest}
@@ -140,6 +145,7 @@ def select_kernel(
     """
     check = _Check(noise, n_perturbations, null, n_null, random_state, checkpoint, verbose, callbacks)
     check.reserved(params, "kernel")
+    check_name("rule", rule, RULES)
     check_number("n_perturbations", n_perturbations, whole=True, least=1)
     if isinstance(kernels, (str, Mapping)) or not isinstance(kernels, Iterable):
         raise TypeError(f"kernels={kernels!r}: give a list of kernels, e.g. ['rbf', 'graph'].")
@@ -156,9 +162,13 @@ def select_kernel(
     check.expect(len(kernels))
     named = zip(map(_kernel_name, kernels), models, strict=True)
     found = [check.study(data, [pair], alignment)[0] for data, pair in zip(orders, named, strict=True)]
-    unsteady = np.stack([one.unsteadiness() for one in found])  # (kernels, levels of noise)
+    unsteady = np.stack([one.unsteadiness(rule) for one in found])  # (kernels, levels of noise)
     total = unsteady.sum(axis=0)
     scores = 1 - np.where(total > 0, unsteady / np.where(total > 0, total, 1), 1 / len(found)).mean(axis=1)
+    if rule == "gamma":
+        best = int(np.argmax(scores))
+        reason = f"{found[best].name}: noise turns its leading eigenvectors least."
+        return _finish("kernel", kernels, found, scores, best, reason, models[best], orders[best])
     groups = [i for i, one in enumerate(found) if one.smallest >= OUTLIERS] or range(len(found))
     steadiest = max(groups, key=lambda i: scores[i])
     best = next(i for i in groups if _agree(found[i], found[steadiest], orders[i], orders[steadiest]))

@@ -18,8 +18,13 @@ class Product(Structure):
 
     A cluster is a tuple of one node per factor, the last factor running fastest. Choose
     ``Product(Flat(4), Chain(3))`` for four objects, each seen at three stages, ``Product(Chain(3), Ring(12))`` for
-    months within stages. Losses of the factors are not used. Relabellings are those of A, which may be more
-    than those of the factors: each of the four chains above may be turned on its own.
+    months within stages. Relabellings are those of A, which may be more than those of the factors: each of the four
+    chains above may be turned on its own.
+
+    Losses of the factors are not used, because their sum would not bear that. The loss of A is half the squared
+    distance in its feature space, so that two clusters which share nothing are A_jj apart, whatever else they are: with
+    four objects at three stages, two stages of one object cost 2, and so does another object. Where another object is
+    to cost more (1 and 2, the loss of a tree), say so: ``Custom(Product(...).kernel, loss=Tree(4, 3).loss)``.
 
     Parameters
     ----------

@@ -160,6 +160,21 @@ class Tree(Structure):
         """The same tree with these names of the leaves, from left to right."""
         return Tree(self._nested, names=names)
 
+    def levelled(self) -> Tree:
+        """The same tree with all leaves at one depth, so that every A_jj is the same: A = height of the root - loss.
+
+        Short branches are filled up with inner nodes of one child; the loss does not change, nor does a balanced tree.
+        Clusters of a short branch otherwise count less in F, and `Diffrac` leaves out a term that is constant only if
+        all A_jj are equal.
+
+        Examples
+        --------
+        >>> from kernelclust.structures import Tree
+        >>> str(Tree(["EXT", ["MIT", ["CYT", "NUC"]]]).levelled())
+        'tree:(((EXT)),((MIT),(CYT,NUC)))'
+        """
+        return Tree(_raised(self._nested, self._root, self._root.height))
+
     def _branching(self) -> tuple[int, ...] | None:
         """Children per level if the tree is balanced and has the default names."""
         counts, node = [], self._root
@@ -268,6 +283,17 @@ def _names(node: Nested) -> Iterator[str]:
 
 def _refilled(node: Nested, names: Iterator[str]) -> Nested:
     return next(names) if isinstance(node, str) else tuple(_refilled(child, names) for child in node)
+
+
+def _raised(nested: Nested, node: _Node, height: int) -> Nested:
+    """A subtree and all below it, raised to this height by inner nodes with one child."""
+    raised: Nested = nested
+    if not isinstance(nested, str):
+        both = zip(nested, node.children, strict=True)
+        raised = tuple(_raised(part, child, node.height - 1) for part, child in both)
+    for _ in range(height - node.height):
+        raised = (raised,)
+    return raised
 
 
 def _as_list(node: Nested) -> Any:
