@@ -19,6 +19,7 @@ from kernelclust.margin._machines import ManyClusters, TwoClusters
 from kernelclust.margin._mass import Mass
 from kernelclust.margin._qp import solve_cuts
 from kernelclust.margin._search import scan, search, two_by_two, value_of
+from kernelclust.margin._separation import lowest_on_line
 from kernelclust.margin._solve import Search, solve_two, trivial_slack
 from kernelclust.margin._table_search import _batches, _new_names, _Task, search_table, table
 from kernelclust.margin.cutting_plane import PATIENCE, from_labels, from_weights
@@ -665,3 +666,19 @@ def test_tables_of_two_labelings():
     y, others = rng.random(20) < 0.5, rng.random((4, 20)) < 0.5
     for other, N in zip(others, two_by_two(others, y), strict=True):
         assert_array_equal(N, table((~other).astype(int), (~y).astype(int), 2))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_program_on_a_line_is_the_best_of_all_its_corners(seed):
+    rng = np.random.default_rng(seed)
+    C, scale = 10.0 ** rng.uniform(-6, 2), 10.0 ** rng.uniform(-3, 9)
+    g, d = scale * rng.standard_normal(7), rng.random(7)
+    t, value = lowest_on_line(g, d, C)
+    lines = np.append(g, 0.0), np.append(d, 0.0)
+    with np.errstate(divide="ignore", invalid="ignore"):  # where two cuts cross, and where one alone is stationary
+        corners = np.subtract.outer(lines[1], lines[1]) / np.subtract.outer(lines[0], lines[0])
+    tried = np.concatenate([C * lines[0], corners[np.isfinite(corners)]])
+    values = tried**2 / 2 + C * np.max(lines[1] - np.outer(tried, lines[0]), axis=1)
+    assert value == pytest.approx(values.min(), rel=1e-6)
+    assert value == t * t / 2 + C * max(0.0, (d - t * g).max())
+    assert value <= C * d.max()

@@ -9,11 +9,11 @@ from kernelclust.margin._features import Features
 from kernelclust.margin._losses import TableLoss
 from kernelclust.margin._machines import Machine, ManyClusters, TwoClusters
 from kernelclust.margin._mass import Mass
-from kernelclust.margin._qp import solve_cuts
 from kernelclust.margin._solve import natural_C, trivial_slack
 
 TOL = 1e-3  # of the result
 MOST = 100  # cuts
+HALVINGS = 100  # of the line between the steepest cuts: to rounding
 
 
 def separation(
@@ -49,14 +49,32 @@ def _lowest(
     """min_t t^2 length^2 / 2 + C xi(t w) by cutting planes along the ray; convex, as the labels stay."""
     cuts = Cuts(machine, Options(C))
     psi = machine.psi(labels)
-    best, t, weights = np.inf, 0.0, None
+    best, t = np.inf, 0.0
     for _ in range(MOST):
         rival, psi_rival, slack = cuts.worst(t * w, t * f, labels, psi)
         best = min(best, (t * length) ** 2 / 2 + C * slack)
         cuts.add(rival, psi_rival)
         gaps, losses = cuts.gaps(labels, psi)
-        (along,), slack, weights = solve_cuts((gaps @ w)[:, None] / length, losses, C, np.zeros((0, 1)), 0.0, weights)
+        along, value = lowest_on_line(gaps @ w / length, losses, C)
         t = max(along, 0.0) / length  # below 0 only where known labels say the contrary
-        if best - (along**2 / 2 + C * slack) <= tol or along < 0:
+        if best - value <= tol or along < 0:
             break
     return best
+
+
+def lowest_on_line(cuts: np.ndarray, losses: np.ndarray, C: float) -> tuple[float, float]:
+    """(t, value) of min_t t^2 / 2 + C max(0, d_k - t g_k): the program of the cutting planes in one dimension.
+
+    t is C times a mean of the g_k and zero, so that it lies between the least and the largest of them; halved where the
+    slope t - C g_k of the cut that counts changes its sign.
+    """
+    cuts, losses = np.append(cuts, 0.0), np.append(losses, 0.0)
+    low, high = C * cuts.min(), C * cuts.max()
+    for _ in range(HALVINGS):
+        t = low + (high - low) / 2
+        if t - C * cuts[np.argmax(losses - t * cuts)] > 0:
+            high = t
+        else:
+            low = t
+    t = low + (high - low) / 2
+    return float(t), float(t * t / 2 + C * (losses - t * cuts).max())

@@ -172,7 +172,12 @@ def select_kernel(
     groups = [i for i, one in enumerate(found) if one.smallest >= OUTLIERS] or range(len(found))
     steadiest = max(groups, key=lambda i: scores[i])
     best = next(i for i in groups if _agree(found[i], found[steadiest], orders[i], orders[steadiest]))
-    reason = f"{found[steadiest].name}: noise can move its clusters least."
+    reason = f"{found[steadiest].name}: by the stability bound noise can move its clusters least."
+    moved = [float(np.mean(one.moved)) for one in found]
+    calmest = min(groups, key=lambda i: moved[i])
+    if moved[calmest] < moved[steadiest]:
+        less = f"{moved[calmest]:.2f} against {moved[steadiest]:.2f}"
+        reason += f" In the noisy copies those of {found[calmest].name} moved less ({less})."
     if best != steadiest:
         reason = f"{found[best].name} finds the same clusters as the steadier {found[steadiest].name} and comes first."
     for i, one in enumerate(found):
