@@ -498,9 +498,40 @@ def test_why_a_run_stopped():
         fit = from_weights(machine, rng.standard_normal(3) / 40, Options(C=0.02, tol=0.001, max_iter=1000))
         since = len(fit.history) - 1 - fit.history.index(min(fit.history))
         assert fit.stopped_because != "max_iter"
-        assert (fit.stopped_because == "stalled") == (since >= PATIENCE)
+        assert since == PATIENCE if fit.stopped_because == "stalled" else since <= PATIENCE
         stalled += fit.stopped_because == "stalled"
     assert 0 < stalled < 8
+
+
+@pytest.mark.parametrize("name", ["error", "nmi"])
+def test_the_inner_loop_ends_where_the_objective_falls_by_a_hundredth_of_a_percent(name, monkeypatch):
+    """Or where labels stay, or after all its steps. The paper: less than alpha %, and alpha is 0.01."""
+    loops = []
+
+    class Watched(cutting_plane.Cuts):
+        def add(self, *cut):
+            loops.append([])
+            super().add(*cut)
+
+        def solve(self, labels, psi):
+            w, value = super().solve(labels, psi)
+            stays = np.array_equal(self.machine.labels(self.machine.scores(w)), labels)
+            loops[-1].append((value, stays))
+            return w, value
+
+    monkeypatch.setattr(cutting_plane, "Cuts", Watched)
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        machine = TwoClusters(make_features(rng.standard_normal((60, 5))), make_loss(name, 60, BETA))
+        from_weights(machine, rng.standard_normal(5) / 60, Options(C=0.02, tol=0.01))
+    settled = 0
+    for loop in loops:
+        values, stays = zip(*loop, strict=True)
+        falls = -np.diff(values) / np.array(values[1:])
+        assert (falls[:-1] > 1e-4).all() and not any(stays[:-1])
+        assert stays[-1] or falls[-1] <= 1e-4 or len(loop) == cutting_plane.CCCP_STEPS
+        settled += not stays[-1]
+    assert settled  # some loops end by the rule
 
 
 def test_rounds_that_run_out_are_not_convergence(monkeypatch):

@@ -15,7 +15,7 @@ import numpy as np
 from kernelclust.margin._cuts import Cuts, Options
 from kernelclust.margin._machines import Machine
 
-CCCP_TOL = 0.01  # relative fall of the objective that ends an inner loop
+CCCP_TOL = 1e-4  # relative fall of the objective that ends an inner loop: the paper's "alpha %", alpha = 0.01
 CCCP_STEPS = 20
 ROUNDS = 20
 PATIENCE = 8  # cuts without a lower objective after which a run that follows its labels is given up
