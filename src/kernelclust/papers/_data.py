@@ -56,6 +56,12 @@ class Data:
         if self.folder is not None and not self.folder.is_dir():
             raise ValueError(f"--data {self.folder}: there is no such folder.")
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Data) and other.folder == self.folder
+
+    def __hash__(self) -> int:
+        return hash(self.folder)
+
     def __call__(self, name: str) -> Arrays:
         if not self.has(name):
             raise ValueError(self.missing(name))

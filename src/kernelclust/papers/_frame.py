@@ -107,7 +107,9 @@ class Result:
         parts = [f"{package} {version(package)}" for package in ("numpy", "scipy", "scikit-learn")]
         seeds = "seed 0" if self.repeats == 1 else f"seeds 0 to {self.repeats - 1}"
         where = f"kernelclust {kernelclust.__version__}, Python {platform.python_version()}, {', '.join(parts)}"
-        return f"{where}; {seeds}; {self.seconds:.0f} s" + ("; quick: a trial, not a result" if self.quick else "")
+        return f"{where}; {seeds}; {self.seconds:.0f} s" + (
+            "; quick: few repetitions, sets cut: a trial of the script, no result" if self.quick else ""
+        )
 
 
 # -- what there is ----------------------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import warnings
 from collections import Counter
 from pathlib import Path
 
@@ -87,7 +88,9 @@ def _picture(result: Result, work: Work) -> bytes:
 
     figure = Figure(figsize=(11, 6), layout="constrained")
     draw = getattr(result.table, "draw", _dots)
-    draw(figure, result, work)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # pictures fit once more what the cells are about
+        draw(figure, result, work)
     figure.suptitle(f"{result.name}: {result.table.TITLE}", fontsize=10)
     out = io.BytesIO()
     figure.savefig(out, format="png", dpi=110)

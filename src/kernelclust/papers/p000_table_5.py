@@ -10,8 +10,8 @@ from kernelclust.papers._sets import face, scop, shuffled, teapot_ring, wipo
 TITLE = "Clustering performance in the special case A = I"
 STATE, REPEATS = STAND_IN, 10
 WHY = (
-    "Stand-ins of tables I to IV. Accuracy under the best naming, ten random starts in each repetition. CLUHSIC: l2 norm, "
-    "which is kernel k-means; CLUHSICAL: l1."
+    "Stand-ins of tables I to IV. Accuracy under the best naming, ten random starts in each repetition. CLUHSIC: l2 "
+    "norm, which is kernel k-means; CLUHSICAL: l1."
 )
 SETS = {
     "SCOP K1": lambda work: scop(work, (1, 2, 3, 4)),

@@ -16,7 +16,7 @@ TITLE = "Leading eigenvectors of kernels on Collinear, Ring and XOR"
 STATE, REPEATS = MADE, 10
 WHY = (
     "Sets made by the paper's description (150 samples). Eigenvectors: the share of their variance that lies between "
-    "the classes, 1 is piecewise constant. A kernel sees the classes when spectral start and k-means are right for 95 %."
+    "the classes, 1 is piecewise constant. A kernel sees the classes when spectral start and k-means are 95 % right."
 )
 SETS = {"Collinear": collinear, "Ring": ring, "XOR": xor}
 KERNELS: dict[str, dict[str, Any]] = {
