@@ -28,11 +28,13 @@ def recalls(labelled: int, seed: int, work: Work) -> dict[str, np.ndarray]:
     """Share of the unlabelled samples of each location (4,) that are right, by method."""
     data, rng = work.data(FILE), np.random.default_rng(seed)
     order = [list(data["class_names"]).index(name) for name in NAMES]
-    rows = [rng.choice(np.flatnonzero(data["y"] == one), 100, replace=False) for one in order]
-    X, y = standardized(data["X"][np.concatenate(rows)]), np.repeat(np.arange(4), 100)
-    known = np.concatenate([np.arange(4) * 100, rng.permutation(np.setdiff1d(np.arange(400), np.arange(4) * 100))])
-    given = np.full(400, -1)
-    given[known[:labelled]] = y[known[:labelled]]
+    each = 25 if work.quick else 100
+    rows = [rng.choice(np.flatnonzero(data["y"] == one), each, replace=False) for one in order]
+    X, y = standardized(data["X"][np.concatenate(rows)]), np.repeat(np.arange(4), each)
+    first = each * np.arange(4)  # one of every location, then any
+    known = np.append(first, rng.permutation(np.setdiff1d(np.arange(4 * each), first)))[: labelled * each // 100]
+    given = np.full(4 * each, -1)
+    given[known] = y[known]
     found = {}
     for method, structure in STRUCTURES.items():
         model = Diffrac(structure=structure, compute_confidence=False, random_state=seed)

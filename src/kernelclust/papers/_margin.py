@@ -26,7 +26,7 @@ from kernelclust.papers._data import ringnorm as made_ringnorm
 from kernelclust.papers._frame import Column, Work
 from kernelclust.papers._methods import best_by_labels
 
-BETA, CHOICE = 1.5, 1000  # of the F measure; the seed of the run by which settings are chosen
+BETA, CHOICE, FEW = 1.5, 1000, 80  # of the F measure; seed of the run by which settings are chosen; in a quick run
 MEASURES: dict[str, Callable[..., float]] = {
     "nmi": normalized_mutual_info,
     "rand": rand_index,
@@ -61,19 +61,19 @@ def table(printed: list[tuple[float, ...]]) -> dict[str, dict[str, float]]:
 def load(row: str, seed: int, work: Work) -> tuple[Any, np.ndarray]:
     if row.startswith("digits"):
         X, y = load_digits(return_X_y=True)
-        return work.few(*_pair(X, y, int(row[6]), int(row[8])), seed, 120)
+        return work.few(*_pair(X, y, int(row[6]), int(row[8])), seed, FEW)
     if row == "ringnorm, made":
-        return work.few(*made_ringnorm(1000, np.random.default_rng(seed)), seed, 120)
+        return work.few(*made_ringnorm(1000, np.random.default_rng(seed)), seed, FEW)
     data = work.data(FILES[row])
     if row.startswith("Text"):  # (1 + log tf) idf, words of three posts or more
         X, y = _pair(counts(data), data["y"], *((0, 1) if row == "Text-1" else (2, 3)))
         X = TfidfTransformer(sublinear_tf=True).fit_transform(X[:, np.flatnonzero(X.getnnz(axis=0) >= 3)])
-        return work.few(X, y, seed, 120)
+        return work.few(X, y, seed, FEW)
     X, y = data["X"].astype(float), data["y"].astype(int)
     if row == "satellite":
         names = [str(name) for name in data["class_names"]]
         X, y = _pair(X, y, names.index("red soil"), names.index("cotton crop"))
-    return work.few(*((X[:1000], y[:1000]) if row == "ringnorm" else (X, y)), seed, 120)
+    return work.few(*((X[:1000], y[:1000]) if row == "ringnorm" else (X, y)), seed, FEW)
 
 
 def scores(row: str, measure: str, seed: int, work: Work) -> dict[str, float]:
@@ -87,7 +87,7 @@ def scores(row: str, measure: str, seed: int, work: Work) -> dict[str, float]:
     for name, loss in (("MMC-uni", "error"), ("MMC-multi", measure)):
         settings = _settings(len(y), *_chosen(row, measure, loss, work))
         labels[name] = margin(loss, seed, **settings).fit_predict(X)
-        labels[f"{name}, label-free"] = margin(loss, seed).fit_predict(X)
+        labels[f"{name}, label-free"] = margin(loss, seed, n_init=2 if work.quick else "auto").fit_predict(X)
     return {name: MEASURES[measure](y, labels[name]) for name in COLUMNS}
 
 

@@ -73,10 +73,9 @@ def stack(name: str, work: Work) -> tuple[np.ndarray, np.ndarray]:
 
 def fit(name: str, method: str, work: Work, kernels: Any = None, **settings: Any) -> MultiKernelClustering:
     K, y = stack(name, work)
-    model = MultiKernelClustering(
-        int(y.max()) + 1, kernels="precomputed", method=METHODS[method], compute_confidence=False,
-        **{"refine": False, "n_init": 10, "random_state": 0, **settings},
-    )  # fmt: skip
+    given = {"refine": False, "n_init": 10, "random_state": 0, "compute_confidence": False, **settings}
+    given |= SHORT if work.quick and method == "LMKKM" else {}
+    model = MultiKernelClustering(int(y.max()) + 1, kernels="precomputed", method=METHODS[method], **given)
     return model.fit(K if kernels is None else K[kernels])
 
 

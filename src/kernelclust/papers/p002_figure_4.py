@@ -37,11 +37,11 @@ def measure(row: str, seed: int, work: Work) -> dict[str, float]:
 
 
 def _labels(share: float, seed: int, work: Work) -> tuple[list[np.ndarray], np.ndarray]:
-    size = 16 if work.quick else 32
-    turned = rotated_images(per_cluster=40, skip=0, size=size, random_state=seed)
+    each, size = (10, 16) if work.quick else (40, 32)
+    turned = rotated_images(per_cluster=each, skip=0, size=size, random_state=seed)
     at = np.argsort(turned.angles)  # frame k is sample at[k]
     X = turned.data.copy()
-    first, second = at[90:106], at[290:306]
+    first, second = (at[each * start // 40 : each * (start + 16) // 40] for start in (90, 290))
     X[first], X[second] = X[first] + share * (X[second] - X[first]), X[second] + share * (X[first] - X[second])
     X += 1e-3 * np.random.default_rng(seed).standard_normal(X.shape)
     K, given = gaussian(X), {"kernel": "precomputed", "compute_confidence": False, "random_state": seed}

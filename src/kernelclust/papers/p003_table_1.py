@@ -17,14 +17,14 @@ TITLE = "Clustering performance of solvers of CLUHSIC"
 STATE, REPEATS, QUICK = STAND_IN, 50, 1
 WHY = (
     "Teapot, faces and COIL-100 are not to be had. Stand-ins: a photograph turned by half a circle (made here), three "
-    "people of UMIST, four objects of COIL-20. As in the paper, methods without structure are named as suits them best; "
+    "people of UMIST, four objects of COIL-20. As in the paper, methods without structure get their best names; "
     "two-step is kernel k-means down the tree. Tree loss of coil: 1 within an object, 2 across."
 )
 COLUMNS = {"acc %": Column(), "NMI %": Column(), "loss": Column("lower", 2.0)}
 SETS = {"teapot": teapot_chain, "face": face, "coil": coil}
 LOSSES = {"teapot": as_structure("chain:5").loss, "face": as_structure("tree:3x3").loss,
           "coil": as_structure("tree:4x3").loss}  # fmt: skip
-PRINTED = {
+PRINTED: dict[str, list[tuple[float, ...]]] = {
     "KM": [(86.78, 93.56, 1.27), (57.94, 81.05, 0.95), (67.29, 87.02, 1.05)],
     "KKM": [(89.24, 93.62, 1.26), (72.67, 88.10, 0.94), (74.35, 87.35, 1.15)],
     "NCut": [(97.30, 97.60, 1.00), (85.11, 91.79, 0.80), (84.88, 94.00, 1.03)],
@@ -52,7 +52,7 @@ def measure(row: str, seed: int, work: Work) -> dict[str, float]:
     return dict(zip(COLUMNS, (100 * np.mean(named == y), 100 * information, loss[y, named].mean()), strict=True))
 
 
-def labels_of(method: str, K: np.ndarray, structure: str, seed: int, rank: int = 10) -> np.ndarray:
+def labels_of(method: str, K: np.ndarray, structure: str, seed: int, **sdp: int) -> np.ndarray:
     c, given = as_structure(structure).n_clusters, {"kernel": "precomputed", "random_state": seed}
     if method == "KM":  # in all of the kernel's coordinates: the pictures themselves are not kept
         values, vectors = np.linalg.eigh(K)
@@ -67,7 +67,7 @@ def labels_of(method: str, K: np.ndarray, structure: str, seed: int, rank: int =
         return HierarchicalKernelKMeans(structure, n_init=1, **given).fit_predict(K)
     if method == "greedy":
         return algorithm_1(K, structure, random_starts(K, c, 1, seed))
-    solver = {"NMF": ("nmf", {"polish": False}), "SDPLR": ("low_rank_sdp", {"polish": False, "rank": rank})}
+    solver = {"NMF": ("nmf", {"polish": False}), "SDPLR": ("low_rank_sdp", {"polish": False, "rank": 10, **sdp})}
     name, settings = solver.get(method, ("greedy", None))
     model = CLUHSIC(structure=structure, solver=name, solver_params=settings, compute_confidence=False, **given)
     return model.fit_predict(K)
