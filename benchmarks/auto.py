@@ -2,7 +2,7 @@
 
     python benchmarks/auto.py --data DIR [--only speed,simulated,table,choice] [--seeds 3] [--methods auto,rbf]
 
-DIR holds the .npz files named in papers/README.md (or set KERNELCLUST_DATA). Labels are used for scoring alone.
+DIR holds the .npz files named in docs/real-data.md (or set KERNELCLUST_DATA). Labels are used for scoring alone.
 table: structured accuracy / accuracy under the best naming in %, mean over tasks and seeds. The rivals get X as given.
 choice: graphs or rbf? Would a stability without labels (cluster one half, predict the other, compare with clustering
 that; adjusted Rand index, 4 halvings) have chosen between kernel="auto" and "rbf"?
@@ -22,18 +22,16 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
+import real_data
 from _rivals import kmeans_path, spectral_fiedler
+from _simulated import months, noisy
+from real_data import Task
 from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 
 from kernelclust import KernelKMeans, StructuredClustering
 from kernelclust.metrics import clustering_accuracy, structured_accuracy
 from kernelclust.structures import as_structure
-
-sys.path.append(str(Path(__file__).resolve().parents[1] / "papers"))
-import real_data
-from _simulated import months, noisy
-from real_data import Task
 
 BARS = {"COIL chain 7": (1, 83.0), "UMIST chain, gaps": (0, 94.0), "news 2x3": (0, 68.0), "UMIST trees": (1, 90.0)}
 
@@ -216,7 +214,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if "simulated" in wanted:
         simulated(methods, given.seeds)
     if given.data is None or not (Path(given.data) / "coil20.npz").exists():
-        print("no tables: give --data DIR with the .npz files, see papers/README.md")
+        print("no tables: give --data DIR with the .npz files, see docs/real-data.md")
         return misses
     load = real_data.loader(Path(given.data))
     if "table" in wanted:

@@ -7,7 +7,7 @@ chains: 8 to 24 clusters in a row, those in the right order; share of confidence
 calibration: random smooth curves and grids with noise up to the loss of the order, and plain noise; by structure, what
 the confidence says and how many are right (agreement of orders at least 0.9, as an accuracy would call other cuts along
 a curve wrong). Seeds are not those that constants were fitted on.
-real: chains and rings of pictures (DIR as in papers/README.md). Right: structured accuracy at least 0.9 of the accuracy
+real: chains and rings of pictures (DIR: see docs/real-data.md). Right: structured accuracy at least 0.9 of the accuracy
 under the best naming. Area under the ROC curve, beside support and margin.
 cost: seconds with and without.
 others: losses, known labels, weights, search="global", 5000 samples.
@@ -25,15 +25,13 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
+import real_data
 from sklearn.metrics import roc_auc_score
 
 from kernelclust import StructuredClustering
 from kernelclust.engine import order_agreement, steps
 from kernelclust.metrics import clustering_accuracy, structured_accuracy
 from kernelclust.structures import as_structure
-
-sys.path.append(str(Path(__file__).resolve().parents[1] / "papers"))
-import real_data
 
 RIGHT = 0.9
 LEVEL, LONG_CHAINS, REAL = 0.07, 0.9, 0.88  # what is promised
@@ -278,7 +276,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if "real" in wanted and given.data and (Path(given.data) / "coil20.npz").exists():
         misses += real(real_data.loader(Path(given.data)))
     elif "real" in wanted:
-        print("no real data: give --data DIR with the .npz files, see papers/README.md")
+        print("no real data: give --data DIR with the .npz files, see docs/real-data.md")
     return misses
 
 

@@ -5,7 +5,7 @@
 Chains: absolute rank correlation with the truth. Rings: length of the mean resultant of the difference between both
 orders around the circle (ranks as angles), the better of the two directions; 1 is perfect, 0 chance. Means over tasks
 and seeds, the lowest task in brackets. Simulated paths are curves of three random harmonics with isotropic noise; real
-ones are turning objects (COIL) and faces (UMIST), for which DIR holds the .npz files named in papers/README.md. The
+ones are turning objects (COIL) and faces (UMIST), for which DIR holds the .npz files named in docs/real-data.md. The
 truth is used for scoring alone. Rings of a principal component or a diffusion are the angles in the first two. Where
 scanpy is installed, its diffusion pseudotime stands beside ours, with the same root.
 """
@@ -22,14 +22,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+import real_data
 from scipy.stats import rankdata
 from sklearn.decomposition import PCA
 from sklearn.metrics.pairwise import euclidean_distances
 
 from kernelclust import StructuredClustering
-
-sys.path.append(str(Path(__file__).resolve().parents[1] / "papers"))
-import real_data
 
 NEIGHBOURS = (5, 15)  # of the diffusion; 15 is usual
 
@@ -174,7 +172,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     given = parser.parse_args(argv)
     families = {"simulated": simulated(False), "simulated, closed": simulated(True)}
     if given.data is None or not (Path(given.data) / "coil20.npz").exists():
-        print("simulated paths only: give --data DIR with the .npz files, see papers/README.md")
+        print("simulated paths only: give --data DIR with the .npz files, see docs/real-data.md")
     else:
         load = real_data.loader(Path(given.data))
         families |= {

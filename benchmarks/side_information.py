@@ -302,7 +302,7 @@ def main() -> None:
         protein(arguments.data, arguments.draws, arguments.sdp)
     for part in (labels, questions):
         if part.__name__ in wanted and (arguments.data is None or not (arguments.data / "coil20.npz").exists()):
-            print(f"{part.__name__}: needs --data DIR with the .npz files, see papers/README.md; left out")
+            print(f"{part.__name__}: needs --data DIR with the .npz files, see docs/real-data.md; left out")
         elif part.__name__ in wanted:
             part(arguments.data, arguments.kernel, arguments.seeds, arguments.tasks)
     if "speed" in wanted:

@@ -2,7 +2,7 @@
 
     python benchmarks/views.py --data DIR [--seeds 3] [--only mv_msrcv1,mv_3sources]
 
-DIR holds the .npz files named in papers/README.md (or set KERNELCLUST_DATA); views are the arrays X_*, as they are.
+DIR holds the .npz files named in docs/real-data.md (or set KERNELCLUST_DATA); views are the arrays X_*, as they are.
 KMeans, spectral clustering and KernelKMeans get all columns side by side, standardised. Adjusted Rand index, mean over
 seeds; labels are used for scoring alone. Passes where the default loses to no rival by more than 0.03 (KernelKMeans,
 which has the same graphs, is shown beside them).
@@ -68,7 +68,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     for name in given.only.split(","):
         path = Path(given.data or ".") / f"{name}.npz"
         if given.data is None or not path.exists():
-            print(f"{name}: not there; give --data DIR with the .npz files, see papers/README.md")
+            print(f"{name}: not there; give --data DIR with the .npz files, see docs/real-data.md")
             continue
         row, seconds = scored(path, given.seeds)
         if not rows:

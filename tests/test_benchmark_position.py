@@ -13,7 +13,6 @@ ROOT = Path(__file__).resolve().parents[1]
 @pytest.fixture
 def position(monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
-    monkeypatch.syspath_prepend(str(ROOT / "papers"))
     yield importlib.import_module("position")
     for name in ("position", "real_data"):
         sys.modules.pop(name, None)

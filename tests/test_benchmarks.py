@@ -1,4 +1,4 @@
-"""Benchmarks and paper scripts run on tiny inputs: what they measure is what they say."""
+"""Benchmarks run on tiny inputs: what they measure is what they say."""
 
 import importlib
 import json
@@ -17,7 +17,6 @@ ROOT = Path(__file__).resolve().parents[1]
 @pytest.fixture(autouse=True)
 def scripts(monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
-    monkeypatch.syspath_prepend(str(ROOT / "papers"))
     yield
     for name in ("_rivals", "order", "quality", "real_data", "scale", "speed", "views"):
         sys.modules.pop(name, None)

@@ -37,6 +37,9 @@ class Kept:
             )
         self._content = content
 
+    def __contains__(self, name: str) -> bool:
+        return name in self._content["parts"]
+
     def part(self, name: str, compute: Callable[[], Any]) -> Any:
         """What was kept under this name, or what `compute` returns, kept; numbers, text and lists of them."""
         parts = self._content["parts"]

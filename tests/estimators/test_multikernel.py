@@ -725,22 +725,6 @@ def script(path):
     return module
 
 
-def test_the_paper_script_scores_what_it_says(tmp_path, capsys):
-    paper = script("papers/multikernel.py")
-    rng = np.random.default_rng(0)
-    y = np.repeat(np.arange(3), 12)
-    data = {f"X_{name}": np.eye(3)[y] + 0.1 * rng.standard_normal((36, 3)) for name in paper.SIX}
-    digital = paper.Digital({"y": y, **data}, seed=1)
-    paper.GRIDS["mkkm-mr"] = [{"lam": 0.1}, {"lam": 1.0}]
-    for method in ("average", "mkkm-mr", "single best"):
-        for found in paper.column(digital, method).values():
-            assert_allclose(found, (100, 100, 1))
-    assert paper.score(np.array([0, 0, 1, 1]), np.array([1, 1, 1, 0]))[0] == 75
-    assert paper.show([(90.0, 80.0, 0.5), (80.0, 70.0, 0.5)]) == "85.0 / 75.0"
-    assert paper.main(["--data", str(tmp_path)]) == 1
-    assert "no mfeat_digital.npz" in capsys.readouterr().out
-
-
 def test_the_benchmark_prepares_kernels_as_the_library_does():
     benchmark = script("benchmarks/multikernel.py")
     views, labels = benchmark.make_views(40, 2)

@@ -1,8 +1,8 @@
 """Structured clustering on real data with a known arrangement: what is reached, beside KMeans + shortest path.
 
-    python papers/real_data.py --data DIR [--rows S1,S5] [--seeds 5] [--variants] [--resume FILE]
+    python benchmarks/real_data.py --data DIR [--rows S1,S5] [--seeds 5] [--variants] [--resume FILE]
 
-DIR holds the .npz files named in papers/README.md (or set KERNELCLUST_DATA). Labels are used for scoring alone.
+DIR holds the .npz files named in docs/real-data.md (or set KERNELCLUST_DATA). Labels are used for scoring alone.
 Scores in %: structured accuracy (sacc), accuracy under the best naming (hung), NMI; min..max over seeds of the mean
 over tasks. A seed shuffles the samples and starts the search. Kernels: s = columns standardised, r = as given;
 rbf:tau has gamma = tau / mean squared distance between different samples.
@@ -32,7 +32,6 @@ from kernelclust._kept import Kept
 from kernelclust.metrics import clustering_accuracy, normalized_mutual_info, structured_accuracy
 from kernelclust.structures import as_structure
 
-sys.path.append(str(Path(__file__).resolve().parents[1] / "benchmarks"))
 sys.path.append(str(Path(__file__).resolve().parent))
 from _resume import add_resume, finished
 from _rivals import kmeans_path, place_on_path
@@ -511,13 +510,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     add_resume(parser)
     options = parser.parse_args(argv)
     if not options.data:
-        print("nothing to measure: pass --data DIR (or set KERNELCLUST_DATA); papers/README.md lists the files")
+        print("nothing to measure: pass --data DIR (or set KERNELCLUST_DATA); docs/real-data.md lists the files")
         return 0
     folder = Path(options.data)
     missing = [name for name in FILES if not (folder / f"{name}.npz").is_file()]
     if missing:
         print(
-            f"nothing to measure: {folder} lacks {', '.join(f'{name}.npz' for name in missing)}; see papers/README.md"
+            f"nothing to measure: {folder} lacks {', '.join(f'{name}.npz' for name in missing)}; see docs/real-data.md"
         )
         return 0
     load, seeds = loader(folder), range(options.seeds)

@@ -1,0 +1,24 @@
+"""Tables and figures that have no script, and why."""
+
+DRAWN = "no experiment"
+GONE = "not to be had"
+
+WITHOUT = {
+    "000-figure-1": (DRAWN, "Mistakes of CLUHSIC go to clusters far away", "a sketch; 000-figure-5 measures it"),
+    "000-figure-2": (DRAWN, "A chain, a ring and a tree", "a drawing; kernelclust.plots.plot_structure draws them"),
+    "000-figure-3": (DRAWN, "The hierarchies of the data", "a drawing of trees"),
+    "001-table-1": (DRAWN, "The table of two labelings", "a definition"),
+    "001-table-2": (
+        DRAWN,
+        "Sizes of the data",
+        "printed sizes; ionosphere is a copy of the row above it, 351 x 34 is right",
+    ),
+    "003-figure-1": (DRAWN, "A chain, a ring and a tree", "a drawing"),
+    "003-figure-2": (DRAWN, "Pictures of the data", "pictures of data that are not to be had"),
+    "003-figure-5": (DRAWN, "Where proteins are sorted to", "drawings of two trees"),
+    "000-figure-4": (GONE, "A dendrogram of the faces", "the pictures are not to be had; 000-table-3 has a stand-in"),
+    "000-figure-6": (DRAWN, "Where the samples of one cluster go", "a row of the matrices of 000-figure-5"),
+    "004-table-1": (DRAWN, "Sizes of the data", "printed sizes"),
+    "004-figure-1": (GONE, "Flower102 by the number of classes", "its four kernels are not to be had"),
+    "004-figure-2": (GONE, "Caltech102 by the number of classes", "its 25 kernels are not to be had"),
+}
