@@ -1,0 +1,228 @@
+"""Many kernels of views that lie in partitions: joined column by column, and weighed by sums over all samples."""
+
+from __future__ import annotations
+
+from dataclasses import astuple, replace
+from functools import partial
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import validate_data
+
+from kernelclust._progress import at, hearing, say
+from kernelclust._threads import one_thread
+from kernelclust._warnings import warn
+from kernelclust.estimators._base import check_enough_samples
+from kernelclust.estimators._elsewhere import has_array_form
+from kernelclust.estimators._partitioned import first_row, keep_partitioned
+from kernelclust.kernels import DEFAULT_COMPONENTS, kernel_part
+from kernelclust.large import (
+    Features,
+    Sums,
+    as_rows,
+    beside,
+    feature_gram,
+    feature_moments,
+    fit_features,
+    is_partitioned,
+    lazily,
+    look_at_all,
+    shards_of,
+)
+from kernelclust.multikernel import (
+    ManyFit,
+    Views,
+    Weighing,
+    check_views,
+    columns_of,
+    fit_many,
+    is_auto,
+    kernels_of,
+    raw_features,
+    weighing,
+)
+from kernelclust.solvers import Options
+from kernelclust.structures import Structure
+
+METHODS, CORRELATIONS = ("average", "mkkm-mr"), ("trace", "mmd")
+
+
+def in_partitions(X: Any) -> bool:
+    """Whether X is a Dask array or frame, or a list of views some of which are."""
+    return is_partitioned(X) or (isinstance(X, (list, tuple)) and any(map(is_partitioned, X)))
+
+
+def fit_views(model: Any, X: Any, y: Any, sample_weight: Any, structure: Structure, **more: Any) -> None:
+    """Fit views that are Dask arrays or frames (m, d_v)."""
+    kernels = _check(model, X, more)
+    table, widths = _joined(model, X)
+    check_enough_samples(int(table.shape[0]), structure)
+    _keep_widths(model, X, table, widths)
+    weight, known = beside(sample_weight, table, "sample_weight"), beside(y, table, "y")
+    shards, rng = shards_of(table, weight, known), check_random_state(model.random_state)
+    some = look_at_all(shards, structure.n_clusters, rng, _names(widths))
+    method = "nystroem" if model.approximation == "auto" else model.approximation
+    request = replace(model._request(structure), approximation=method, random_state=rng)
+    views = Views(_split(some.X, widths), np.ones((len(some.X), len(widths)), dtype=bool))
+    with hearing(None):  # stages of the start are not those of the whole
+        few = fit_many(views, some.w, request, some.known)
+    begun = some.begun(few.fit, rng, {}, None)
+
+    raw = raw_features(few, _slices(widths), [getattr(kernel_part(kernel), "features", None) for kernel in kernels])
+    width = raw.columns[-1].stop
+    at("means of {} features of all samples", width)
+    moments = shards.each(feature_moments, raw=raw, width=width)
+    total = sum(moments[1:], moments[0])
+    features = raw.over_all(*astuple(total), unit=model.unit_diagonal, center=model.center)
+    at("products of {} features of all samples", width)
+    gram = sum(shards.each(feature_gram, raw=features, width=width))
+    with one_thread():
+        weights = weighing(gram, features.columns, few, request, begun.objective, total.weight, begun.lightest)
+    options = Options(max_iter=int(model.max_iter), placement=model.placement, report=model._report)
+    start = Features(features, weights.scale, center=False)
+    found = fit_features(shards, begun, start, options, partial(_relearned, weights))
+    model._keep(ManyFit(found, weights.relaxed, weights.refined(found.labels), weights.explained))
+    keep_partitioned(model, table, found, known)
+    image = weights.embedding_map()
+    model.embedding_ = lazily(table, partial(_embedded, features=features, image=image), np.float64, image.shape[1])
+    model._in_rows = True
+
+
+def _relearned(weights: Weighing, features: Features, total: Sums, moved: bool) -> tuple[Features, bool]:
+    going = weights.learn(total.features, total.n, moved)
+    return replace(features, T=weights.scale), going
+
+
+def _embedded(X: np.ndarray, *, features: Any, image: np.ndarray) -> np.ndarray:
+    return features(np.asarray(X)) @ image
+
+
+# -- views as one table ------------------------------------------------------------------------------------------------
+
+
+def _check(model: Any, X: Any, more: dict[str, Any]) -> list[Any]:
+    """The kernels, one after the other; an error for what is not there yet beyond the memory of one machine."""
+    n_views = len(X) if isinstance(X, (list, tuple)) else 1 if model.views is None else len(model.views)
+    given = is_auto(model.kernels) or model._is_pairwise()
+    kernels = [] if given else [kernel for some in kernels_of(model.kernels, n_views) for kernel, _ in some]
+    elsewhere = [kernel for kernel in kernels if not has_array_form(kernel)]
+    approximate = [kernel for kernel in kernels if not hasattr(kernel_part(kernel), "features")]
+    missing = {
+        f"method={model.method!r}": model.method not in METHODS,
+        f"kernels={model.kernels!r}": given or bool(elsewhere),
+        "refine=False": not model.refine,
+        f"correlation={model.correlation!r}": model.method == "mkkm-mr" and model.correlation not in CORRELATIONS,
+        f"approximation={model.approximation!r}": model.approximation == "cholesky"
+        or (model.approximation is None and bool(approximate)),
+        "must_link and cannot_link": more["must_link"] is not None or more["cannot_link"] is not None,
+        "samples that views miss (observed)": more["observed"] is not None,
+        "min_cluster_size": model.min_cluster_size is not None,
+        "max_cluster_size": model.max_cluster_size is not None,
+        "label_weight": model.label_weight is not None,
+    }
+    absent = [what for what, there in missing.items() if there]
+    if absent:
+        raise ValueError(
+            f"{', '.join(absent)}: not there yet for views in partitions, which take method='average' and 'mkkm-mr' "
+            "with kernels such as 'rbf' or 'linear'. Give numpy arrays (view.compute()) to fit in memory."
+        )
+    if model.approximation == "auto" and approximate:
+        warn(
+            f"views in partitions are compared by a Nystrom approximation of kernels={model.kernels!r} with "
+            f"{model.n_components or DEFAULT_COMPONENTS} components each; approximation='nystroem' accepts this "
+            "silently."
+        )
+    return kernels
+
+
+def _joined(model: Any, X: Any) -> tuple[Any, list[int]]:
+    """All views as one Dask array, in the partitions of the first, and how many columns each has."""
+    import dask.array as da
+
+    if is_partitioned(X):
+        parts, names = ([X], ["X"]) if model.views is None else columns_of(X, model.views)
+    elif model.views is not None:
+        raise ValueError("X is a list of views already; give views=None, or one table.")
+    else:
+        parts, names = list(X), [f"view {v}" for v in range(len(X))]
+    other = [name for name, part in zip(names, parts, strict=True) if not is_partitioned(part)]
+    if other:
+        raise TypeError(f"{other[0]} lies in memory, others in partitions: give all views as Dask arrays or frames.")
+    rows = [as_rows(part, name) for part, name in zip(parts, names, strict=True)]
+    sizes = [int(part.shape[0]) for part in rows]
+    if len(set(sizes)) > 1:
+        raise ValueError(f"views differ in their numbers of samples: {sizes}. Row i of all must be the same sample.")
+    if any(part.chunks[0] != rows[0].chunks[0] for part in rows):
+        say("the views lie in different partitions: all are brought to those of the first, in every round")
+        rows = [part.rechunk({0: rows[0].chunks[0]}) for part in rows]
+    table = rows[0] if len(rows) == 1 else da.concatenate(rows, axis=1).rechunk({1: -1})
+    return table, [int(part.shape[1]) for part in rows]
+
+
+def _keep_widths(model: Any, X: Any, table: Any, widths: list[int]) -> None:
+    model._widths = widths
+    if is_partitioned(X):
+        like = first_row(X, getattr(X, "columns", None))
+        validate_data(model, like, reset=True, skip_check_array=True)
+    else:
+        model.n_features_in_ = int(table.shape[1])
+        model.__dict__.pop("feature_names_in_", None)
+
+
+def _slices(widths: list[int]) -> list[slice]:
+    ends = np.cumsum([0, *widths]).tolist()
+    return [slice(*pair) for pair in pairwise(ends)]
+
+
+def _split(X: np.ndarray, widths: list[int]) -> list[np.ndarray]:
+    return [X[:, columns] for columns in _slices(widths)]
+
+
+def _names(widths: list[int]) -> list[str]:
+    """Of the columns of all views, for errors."""
+    if len(widths) == 1:
+        return [f"column {j}" for j in range(widths[0])]
+    return [f"column {j} of view {v} (a sample must be in all views)" for v, d in enumerate(widths) for j in range(d)]
+
+
+# -- new samples -------------------------------------------------------------------------------------------------------
+
+
+def in_rows(views: Views) -> np.ndarray:
+    """New samples as one table, for a model that was fitted so."""
+    if not views.observed.all():
+        row, view = np.argwhere(~views.observed)[0]
+        raise ValueError(
+            f"sample {row} is missing from view {view}: not there yet for a model that was fitted in partitions. Fill "
+            "it in, or leave it out."
+        )
+    return np.hstack([part.toarray() if hasattr(part, "toarray") else part for part in views.arrays])
+
+
+def new_views(model: Any, X: Any) -> tuple[Any, Any]:
+    """Views in partitions as one Dask array, and the way from a block of it to what the model takes."""
+    table, widths = _joined(model, X)
+    if widths != model._widths:
+        raise ValueError(
+            f"X has views of {widths} features, but {type(model).__name__} was fitted with {model._widths} features."
+        )
+    return table, partial(_block, widths=widths, joined=model._in_rows)
+
+
+def _block(X: np.ndarray, *, widths: list[int], joined: bool) -> Any:
+    views = check_views(_split(np.asarray(X), widths), [str(v) for v in range(len(widths))], None)
+    return in_rows(views) if joined else views
+
+
+def place_views(model: Any, method: str, X: Any, dtype: Any = np.float64, width: int | None = None) -> Any:
+    """What a fitted model says about every partition of views, when it is asked for."""
+    table, check = new_views(model, X)
+    ways = {"predict": model._prediction.labels, "transform": model._places.distances}
+    way = ways.get(method) or getattr(model._places, method)
+    return lazily(table, partial(_placed, way=way, check=check), dtype, width)
+
+
+def _placed(X: np.ndarray, *, way: Any, check: Any) -> np.ndarray:
+    return way(check(X))
