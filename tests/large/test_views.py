@@ -81,7 +81,9 @@ def test_where_the_start_holds_all_samples_it_is_the_fit_in_memory(monkeypatch):
 
 def test_prepared_features_are_centred_and_of_unit_norm_over_all_samples():
     X, w = np.hstack(_views()), np.random.default_rng(0).choice([0.0, 1.0, 3.0], 600)
-    raw = PreparedFeatures([Part(slice(0, 2), _cubes, np.zeros(2)), Part(slice(4, 7), _cubes, np.zeros(3))], False)
+    raw = PreparedFeatures(
+        [Part(slice(0, 2), _cubes, None, np.zeros(2)), Part(slice(4, 7), _cubes, None, np.zeros(3))], False
+    )
     moments = [feature_moments(X[at], w[at], None, raw, 5) for at in (slice(0, 250), slice(250, 600))]
     total = moments[0] + moments[1]
     given = total.weight, total.first, total.second, total.largest

@@ -47,10 +47,15 @@ def fit_partitioned(model: Any, X: Any, y: Any, sample_weight: Any, structure: S
 
 def keep_partitioned(model: Any, X: Any, found: Any, known: list | None) -> None:
     """What is remembered of all samples of a fit of partitions."""
-    model._used, model._asked = None, _ranks(found.few, model._asked, int(X.shape[0]))
-    model.medoids_ = found.medoids
+    keep_places_of_all(model, found, int(X.shape[0]))
     model.labels_, model.position_ = _given_back(model, X, found, known)
     model._elsewhere = False
+
+
+def keep_places_of_all(model: Any, found: Any, m: int) -> None:
+    """Medoids among all m samples, and who may be asked about."""
+    model._used, model._asked = None, _ranks(found.few, model._asked, m)
+    model.medoids_ = found.medoids
 
 
 def _given_back(model: Any, X: Any, found: Any, known: list | None) -> tuple[Any, Any]:

@@ -20,7 +20,17 @@ from kernelclust.estimators._base import (
     check_structure,
     check_verbose,
 )
-from kernelclust.estimators._many import fit_views, in_partitions, in_rows, new_views, place_views
+from kernelclust.estimators._elsewhere import given_back
+from kernelclust.estimators._many import (
+    fit_tensors,
+    fit_views,
+    in_partitions,
+    in_rows,
+    new_tensors,
+    new_views,
+    on_device,
+    place_views,
+)
 from kernelclust.estimators._partitioned import score_rows
 from kernelclust.estimators._placing import Placing
 from kernelclust.kernels import APPROXIMATIONS
@@ -284,6 +294,10 @@ class MultiKernelClustering(Placing, KernelClusterer):
             more = {"must_link": must_link, "cannot_link": cannot_link, "observed": observed}
             fit_views(self, X, y, sample_weight, structure, **more)
             return self
+        if on_device(X):
+            more = {"must_link": must_link, "cannot_link": cannot_link, "observed": observed}
+            fit_tensors(self, X, y, sample_weight, structure, **more)
+            return self
         self._in_rows = False
         views = self._check_views(X, observed, reset=True)
         weight = check_weights(sample_weight, views.observed)
@@ -359,7 +373,7 @@ class MultiKernelClustering(Placing, KernelClusterer):
         if in_partitions(X):
             _refuse_observed(observed)
             return self._lazily("predict", X, np.int64)
-        return self._prediction.labels(self._new_samples(X, observed))
+        return given_back(self._prediction.labels(self._new_samples(X, observed)), X)
 
     def score(self, X, y=None, sample_weight=None, *, observed=None):
         """How nearly clusters explain X as well as so many clusters could: a number in [0, 1], larger is better.
@@ -376,10 +390,13 @@ class MultiKernelClustering(Placing, KernelClusterer):
             table, check = new_views(self, X)
             return score_rows(self._prediction, table, sample_weight, check)
         new = self._new_samples(X, observed)
-        like = new if self._in_rows else new.observed
+        like = np.empty((new.shape[0], 1)) if self._in_rows else new.observed
         return self._prediction.explained(new, check_weights(sample_weight, like))
 
     def _new_samples(self, X, observed=None) -> Any:
+        if on_device(X):
+            _refuse_observed(observed)
+            return new_tensors(self, X)
         views = self._check_views(X, observed, reset=False)
         return in_rows(views) if self._in_rows else views
 
@@ -506,7 +523,7 @@ class MultiKernelClustering(Placing, KernelClusterer):
 
 def _refuse_observed(observed) -> None:
     if observed is not None:
-        raise ValueError("observed: not there yet for views in partitions. Give rows of NaN where a sample is missing.")
+        raise ValueError("observed: not there yet for views in partitions or on a device. Leave such samples out.")
 
 
 def _refuse_stack(X) -> None:

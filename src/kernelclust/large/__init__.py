@@ -14,6 +14,7 @@ from kernelclust.large._shards import (
     fit_shards,
     look_at_all,
 )
+from kernelclust.large._tensors import TensorShards, ThereSamples, features_there, labels_there
 
 __all__ = [
     "Features",
@@ -22,16 +23,20 @@ __all__ = [
     "Read",
     "Sharded",
     "Sums",
+    "TensorShards",
+    "ThereSamples",
     "as_parts",
     "as_rows",
     "beside",
     "feature_gram",
     "feature_moments",
+    "features_there",
     "fit_exact",
     "fit_features",
     "fit_shards",
     "grow",
     "is_partitioned",
+    "labels_there",
     "lazily",
     "look_at_all",
     "shards_of",

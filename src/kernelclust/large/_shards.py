@@ -77,11 +77,7 @@ def look(X: np.ndarray, w: np.ndarray | None, y: np.ndarray | None, number: int,
     y = np.full(len(X), -1) if y is None else np.asarray(y)
     wrong = np.argwhere(~np.isfinite(X)) if not np.isfinite(X.sum()) else np.empty((0, 2), dtype=int)
     bad = (int(wrong[0, 0]), int(wrong[0, 1])) if len(wrong) else None
-    rng = np.random.RandomState((seed + number) % 2**32)
-    used = np.flatnonzero(w > 0)
-    some = used[rng.random_sample(len(used)) < share]
-    told = np.flatnonzero((y >= 0) & (w > 0))
-    some = np.union1d(some, told[rng.random_sample(len(told)) < max(share, 0.5 * START / max(len(told), 1))])
+    some, used = drawn(w, y, number, share, seed), np.flatnonzero(w > 0)
     total = float(w.sum())
     mean = (w @ X) / total if total > 0 else np.zeros(X.shape[1])
     square = 0.0
@@ -93,6 +89,15 @@ def look(X: np.ndarray, w: np.ndarray | None, y: np.ndarray | None, number: int,
     light = float(w.min(initial=0.0)), float(w[used].min(initial=np.inf))
     ends = np.stack([X.min(axis=0, initial=np.inf), X.max(axis=0, initial=-np.inf)])
     return Seen(total, mean, *light, square, bad, some, *few, largest, ends)
+
+
+def drawn(w: np.ndarray, y: np.ndarray, number: int, share: float, seed: int) -> np.ndarray:
+    """Rows of a partition that are drawn: a share of those that count, and half of START whose label is known."""
+    rng = np.random.RandomState((seed + number) % 2**32)
+    used = np.flatnonzero(w > 0)
+    some = used[rng.random_sample(len(used)) < share]
+    told = np.flatnonzero((y >= 0) & (w > 0))
+    return np.union1d(some, told[rng.random_sample(len(told)) < max(share, 0.5 * START / max(len(told), 1))])
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
 
-from kernelclust.kernels import LowRankKernel
+from kernelclust.kernels import LowRankKernel, kernel_part
 from kernelclust.multikernel._fit import ManyFit, ManyRequest, make_task
 from kernelclust.multikernel._new_samples import Summed
 from kernelclust.multikernel._prepare import ROUNDING, SMALL, prepare
@@ -25,11 +26,12 @@ from kernelclust.objectives import Dependence
 
 @dataclass(frozen=True)
 class Part:
-    """Features of one kernel, of some columns of all views side by side; `offset` is their mean over all samples, and
-    squared norms up to `least` are rounding."""
+    """Features of one kernel, of some columns of all views side by side, and `array(xp, X)`, the same for arrays of any
+    library; `offset` is their mean over all samples, and squared norms up to `least` are rounding."""
 
     columns: slice
     features: Callable
+    array: Callable | None
     offset: np.ndarray
     least: float = 0.0
 
@@ -51,6 +53,19 @@ class PreparedFeatures:
         own = np.einsum("ij,ij->i", B, B)
         some = own > part.least
         return B * (some / np.sqrt(np.where(some, own, 1.0)))[:, None]
+
+    def array(self, xp, X):
+        """The same for arrays of any namespace of the array API."""
+        found = []
+        for part in self.parts:
+            assert part.array is not None
+            B = part.array(xp, X[:, part.columns])
+            B = B - xp.asarray(part.offset, dtype=B.dtype, device=B.device)
+            if self.unit:
+                own = xp.sum(B * B, axis=1)[:, None]
+                B = xp.where(own > part.least, B / xp.sqrt(xp.where(own > part.least, own, xp.ones_like(own))), 0 * B)
+            found.append(B)
+        return xp.concat(found, axis=1)
 
     @property
     def columns(self) -> list[slice]:
@@ -77,18 +92,20 @@ class PreparedFeatures:
         return PreparedFeatures(parts, unit)
 
 
-def raw_features(few: ManyFit, columns: Sequence[slice], features: Sequence[Callable | None]) -> PreparedFeatures:
-    """Features of the kernels of a fit, as they are: exact ones where `features` has them, else those of the fit.
+def raw_features(few: ManyFit, columns: Sequence[slice], kernels: Sequence[Any]) -> PreparedFeatures:
+    """Features of the kernels of a fit, as they are: exact ones for kernels that have some, else those of the fit.
 
     `columns` are those of each view.
     """
     source, parts = _source(few), []
-    for one, view, exact in zip(source.fitted, source.views, features, strict=True):
+    for one, view, kernel in zip(source.fitted, source.views, kernels, strict=True):
         assert view is not None and one.operator.factor is not None
-        at = columns[view]
-        width = one.operator.factor.shape[1] if exact is None else at.stop - at.start
-        made = one.source.features if exact is None else exact  # type: ignore[attr-defined]
-        parts.append(Part(at, made, np.zeros(width)))
+        at, part = columns[view], kernel_part(kernel)
+        if hasattr(part, "features"):
+            parts.append(Part(at, part.features, part.array_features, np.zeros(at.stop - at.start)))
+        else:
+            made = one.source.features  # type: ignore[attr-defined]
+            parts.append(Part(at, made, getattr(made, "array", None), np.zeros(one.operator.factor.shape[1])))
     return PreparedFeatures(parts, unit=False)
 
 
