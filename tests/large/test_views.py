@@ -144,6 +144,12 @@ def test_views_may_be_columns_of_one_table_or_lie_in_other_partitions():
     np.testing.assert_array_equal(columns.labels_.compute(), first.labels_.compute())
     np.testing.assert_array_equal(columns.predict(table).compute(), columns.predict(np.hstack(views)))
     assert columns.n_features_in_ == first.n_features_in_ == 7
+    pd, dd = pytest.importorskip("pandas"), pytest.importorskip("dask.dataframe")
+    frame = pd.DataFrame(np.hstack(views), columns=list("abcdefg"))
+    named = _model(views={"one": ["a", "b"], "two": ["c", "d", "e"], "three": ["f", "g"]})
+    named.fit(dd.from_pandas(frame, npartitions=3))
+    assert named.feature_names_in_.tolist() == list("abcdefg") and named._widths == [2, 3, 2]
+    np.testing.assert_array_equal(named.predict(frame), named.labels_.compute())
     several = _model(kernels=["linear", 0.5, 2.0]).fit(table)
     assert several.weights_.shape == (3,)
 

@@ -186,7 +186,9 @@ def _joined(model: Any, X: Any) -> tuple[Any, list[int]]:
     import dask.array as da
 
     if is_partitioned(X):
-        parts, names = ([X], ["X"]) if model.views is None else columns_of(X, model.views)
+        like = X._meta if hasattr(X, "columns") else X  # a frame without rows has all names and types
+        parts, names = ([X], ["X"]) if model.views is None else columns_of(like, model.views)
+        parts = [part if is_partitioned(part) else X[list(part.columns)] for part in parts]
     elif model.views is not None:
         raise ValueError("X is a list of views already; give views=None, or one table.")
     else:
