@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from kernelclust import DisKMeans, KernelKMeans, MaxMarginClustering, MultiKernelClustering, StructuredClustering
+from kernelclust import DisKMeans, KernelKMeans, MaxMarginClustering, StructuredClustering
 from kernelclust.large._shards import Features, Rule, Shards, Sums, _rounds, last_look, look, sweep
 from kernelclust.objectives import make_dependence
 from kernelclust.solvers import Options
@@ -98,9 +98,9 @@ def test_a_rule_that_lowers_f_is_followed_by_those_partitions_that_gain():
 
     features, lengths = Wild(_identity, None), []
     for _ in range(20):
-        rules, sums, history, why = _rounds(
-            Here(), features, objective, features.rule(None, None), Options(max_iter=40)
-        )
+        rules = [features.rule(None, None)] * 3
+        sums = Here().each(sweep, raw=_identity, rule=rules, before=None)
+        rules, sums, history, why = _rounds(Here(), features, objective, rules, sums, Options(max_iter=40))
         assert np.all(np.diff(history) > 0) and why == "converged"
         assert features.value(objective, sum(sums[1:], sums[0])) == pytest.approx(history[-1])
         again = [sweep(piece, None, None, _identity, rule, None) for piece, rule in zip(pieces, rules, strict=True)]
@@ -225,8 +225,6 @@ def test_what_works_in_memory_says_so():
     X = da.from_array(_ring(60), chunks=20)
     with pytest.warns(UserWarning, match="brought together"):
         MaxMarginClustering(kernel="rbf", random_state=0).fit(X)
-    with pytest.warns(UserWarning, match="brought together"):
-        MultiKernelClustering(2, random_state=0, kernels="rbf").fit([X, X])
 
 
 def test_a_look_tells_moments_and_takes_a_share():

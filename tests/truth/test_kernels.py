@@ -272,3 +272,15 @@ def test_few_passes_never_bound_an_eigenvalue_too_low(passes, tail, monkeypatch)
         assert np.all(spectrum.values <= truth[:6] + 1e-9)
         if passes == 4 and tail == 0.0:
             assert_allclose(spectrum.bounds, truth[:4], rtol=1e-6)
+
+
+@pytest.mark.parametrize("approximation", [None, "nystroem", "cholesky"])
+@pytest.mark.parametrize("copies", [1, 20])  # by features, and by its matrix where columns are many
+def test_a_linear_kernel_that_is_not_to_be_centred_is_not(approximation, copies):
+    rng = np.random.RandomState(0)
+    X = np.hstack([rng.standard_normal((40, 3)) + 5.0] * copies)
+    fitted = fit_kernel(
+        X, np.ones(40), kernel="linear", approximation=approximation, center=False, n_components=40, rng=rng
+    )
+    np.testing.assert_allclose(fitted.operator.rows(np.arange(40)), X @ X.T, rtol=1e-8)
+    np.testing.assert_allclose(fitted.combination(np.eye(40))(X[:3]), X[:3] @ X.T, rtol=1e-8)

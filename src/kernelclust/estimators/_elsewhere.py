@@ -62,7 +62,8 @@ def fit_elsewhere(model: Any, xp: Any, X: Any, y: Any, sample_weight: Any, struc
         model.labels_ = _with_rest(model, xp, X, used, found.labels, known)
     if known is not None:
         model._asked[known >= 0] = -1
-    _send(model, xp, X)
+    send(model, xp, X)
+    model._elsewhere = not exists_between_fitted(model.kernel)
 
 
 def refuse(model: Any, structure: Structure, links: dict[str, Any], where: str, more: dict[str, bool]) -> None:
@@ -106,7 +107,8 @@ def new_elsewhere(model: Any, X: Any) -> Any:
 
 
 def given_back(values: Any, X: Any) -> Any:
-    """Results in the library and on the device of X."""
+    """Results in the library and on the device of X, or of its first view."""
+    X = X[0] if isinstance(X, (list, tuple)) and len(X) else X
     xp = namespace_of(X)
     return values if xp is None else xp.asarray(values, device=X.device)
 
@@ -119,13 +121,13 @@ def on_host_instead(model: Any, xp: Any, X: Any, y: Any, sample_weight: Any, **l
     )
     given = [None if one is None else to_host(one) for one in (y, sample_weight)]
     model._fit(to_host(check_elsewhere(xp, X)), *given, **links)
-    _send(model, xp, X)
+    send(model, xp, X)
+    model._elsewhere = not exists_between_fitted(model.kernel)
     return model
 
 
-def _send(model: Any, xp: Any, X: Any) -> None:
+def send(model: Any, xp: Any, X: Any) -> None:
     """Arrays of a fit to where X is."""
     for name in ARRAYS:
         value = getattr(model, name)
         setattr(model, name, None if value is None else xp.asarray(value, device=X.device))
-    model._elsewhere = not exists_between_fitted(model.kernel)

@@ -42,10 +42,20 @@ def fit_partitioned(model: Any, X: Any, y: Any, sample_weight: Any, structure: S
     shards, request = shards_of(X, weight, known), model._request(structure, options)
     found = fit_exact(shards, request) if exact else fit_shards(shards, request)
     model._keep(found)
-    model._used, model._asked = None, _ranks(found.few, model._asked, int(X.shape[0]))
-    model.medoids_ = found.medoids
+    keep_partitioned(model, X, found, known)
+
+
+def keep_partitioned(model: Any, X: Any, found: Any, known: list | None) -> None:
+    """What is remembered of all samples of a fit of partitions."""
+    keep_places_of_all(model, found, int(X.shape[0]))
     model.labels_, model.position_ = _given_back(model, X, found, known)
     model._elsewhere = False
+
+
+def keep_places_of_all(model: Any, found: Any, m: int) -> None:
+    """Medoids among all m samples, and who may be asked about."""
+    model._used, model._asked = None, _ranks(found.few, model._asked, m)
+    model.medoids_ = found.medoids
 
 
 def _given_back(model: Any, X: Any, found: Any, known: list | None) -> tuple[Any, Any]:
@@ -87,12 +97,14 @@ def _labels(X: np.ndarray, rule: Any, *, raw: Any) -> np.ndarray:
 def score_partitioned(model: Any, prediction: Any, X: Any, sample_weight: Any) -> float:
     """`score` from the spreads of all partitions."""
     X = as_rows(X)
-    weight = beside(sample_weight, X, "sample_weight")
-    check = None
     if hasattr(prediction.similarities, "seen_in"):
-        X, prediction = _seen(model, X), _reading(prediction)
-    else:
-        check = partial(model._check_samples, reset=False)
+        return score_rows(_reading(prediction), _seen(model, X), sample_weight, None)
+    return score_rows(prediction, X, sample_weight, partial(model._check_samples, reset=False))
+
+
+def score_rows(prediction: Any, X: Any, sample_weight: Any, check: Any) -> float:
+    """The same of rows that `check` makes ready."""
+    weight = beside(sample_weight, X, "sample_weight")
     found = shards_of(X, weight, None).each(_spreads, prediction=prediction, check=check)
     return prediction.share(*np.sum(found, axis=0))
 

@@ -35,6 +35,14 @@ class Placing(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     def _new_samples(self, X) -> Any:
         """New samples, checked, as the prediction takes them."""
 
+    def _is_lazy(self, X) -> bool:
+        """Whether X lies in partitions."""
+        return is_partitioned(X)
+
+    def _lazily(self, method: str, X, dtype=np.float64, width=None) -> Any:
+        """What a method says about X in partitions, when it is asked for."""
+        return place_partitioned(self, method, X, dtype, width)
+
     @property
     def cluster_similarity_(self) -> np.ndarray:
         """Mean similarities between clusters under the centred kernel, (c, c): <mu_j, mu_k> = S_jk / (n_j n_k); NaN for
@@ -90,8 +98,8 @@ class Placing(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
             NaN for a cluster without samples, which has no mean.
         """
         check_is_fitted(self)
-        if is_partitioned(X):
-            return place_partitioned(self, "transform", X, width=len(self.sizes_))
+        if self._is_lazy(X):
+            return self._lazily("transform", X, width=len(self.sizes_))
         return given_back(self._places.distances(self._new_samples(X)), X)
 
     def membership(self, X):
@@ -114,8 +122,8 @@ class Placing(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
             Rows add up to one. 0 for a cluster without samples.
         """
         check_is_fitted(self)
-        if is_partitioned(X):
-            return place_partitioned(self, "membership", X, width=len(self.sizes_))
+        if self._is_lazy(X):
+            return self._lazily("membership", X, width=len(self.sizes_))
         return given_back(self._places.membership(self._new_samples(X)), X)
 
     def position(self, X):
@@ -139,10 +147,8 @@ class Placing(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
             yours have no places between clusters: a ValueError.
         """
         check_is_fitted(self)
-        if is_partitioned(X) and self.position_ is not None:
-            return place_partitioned(
-                self, "position", X, width=self.position_.shape[1] if self.position_.ndim > 1 else None
-            )
+        if self._is_lazy(X) and self.position_ is not None:
+            return self._lazily("position", X, width=self.position_.shape[1] if self.position_.ndim > 1 else None)
         found = self._places.position(self._new_samples(X))
         if found is None:
             raise ValueError(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -18,6 +20,18 @@ from kernelclust.estimators._base import (
     check_structure,
     check_verbose,
 )
+from kernelclust.estimators._elsewhere import given_back
+from kernelclust.estimators._many import (
+    fit_tensors,
+    fit_views,
+    in_partitions,
+    in_rows,
+    new_tensors,
+    new_views,
+    on_device,
+    place_views,
+)
+from kernelclust.estimators._partitioned import score_rows
 from kernelclust.estimators._placing import Placing
 from kernelclust.kernels import APPROXIMATIONS
 from kernelclust.multikernel import (
@@ -182,6 +196,8 @@ class MultiKernelClustering(Placing, KernelClusterer):
     (3,)
     """
 
+    _in_rows: bool = False  # whether new samples are seen as one table of all views
+
     def __init__(
         self,
         n_clusters=None,
@@ -274,6 +290,15 @@ class MultiKernelClustering(Placing, KernelClusterer):
         self._check_parameters()
         structure = check_structure(self.n_clusters, self.structure)
         y = self._known_places(structure, y)
+        if in_partitions(X):
+            more = {"must_link": must_link, "cannot_link": cannot_link, "observed": observed}
+            fit_views(self, X, y, sample_weight, structure, **more)
+            return self
+        if on_device(X):
+            more = {"must_link": must_link, "cannot_link": cannot_link, "observed": observed}
+            fit_tensors(self, X, y, sample_weight, structure, **more)
+            return self
+        self._in_rows = False
         views = self._check_views(X, observed, reset=True)
         weight = check_weights(sample_weight, views.observed)
         used = np.flatnonzero(weight > 0)
@@ -345,7 +370,10 @@ class MultiKernelClustering(Placing, KernelClusterer):
         labels : (n_new,) int array
         """
         check_is_fitted(self)
-        return self._prediction.labels(self._check_views(X, observed, reset=False))
+        if in_partitions(X):
+            _refuse_observed(observed)
+            return self._lazily("predict", X, np.int64)
+        return given_back(self._prediction.labels(self._new_samples(X, observed)), X)
 
     def score(self, X, y=None, sample_weight=None, *, observed=None):
         """How nearly clusters explain X as well as so many clusters could: a number in [0, 1], larger is better.
@@ -357,11 +385,26 @@ class MultiKernelClustering(Placing, KernelClusterer):
         `StructuredClustering` it has no unit, so that kernels can be compared in a grid search.
         """
         check_is_fitted(self)
-        views = self._check_views(X, observed, reset=False)
-        return self._prediction.explained(views, check_weights(sample_weight, views.observed))
+        if in_partitions(X):
+            _refuse_observed(observed)
+            table, check = new_views(self, X)
+            return score_rows(self._prediction, table, sample_weight, check)
+        new = self._new_samples(X, observed)
+        like = np.empty((new.shape[0], 1)) if self._in_rows else new.observed
+        return self._prediction.explained(new, check_weights(sample_weight, like))
 
-    def _new_samples(self, X) -> Views:
-        return self._check_views(X, None, reset=False)
+    def _new_samples(self, X, observed=None) -> Any:
+        if on_device(X):
+            _refuse_observed(observed)
+            return new_tensors(self, X)
+        views = self._check_views(X, observed, reset=False)
+        return in_rows(views) if self._in_rows else views
+
+    def _is_lazy(self, X) -> bool:
+        return in_partitions(X)
+
+    def _lazily(self, method, X, dtype=np.float64, width=None):
+        return place_views(self, method, X, dtype, width)
 
     # -- checks ---------------------------------------------------------------------------------------------------
 
@@ -476,6 +519,11 @@ class MultiKernelClustering(Placing, KernelClusterer):
         tags.input_tags.pairwise = self._is_pairwise()
         tags.input_tags.sparse = not self._is_pairwise()
         return tags
+
+
+def _refuse_observed(observed) -> None:
+    if observed is not None:
+        raise ValueError("observed: not there yet for views in partitions or on a device. Leave such samples out.")
 
 
 def _refuse_stack(X) -> None:

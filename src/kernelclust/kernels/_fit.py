@@ -115,7 +115,7 @@ def fit_kernel(
     if callable(kernel):
         function.params = given
     else:
-        resolved = _set_parameters(function, X, weight, gamma, given)
+        resolved = _set_parameters(function, X, weight, gamma, given, center)
     method, dtype = _choose(function, X, approximation, n_components, n_kernels)
     with np.errstate(over="ignore", invalid="ignore"):
         if method == "features":
@@ -131,10 +131,10 @@ def fit_kernel(
     return replace(fitted, remedy=OF_A_FUNCTION) if callable(kernel) else fitted
 
 
-def _set_parameters(function: SimilarityFunction, X, weight, gamma, given: dict) -> float | None:
+def _set_parameters(function: SimilarityFunction, X, weight, gamma, given: dict, center: bool) -> float | None:
     """Units, width and other parameters of a named kernel; returns the width in the user's units."""
     part, resolved = function.part, None
-    if getattr(part, "TRANSLATION_INVARIANT", False):
+    if getattr(part, "TRANSLATION_INVARIANT", False) and (center or not getattr(part, "ONCE_CENTRED", False)):
         set_units(function, X, weight)
     else:
         function.scale = safe_unit(X)

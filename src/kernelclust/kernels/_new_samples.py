@@ -159,6 +159,18 @@ class LandmarkFeatures:
     def __call__(self, X_new) -> np.ndarray:
         return Landmarks(self.function, self.landmarks)(X_new) @ self.M
 
+    def array(self, xp, X_new):
+        """The same for arrays of any namespace of the array API."""
+        function = self.function
+        assert function is not None
+
+        def there(values):
+            return xp.asarray(values, dtype=X_new.dtype, device=X_new.device)
+
+        params = {name: getattr(value, "item", lambda value=value: value)() for name, value in function.params.items()}
+        Z = X_new if function.shift is None else X_new - there(function.shift)
+        return function.part.array_block(xp, Z / float(function.scale), there(self.landmarks), **params) @ there(self.M)
+
 
 @dataclass
 class Landmarks:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from sklearn.utils.extmath import safe_sparse_dot
 
-TRANSLATION_INVARIANT = True  # once centred
+TRANSLATION_INVARIANT = True
+ONCE_CENTRED = True  # and not before
 
 
 def block(X, Y) -> np.ndarray:

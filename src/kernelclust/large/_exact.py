@@ -375,7 +375,7 @@ def _judged(begun, pool: PartitionPool, done, request: Request) -> Compared:
     found = whole_fit(
         Compared,
         begun.start,
-        request,
+        request.options.rule,
         order=order,
         S=centred(raw, n),
         n=n,

@@ -216,7 +216,7 @@ def _judged(
     return whole_fit(
         Grown,
         start,
-        request,
+        request.options.rule,
         order=order,
         S=S,
         n=n,

@@ -57,8 +57,11 @@ def move_tables(objective: Dependence, S: np.ndarray, n: np.ndarray, weight: flo
     return Tables(weight, constant, direction, own)
 
 
-def rises(objective: Dependence, S: np.ndarray, n: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def rises(objective: Dependence, S: np.ndarray, n: np.ndarray, center: bool = True) -> tuple[np.ndarray, np.ndarray]:
     """(M, h): a new sample with raw similarity sums g raises F at the rate g @ M + h, one entry a cluster."""
+    if not center:
+        M, h = objective.slopes(S, n)
+        return M, np.where(n > 0, h, -np.inf)
     total, s = n.sum(), S.sum(axis=1)
     M, h = objective.slopes(centred(S, n), n)
     h = h - (s / total - s.sum() / total**2 * n) @ M

@@ -28,7 +28,7 @@ from kernelclust.large._moves import centred, rises
 from kernelclust.large._rounds import ROUND
 from kernelclust.large._whole import canonical_order, whole_fit
 from kernelclust.objectives import Dependence, flat_objective
-from kernelclust.solvers import Options, make_constraints
+from kernelclust.solvers import Constraints, Options, make_constraints
 
 ROWS = 2**14  # of a partition that are looked at together
 SETTLED = 1e-4  # rounds end when a smaller share of the samples moves
@@ -77,11 +77,7 @@ def look(X: np.ndarray, w: np.ndarray | None, y: np.ndarray | None, number: int,
     y = np.full(len(X), -1) if y is None else np.asarray(y)
     wrong = np.argwhere(~np.isfinite(X)) if not np.isfinite(X.sum()) else np.empty((0, 2), dtype=int)
     bad = (int(wrong[0, 0]), int(wrong[0, 1])) if len(wrong) else None
-    rng = np.random.RandomState((seed + number) % 2**32)
-    used = np.flatnonzero(w > 0)
-    some = used[rng.random_sample(len(used)) < share]
-    told = np.flatnonzero((y >= 0) & (w > 0))
-    some = np.union1d(some, told[rng.random_sample(len(told)) < max(share, 0.5 * START / max(len(told), 1))])
+    some, used = drawn(w, y, number, share, seed), np.flatnonzero(w > 0)
     total = float(w.sum())
     mean = (w @ X) / total if total > 0 else np.zeros(X.shape[1])
     square = 0.0
@@ -93,6 +89,15 @@ def look(X: np.ndarray, w: np.ndarray | None, y: np.ndarray | None, number: int,
     light = float(w.min(initial=0.0)), float(w[used].min(initial=np.inf))
     ends = np.stack([X.min(axis=0, initial=np.inf), X.max(axis=0, initial=-np.inf)])
     return Seen(total, mean, *light, square, bad, some, *few, largest, ends)
+
+
+def drawn(w: np.ndarray, y: np.ndarray, number: int, share: float, seed: int) -> np.ndarray:
+    """Rows of a partition that are drawn: a share of those that count, and half of START whose label is known."""
+    rng = np.random.RandomState((seed + number) % 2**32)
+    used = np.flatnonzero(w > 0)
+    some = used[rng.random_sample(len(used)) < share]
+    told = np.flatnonzero((y >= 0) & (w > 0))
+    return np.union1d(some, told[rng.random_sample(len(told)) < max(share, 0.5 * START / max(len(told), 1))])
 
 
 @dataclass(frozen=True)
@@ -161,7 +166,7 @@ def last_look(X, w, y, raw: Callable, T: np.ndarray | None, rule: Rule, means: n
             labels = rule.labels(B, None if y is None else np.asarray(y)[rows])
             weight = None if w is None else np.asarray(w)[rows]
             gram += B.T @ (B if weight is None else B * weight[:, None])
-            full = B if T is None else B @ T
+            full = mapped(B, T)
             away = np.einsum("ij,ij->i", full, full) - 2 * (full @ means)[np.arange(len(B)), labels]
             away = away if weight is None else np.where(weight > 0, away, np.inf)
             for j in np.unique(labels):
@@ -172,33 +177,78 @@ def last_look(X, w, y, raw: Callable, T: np.ndarray | None, rule: Rule, means: n
     return Last(gram, near, row)
 
 
+@dataclass(frozen=True)
+class Moments:
+    """Of features (r,): weight of all samples, weighted sums, weighted sums of squares, largest squares."""
+
+    weight: float
+    first: np.ndarray
+    second: np.ndarray
+    largest: np.ndarray
+
+    def __add__(self, other: Moments) -> Moments:
+        sums = self.weight + other.weight, self.first + other.first, self.second + other.second
+        return Moments(*sums, np.maximum(self.largest, other.largest))
+
+
+def feature_moments(X, w, y, raw: Callable, width: int) -> Moments:
+    """Of the features of a partition."""
+    X, zero = np.asarray(X), np.zeros(width)
+    total = Moments(0.0, zero, zero, zero)
+    with one_thread():
+        for rows in parts(len(X), ROWS):
+            B = raw(X[rows]).astype(np.float64, copy=False)
+            weight = np.ones(len(B)) if w is None else np.asarray(w, dtype=float)[rows]
+            total += Moments(float(weight.sum()), weight @ B, weight @ B**2, (B**2).max(axis=0))
+    return total
+
+
+def feature_gram(X, w, y, raw: Callable, width: int) -> np.ndarray:
+    """B'DB (r, r) of the features of a partition."""
+    X, gram = np.asarray(X), np.zeros((width, width))
+    with one_thread():
+        for rows in parts(len(X), ROWS):
+            B = raw(X[rows]).astype(np.float64, copy=False)
+            gram += B.T @ (B if w is None else B * np.asarray(w, dtype=float)[rows, None])
+    return gram
+
+
 # -- what is computed by whoever asks ----------------------------------------------------------------------------------
+
+
+def mapped(B: np.ndarray, T: np.ndarray | None) -> np.ndarray:
+    """B T; T (r,) is a diagonal one, None the identity."""
+    if T is None:
+        return B
+    return B * T if T.ndim == 1 else B @ T
 
 
 @dataclass(frozen=True)
 class Features:
-    """b(x) = raw(x) T (T = I where it is None)."""
+    """b(x) = raw(x) T, as in `mapped`; `center`: k(x, y) is <b(x), b(y)> once centred, else as it is."""
 
     raw: Callable
     T: np.ndarray | None
+    center: bool = True
 
     def __call__(self, X: np.ndarray) -> np.ndarray:
-        B = self.raw(X)
-        return B if self.T is None else B @ self.T
+        return mapped(self.raw(X), self.T)
 
     def of(self, sums: np.ndarray) -> np.ndarray:
-        return sums if self.T is None else sums @ self.T
+        return mapped(sums, self.T)
 
     def rule(self, objective: Dependence, total: Sums) -> Rule:
         """Every sample where F rises most, the clusters held as they are."""
         B = self.of(total.features)  # (c, r)
-        M, h = rises(objective, B @ B.T, total.n)
-        W = B.T @ M
-        return Rule(W if self.T is None else self.T @ W, h)
+        M, h = rises(objective, B @ B.T, total.n, self.center)
+        return Rule(mapped((B.T @ M).T, None if self.T is None else self.T.T).T, h)
+
+    def cluster_sums(self, B: np.ndarray, n: np.ndarray) -> np.ndarray:
+        """S from features summed by cluster (c, r)."""
+        return centred(B @ B.T, n) if self.center else B @ B.T
 
     def value(self, objective: Dependence, total: Sums) -> float:
-        B = self.of(total.features)
-        return objective.value(centred(B @ B.T, total.n), total.n)
+        return objective.value(self.cluster_sums(self.of(total.features), total.n), total.n)
 
 
 @dataclass(frozen=True)
@@ -217,6 +267,8 @@ class FeatureSamples(NewSamples):
             B = self.features(np.asarray(X_new[rows]))
             G.append(B @ self.sums.T)
             own.append(np.einsum("ij,ij->i", B, B))
+        if not self.features.center:
+            return np.concatenate(G), np.concatenate(own)
         return centred_sums(np.concatenate(G), np.concatenate(own), self.n, shift, float(s @ s) / total**2)
 
 
@@ -266,52 +318,100 @@ class Begun:
 
 def begin(shards: Shards, request: Request) -> Begun:
     """A look at all partitions, and the fit of some samples of each."""
-    c, rng = request.structure.n_clusters, check_random_state(request.random_state)
+    rng = check_random_state(request.random_state)
+    some = look_at_all(shards, request.structure.n_clusters, rng)
+    gamma = _gamma(some.seen, request)
+    kernel = request.kernel | {"gamma": gamma or "scale"}
+    with hearing(None):  # stages of the start are not those of the whole
+        asked = replace(request, kernel=kernel | {"approximation": None}, random_state=rng)
+        start = fit(some.X, some.w, asked, some.known)
+    return some.begun(start, rng, kernel, gamma)
+
+
+@dataclass(frozen=True)
+class Some:
+    """Samples of all partitions that were looked at: which (k,), themselves (k, d), weights, labels known of them."""
+
+    seen: Sequence[Seen]
+    few: np.ndarray
+    X: np.ndarray
+    w: np.ndarray
+    known: Constraints | None
+
+    def begun(self, start: Fit, rng: np.random.RandomState, kernel: dict[str, Any], gamma: float | None) -> Begun:
+        objective = flat_objective(start.objective) if start.solution.placed else start.objective
+        lightest, told = min(one.least for one in self.seen), self.known is not None
+        return Begun(start, objective, kernel, gamma, self.few, self.X, self.w, told, lightest, rng)
+
+
+def look_at_all(shards: Shards, c: int, rng: np.random.RandomState, names: Sequence[str] | None = None) -> Some:
+    """A look at all partitions, and some samples of each; errors name columns by `names`."""
     m, seed = sum(shards.sizes), int(deepcopy(rng).randint(2**31))  # the engine starts as it would without partitions
     wanted = max(START, EACH * c)
     at("a look at {} samples in {} partitions", m, len(shards.sizes))
     seen = shards.each(look, share=min(1.0, 1.2 * wanted / max(m, 1)), seed=seed, numbered=True)
-    gamma = _checked(seen, request)
+    _check(seen, c, names)
     first = np.cumsum([0, *shards.sizes])
     few = np.concatenate([first[i] + one.some for i, one in enumerate(seen)])
     X, w, y = (np.concatenate([getattr(one, name) for one in seen]) for name in ("rows", "weights", "known"))
     at("{} of {} samples, by the ordinary engine", len(X), m)
-    kernel = request.kernel | {"gamma": gamma or "scale"}
-    known = None if (y < 0).all() else make_constraints(w, c, labels=y)
-    with hearing(None):  # stages of the start are not those of the whole
-        start = fit(X, w, replace(request, kernel=kernel | {"approximation": None}, random_state=rng), known)
-    objective = flat_objective(start.objective) if start.solution.placed else start.objective
-    lightest = min(one.least for one in seen)
-    return Begun(start, objective, kernel, gamma, few, X, w, bool((y >= 0).any()), lightest, rng)
+    return Some(seen, few, X, w, None if (y < 0).all() else make_constraints(w, c, labels=y))
 
 
 def fit_shards(shards: Shards, request: Request) -> Sharded:
     """Fit partitions of samples by their features."""
     begun = begin(shards, request)
     features = _features(begun.X, begun.w, begun.kernel, request.structure.n_clusters, begun.rng)
+    return fit_features(shards, begun, features, request.options)
+
+
+def fit_features(
+    shards: Shards,
+    begun: Begun,
+    features: Features,
+    options: Options,
+    relearn: Callable[[Features, Sums, bool], tuple[Features, bool]] | None = None,
+) -> Sharded:
+    """Fit partitions by features of their samples.
+
+    `relearn(features, total, moved)` is asked, whenever samples no longer move, for features with another T, and
+    whether to go on with them.
+    """
     P = begun.clusters
     rule = features.rule(begun.objective, Sums(P.T @ features.raw(begun.X), P.sum(axis=0)))
-    rules, each, history, why = _rounds(shards, features, begun.objective, rule, request.options)
-    return _judged(begun, shards, features, rules, each, request, history, why)
+    rules = [rule] * len(shards.sizes)
+    each = shards.each(sweep, raw=features.raw, rule=rule, before=None)
+    going = True
+    while going:
+        rules, each, history, why = _rounds(shards, features, begun.objective, rules, each, options)
+        if relearn is None:
+            break
+        features, going = relearn(features, sum(each[1:], each[0]), len(history) > 1)
+    return _judged(begun, shards, features, rules, each, options.rule, history, why)
 
 
-def _checked(seen: Sequence[Seen], request: Request) -> float | None:
-    """gamma, once every partition was found to hold numbers."""
+def _check(seen: Sequence[Seen], c: int, names: Sequence[str] | None) -> None:
+    """Every partition holds numbers, labels and weights."""
     for number, one in enumerate(seen):
         if one.bad is not None:
+            column = f"column {one.bad[1]}" if names is None else names[one.bad[1]]
             raise ValueError(
-                f"Input X contains NaN or infinity: partition {number}, row {one.bad[0]} of it, column {one.bad[1]}. "
+                f"Input X contains NaN or infinity: partition {number}, row {one.bad[0]} of it, {column}. "
                 "Fill such values in, or leave these rows out."
             )
-        if one.largest >= request.structure.n_clusters:
+        if one.largest >= c:
             raise ValueError(
                 f"y holds other numbers than known labels in partition {number}: give whole numbers from 0 to "
-                f"{request.structure.n_clusters - 1} (places), -1 where the label is unknown."
+                f"{c - 1} (places), -1 where the label is unknown."
             )
         if one.lightest < 0 or not np.isfinite(one.weight):
             raise ValueError(f"sample_weight is negative or not finite in partition {number}; weights count copies.")
     if rows_are_equal(np.concatenate([one.ends for one in seen])):
         raise ValueError("all samples are equal: there is nothing to cluster.")
+
+
+def _gamma(seen: Sequence[Seen], request: Request) -> float | None:
+    """The width of a kernel that has one, from all samples."""
     part = kernel_part(request.kernel["kernel"])
     if not hasattr(part, "block") or "gamma" not in keywords(part.block):
         return None
@@ -337,14 +437,13 @@ def _features(X: np.ndarray, w: np.ndarray, kernel: dict[str, Any], n_clusters: 
     return Features(*fitted.source.parts())  # type: ignore[attr-defined]
 
 
-def _rounds(shards: Shards, features: Features, objective: Dependence, rule: Rule, options: Options):
-    """Rules of the partitions, their sums, F after every round, and why it ended.
+def _rounds(shards: Shards, features: Features, objective: Dependence, rules, each, options: Options):
+    """Rules of the partitions, their sums, F after every round, and why it ended; from rules and their sums.
 
     All partitions follow the new rule if F rises by it; else one after the other does where F rises.
     """
     m = sum(shards.sizes)
-    rules = [rule] * len(shards.sizes)
-    each = shards.each(sweep, raw=features.raw, rule=rule, before=None)
+    rules, each = list(rules), list(each)
     total = sum(each[1:], each[0])
     history = [features.value(objective, total)]
     for number in range(options.max_iter):
@@ -371,30 +470,31 @@ def _rounds(shards: Shards, features: Features, objective: Dependence, rule: Rul
     return rules, each, history, "max_iter"
 
 
-def _judged(begun: Begun, shards: Shards, features: Features, rules, each, request, history, why) -> Sharded:
+def _judged(begun: Begun, shards: Shards, features: Features, rules, each, placement, history, why) -> Sharded:
     """The fit of all partitions: canonical numbers, bounds from all features, medoids."""
     start = begun.start
     total = sum(each[1:], each[0])
     sums, n = features.of(total.features), total.n
-    order = canonical_order(start, centred(sums @ sums.T, n), n, begun.told)
+    order = canonical_order(start, features.cluster_sums(sums, n), n, begun.told)
     sums, n = sums[order], n[order]
     rules = [Rule(rule.W[:, order], rule.h[order]) for rule in rules]
     means = (sums / np.where(n > 0, n, np.inf)[:, None]).T
     at("one more look at all samples")
     last = shards.each(last_look, raw=features.raw, T=features.T, rule=rules, means=means)
     gram, s = sum(one.gram for one in last), sums.sum(axis=0)
-    gram = gram if features.T is None else features.T.T @ gram @ features.T
-    values = np.linalg.eigvalsh(gram - np.outer(s, s) / float(n.sum()))[::-1]
+    gram = mapped(mapped(gram, features.T).T, features.T)
+    gram = gram - np.outer(s, s) / float(n.sum()) if features.center else gram
+    values, useful = np.linalg.eigvalsh(gram)[::-1], len(n) - features.center
     first, nearest = np.cumsum([0, *shards.sizes]), np.argmin([one.near for one in last], axis=0)
     medoids = [first[i] + last[i].row[j] if last[i].row[j] >= 0 else -1 for j, i in enumerate(nearest)]
     return whole_fit(
         Sharded,
         start,
-        request,
+        placement,
         order=order,
-        S=centred(sums @ sums.T, n),
+        S=features.cluster_sums(sums, n),
         n=n,
-        bounds=np.maximum(values[: len(n) - 1], 0.0),
+        bounds=np.maximum(values[:useful], 0.0),
         trace=float(values.sum()),
         lightest=begun.lightest,
         labels=rules[0].labels(features.raw(begun.X), None),

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from kernelclust.engine import Fit, Request, canonical_places
+from kernelclust.engine import Fit, canonical_places
 from kernelclust.kernels import FittedKernel
 from kernelclust.solvers import placement_margin, placement_problem
 
@@ -23,7 +23,7 @@ def canonical_order(start: Fit, S: np.ndarray, n: np.ndarray, told: bool) -> np.
 def whole_fit(
     kind: type[Kind],
     start: Fit,
-    request: Request,
+    placement: str,
     *,
     order: np.ndarray,  # of the clusters of `start`; S and n are in it already
     S: np.ndarray,
@@ -41,7 +41,7 @@ def whole_fit(
     """A fit of all samples that began as `start`; evidence about the order is that of the samples it began with."""
     objective = start.objective
     value = objective.value(S, n)
-    placing = placement_problem(request.options.rule, objective, S, n)
+    placing = placement_problem(placement, objective, S, n)
     judged = start.order
     if judged is not None:
         judged = replace(judged, links=judged.links[np.ix_(order, order)])

@@ -17,7 +17,7 @@ import numpy as np
 from kernelclust._names import check_keywords, check_name, keywords, load, names
 from kernelclust.kernels import Kernel
 from kernelclust.multikernel._checks import check_similarities
-from kernelclust.multikernel._choice import is_auto, pairwise_kernel
+from kernelclust.multikernel._choice import is_auto, kernels_of, pairwise_kernel
 from kernelclust.multikernel._correlation import CORRELATIONS, correlation_matrix
 from kernelclust.multikernel._prepare import prepare
 from kernelclust.multikernel._refine import Refined, place, refine
@@ -26,6 +26,7 @@ from kernelclust.multikernel._task import Relaxed, Task
 from kernelclust.multikernel._views import Views, check_kernels, check_views, columns_of, is_many
 
 from kernelclust.multikernel._fit import ManyFit, ManyRequest, fit_many  # isort: skip
+from kernelclust.multikernel._sums import Weighing, raw_features, weighing  # isort: skip
 
 __all__ = [
     "CORRELATIONS",
@@ -35,6 +36,7 @@ __all__ = [
     "Relaxed",
     "Task",
     "Views",
+    "Weighing",
     "check_kernels",
     "check_method_params",
     "check_method_weights",
@@ -46,6 +48,7 @@ __all__ = [
     "fit_many",
     "is_auto",
     "is_many",
+    "kernels_of",
     "load_method",
     "method_names",
     "minimize_on_simplex",
@@ -53,7 +56,9 @@ __all__ = [
     "pairwise_kernel",
     "place",
     "prepare",
+    "raw_features",
     "refine",
+    "weighing",
 ]
 
 

@@ -96,7 +96,7 @@ def _fit(views: Views, weight: np.ndarray, request: ManyRequest, known: Constrai
     objective = make_dependence(structure, loss=request.loss, normalize=request.normalize, rho=request.rho)
     together = view_of[-1] is None
     weighed = beside(kernels[:-1], kernels[-1]) if together else kernels
-    task = _task(weighed, request, rng)
+    task = make_task(weighed, request, rng)
     search = Search(
         solve,
         objective,
@@ -209,7 +209,8 @@ def _compares(request: ManyRequest, kernels: Sequence[Kernel]) -> bool:
     return request.method == "mkkm-mr" and len(kernels) > 1
 
 
-def _task(kernels: Sequence[Kernel], request: ManyRequest, rng: np.random.RandomState) -> Task:
+def make_task(kernels: Sequence[Kernel], request: ManyRequest, rng: np.random.RandomState) -> Task:
+    """What the method is asked, of prepared kernels."""
     if _compares(request, kernels):
         M = correlation_matrix(kernels, request.correlation)
     else:

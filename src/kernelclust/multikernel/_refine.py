@@ -57,10 +57,12 @@ def cluster_sums(task: Task, labels: np.ndarray, n_clusters: int) -> np.ndarray:
 class Unrelaxed:
     """J for a task and an objective."""
 
-    def __init__(self, task: Task, objective: Dependence):
+    def __init__(self, task: Task, objective: Dependence, total: float | None = None, lightest: float | None = None):
+        """`total` and `lightest` are weights of the samples, where those of the task stand for others."""
         self.task, self.objective = task, objective
-        weight = task.weight
-        self.t = label_scale(objective, float(weight.sum()), min(float(weight.min()), 1.0))
+        total = float(task.weight.sum()) if total is None else total
+        lightest = float(task.weight.min()) if lightest is None else lightest
+        self.t = label_scale(objective, total, min(lightest, 1.0))
 
     def sizes(self, labels: np.ndarray) -> np.ndarray:
         return np.bincount(labels, self.task.weight, minlength=self.objective.n_clusters)
@@ -81,6 +83,12 @@ class Unrelaxed:
 
     def penalty(self, n: np.ndarray) -> float:
         return float(n @ self.objective.penalties(n)) / self.t
+
+    def best(self, sums: np.ndarray, n: np.ndarray, lam: float) -> tuple[np.ndarray, float, float]:
+        """The best weights (m,) at cluster sums and sizes, J there, and the optimality gap."""
+        Q = quadratic(self.residuals(sums, n), self.task, lam)
+        mu = minimize_on_simplex(Q)
+        return mu, float(mu @ Q @ mu) + self.penalty(n), optimality_gap(Q, mu)
 
 
 def consensus(task: Task, relaxed: Relaxed) -> Kernel:
@@ -147,9 +155,7 @@ def refine(
         labels, n = solution.labels, J.sizes(solution.labels)
         products = J.products(labels) if kernel.factor is None else None
         sums = J.sums(labels) if products is None else products @ one_hot(labels, J.objective.n_clusters, task.weight)
-        Q = quadratic(J.residuals(sums, n), task, relaxed.lam)
-        mu = minimize_on_simplex(Q)
-        value = float(mu @ Q @ mu) + J.penalty(n)
+        mu, value, gap = J.best(sums, n, relaxed.lam)
         history.append(value - (0.0 if known is None else known.gain(labels)) / J.t)
         converged = still or (len(history) > 1 and history[-2] - history[-1] <= 1e-12 * abs(history[-1]))
         if converged:
@@ -158,7 +164,7 @@ def refine(
         running = None
         if products is not None and kernel.factor is None:
             running = np.tensordot(mu**task.power, products, 1)
-    return Refined(labels, mu, value, history, optimality_gap(Q, mu), converged, sums)
+    return Refined(labels, mu, value, history, gap, converged, sums)
 
 
 def alignment(sums: np.ndarray, n: np.ndarray, T: np.ndarray, coefficients: np.ndarray) -> float:

@@ -1,0 +1,214 @@
+"""Weights of kernels over samples that lie elsewhere: from features of a few, and sums of features over all.
+
+Kernels K_p = B_p B_p' enter eq. (8) by traces, Tr(K_p K_q) and eigenvalues alone. All of these are the same for any
+other rows with the same Gram matrix B'DB, B = (B_1 ... B_m): a few hundred stand for any number of samples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from kernelclust.kernels import LowRankKernel, kernel_part
+from kernelclust.multikernel._fit import ManyFit, ManyRequest, make_task
+from kernelclust.multikernel._new_samples import Summed
+from kernelclust.multikernel._prepare import ROUNDING, SMALL, prepare
+from kernelclust.multikernel._refine import Refined, Unrelaxed
+from kernelclust.multikernel._spectral import lam_path
+from kernelclust.multikernel._task import Relaxed, Task
+from kernelclust.objectives import Dependence
+
+
+@dataclass(frozen=True)
+class Part:
+    """Features of one kernel, of some columns of all views side by side, and `array(xp, X)`, the same for arrays of any
+    library; `offset` is their mean over all samples, and squared norms up to `least` are rounding."""
+
+    columns: slice
+    features: Callable
+    array: Callable | None
+    offset: np.ndarray
+    least: float = 0.0
+
+
+@dataclass(frozen=True)
+class PreparedFeatures:
+    """x -> (b_1(x) ... b_m(x)), <b_p(x), b_p(y)> the prepared kernel p."""
+
+    parts: list[Part]
+    unit: bool
+
+    def __call__(self, X: np.ndarray) -> np.ndarray:
+        return np.hstack([self._of(part, np.asarray(part.features(X[:, part.columns]))) for part in self.parts])
+
+    def _of(self, part: Part, B: np.ndarray) -> np.ndarray:
+        B = B.astype(np.float64, copy=False) - part.offset
+        if not self.unit:
+            return B
+        own = np.einsum("ij,ij->i", B, B)
+        some = own > part.least
+        return B * (some / np.sqrt(np.where(some, own, 1.0)))[:, None]
+
+    def array(self, xp, X):
+        """The same for arrays of any namespace of the array API."""
+        found = []
+        for part in self.parts:
+            assert part.array is not None
+            B = part.array(xp, X[:, part.columns])
+            B = B - xp.asarray(part.offset, dtype=B.dtype, device=B.device)
+            if self.unit:
+                own = xp.sum(B * B, axis=1)[:, None]
+                B = xp.where(own > part.least, B / xp.sqrt(xp.where(own > part.least, own, xp.ones_like(own))), 0 * B)
+            found.append(B)
+        return xp.concat(found, axis=1)
+
+    @property
+    def columns(self) -> list[slice]:
+        """Those of each kernel among all features."""
+        ends = np.cumsum([0, *(len(part.offset) for part in self.parts)]).tolist()
+        return [slice(*pair) for pair in pairwise(ends)]
+
+    def over_all(
+        self,
+        weight: float,
+        first: np.ndarray,
+        second: np.ndarray,
+        largest: np.ndarray,
+        *,
+        unit: bool,
+        center: bool,
+    ) -> PreparedFeatures:
+        """Centred, and of unit norm, by moments of these features over all samples."""
+        mean, parts = (first if center else np.zeros_like(first)) / weight, []
+        for part, at in zip(self.parts, self.columns, strict=True):
+            own = max(float((second[at] / weight - mean[at] ** 2).sum()), 0.0)
+            least = max(SMALL * own, ROUNDING * float(largest[at].sum()))
+            parts.append(replace(part, offset=mean[at], least=least))
+        return PreparedFeatures(parts, unit)
+
+
+def raw_features(few: ManyFit, columns: Sequence[slice], kernels: Sequence[Any]) -> PreparedFeatures:
+    """Features of the kernels of a fit, as they are: exact ones for kernels that have some, else those of the fit.
+
+    `columns` are those of each view.
+    """
+    source, parts = _source(few), []
+    for one, view, kernel in zip(source.fitted, source.views, kernels, strict=True):
+        assert view is not None and one.operator.factor is not None
+        at, part = columns[view], kernel_part(kernel)
+        if hasattr(part, "features"):
+            parts.append(Part(at, part.features, part.array_features, np.zeros(at.stop - at.start)))
+        else:
+            made = one.source.features  # type: ignore[attr-defined]
+            parts.append(Part(at, made, getattr(made, "array", None), np.zeros(one.operator.factor.shape[1])))
+    return PreparedFeatures(parts, unit=False)
+
+
+def _source(few: ManyFit) -> Summed:
+    source = few.fit.kernel.source
+    assert isinstance(source, Summed)
+    return source
+
+
+def _lam_factor(few: ManyFit, request: ManyRequest) -> int:
+    """Which of the lambdas tried was the best for a fit."""
+    source = _source(few)
+    kernels = [prepare(one.operator, source.weight, unit=source.unit) for one in source.fitted]
+    path = lam_path(make_task(kernels, request, check_random_state(0)))
+    return int(np.argmin([abs(float(task.lam) - few.relaxed.lam) for task in path]))
+
+
+@dataclass
+class Weighing:
+    """Weights of kernels whose features have the Gram matrix `gram` (R, R) over all samples."""
+
+    gram: np.ndarray
+    columns: Sequence[slice]
+    task: Task
+    relaxed: Relaxed
+    J: Unrelaxed
+    tol: float
+    weights: np.ndarray  # now
+    history: list[float] = field(default_factory=list)
+    gap: float = 0.0
+    converged: bool = True
+    explained: np.ndarray = field(default_factory=lambda: np.empty(0))  # (m,) share of each trace between clusters
+
+    @property
+    def scale(self) -> np.ndarray:
+        """(R,) what features are multiplied by in the combined kernel."""
+        return self.spread(np.sqrt(self.coefficients))
+
+    @property
+    def coefficients(self) -> np.ndarray:
+        return self.weights**self.task.power if self.relaxed.learns else self.weights
+
+    def spread(self, values: np.ndarray) -> np.ndarray:
+        return np.concatenate([np.full(at.stop - at.start, one) for one, at in zip(values, self.columns, strict=True)])
+
+    def sums(self, features: np.ndarray) -> np.ndarray:
+        """S_p (m, c, c) from features summed by cluster (c, R)."""
+        return np.array([features[:, at] @ features[:, at].T for at in self.columns])
+
+    def learn(self, features: np.ndarray, n: np.ndarray, moved: bool) -> bool:
+        """Weights at the clusters as they are; whether to go on."""
+        sums, before = self.sums(features), self.history[-1] if self.history else np.inf
+        self.explained = self._explained(sums, n)
+        if not self.relaxed.learns:
+            captured = float(np.tensordot(self.weights, self.J.residuals(sums, n), 1))
+            self.history.append(captured + self.J.penalty(n))
+            return False
+        self.weights, value, self.gap = self.J.best(sums, n, self.relaxed.lam)
+        settled = not moved and bool(self.history)
+        self.history.append(value)
+        settled = settled or before - value <= self.tol * abs(value)
+        self.converged = settled
+        return not settled and len(self.history) < self.task.max_iter
+
+    def refined(self, labels: np.ndarray) -> Refined:
+        return Refined(labels, self.weights, self.history[-1], self.history, self.gap, self.converged)
+
+    def _explained(self, sums: np.ndarray, n: np.ndarray) -> np.ndarray:
+        """sum_j S_jj / n_j over the trace, of every kernel (m,)."""
+        between = np.einsum("pjj,j->p", sums, 1 / np.where(n > 0, n, np.inf))
+        traces = self.task.traces
+        return np.clip(between / np.where(traces > 0, traces, np.inf), 0.0, 1.0)
+
+    def embedding_map(self) -> np.ndarray:
+        """(R, c): features of all samples times this are the leading eigenvectors of the relaxed combination."""
+        coefficients = self.relaxed.coefficients
+        assert coefficients is not None
+        root = self.spread(np.sqrt(coefficients))
+        values, vectors = np.linalg.eigh(root[:, None] * self.gram * root)
+        k = self.task.n_clusters
+        values, vectors = values[::-1][:k], vectors[:, ::-1][:, :k]
+        return root[:, None] * vectors / np.sqrt(np.where(values > 0, values, np.inf))
+
+
+def weighing(
+    gram: np.ndarray,
+    columns: Sequence[slice],
+    few: ManyFit,
+    request: ManyRequest,
+    objective: Dependence,
+    total: float,
+    lightest: float,
+) -> Weighing:
+    """Weights over all samples, of this weight in total and at least, after a fit of a few of them.
+
+    lambda="auto" is the multiple of the balanced one, over all samples, that was the best for the few.
+    """
+    values, vectors = np.linalg.eigh((gram + gram.T) / 2)
+    B = np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T
+    kernels = [LowRankKernel(B[:, at], center=False) for at in columns]
+    task = make_task(kernels, request, check_random_state(0))
+    if request.method == "mkkm-mr" and isinstance(request.lam, str) and len(kernels) > 1:
+        task = lam_path(task)[_lam_factor(few, request)]
+    relaxed = request.load(kernels)(task, **request.method_params)
+    J = Unrelaxed(task, objective, total, lightest)
+    return Weighing(gram, columns, task, relaxed, J, request.tol, few.refined.weights)
