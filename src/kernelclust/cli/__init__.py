@@ -1,4 +1,4 @@
-"""The command line: ``kernelclust fit FILE``, ``predict``, ``select``, ``compare``, ``demo``, ``list``, ``info``."""
+"""``kernelclust fit FILE``, ``predict``, ``select``, ``compare``, ``demo``, ``papers``, ``list``, ``info``."""
 
 from __future__ import annotations
 
