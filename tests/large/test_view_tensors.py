@@ -75,7 +75,7 @@ class _Cubes:
 
 
 def test_what_is_asked_of_partitions_is_answered_as_on_the_host(arrays, monkeypatch):
-    monkeypatch.setattr("kernelclust.large._tensors.ROWS", 13)
+    monkeypatch.setattr("kernelclust.large._tensors.ROWS", 4)
     rng = np.random.default_rng(0)
     X, w = rng.standard_normal((90, 4)), rng.choice([0.0, 1.0, 2.0], 90)
     y = np.where(rng.random(90) < 0.2, rng.integers(0, 3, 90), -1)

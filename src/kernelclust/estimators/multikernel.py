@@ -267,6 +267,8 @@ class MultiKernelClustering(Placing, KernelClusterer):
         Parameters
         ----------
         X : table (n, d); list of tables, one a view; or stack (m, n, n) or list of kernels for kernels="precomputed"
+            Views may be Dask arrays or frames, or arrays on a device, for method="average" and "mkkm-mr" with kernels
+            such as "rbf" or "linear"; `labels_` and `embedding_` then lie where they do.
         y : array of shape (n,), optional
             Known labels: the place of a sample in the structure, 0 to c - 1, or -1 where it is unknown. Classes of all
             samples are no side information: leave y out to cluster without them.
