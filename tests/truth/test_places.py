@@ -339,5 +339,5 @@ def test_who_has_axes():
 def test_renamed_trees():
     tree = Tree(["a", ["b", "c"]]).renamed(["x", "y", "z"])
     assert str(tree) == "tree:(x,(y,z))"
-    with pytest.raises(ValueError, match="2 names for 3 leaves"):
+    with pytest.raises(ValueError, match="2 names of a Tree's leaves for 3 clusters"):
         tree.renamed(["x", "y"])
