@@ -82,3 +82,11 @@ def test_a_compiled_function_is_its_plain_twin(name, arguments):
         assert_allclose(a, b, rtol=1e-12)
     for a, b in zip(one, other, strict=True):  # what is changed in place
         assert_allclose(a, b, rtol=1e-12)
+
+
+def test_a_product_without_the_lock_is_the_product():
+    graph = sparse.random_array((30, 30), density=0.3, rng=rng, format="csr")
+    V, U = rng.standard_normal((2, 30, 5))
+    expected = graph @ V - U
+    COMPILED["kernels._loops.less_itself_plus"](graph.indptr, graph.indices, graph.data, V, U)
+    assert_allclose(U, expected, rtol=1e-12, atol=1e-12)

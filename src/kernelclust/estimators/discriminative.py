@@ -98,7 +98,7 @@ class Diffrac(_Discriminative):
     (3.7) of Yang et al. has a further term, -tr(Pi A Pi') = -sum_j A_jj n_j, which is left out, as there: it is
     constant where all A_jj are equal. On trees whose branches differ in length they are not, and it would pull samples
     to short branches; `Tree.levelled()` makes them equal.
-    solver="sdp" is the relaxation over M = Pi Pi' that the original solves (no structure, a few dozen samples): its
+    solver="sdp" is the relaxation over M = Pi Pi' (no structure, a few dozen samples), as DIFFRAC has one: its
     value bounds every F.
     `ridge_` holds m kappa; other parameters and attributes as in `StructuredClustering`.
 
