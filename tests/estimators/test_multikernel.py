@@ -461,6 +461,13 @@ def test_bad_masks_and_new_samples():
         given.predict(STACK[:, :, :9])
 
 
+def test_the_tolerance_of_a_method():
+    loose, tight = (by_rbf(3, method_params={"tol": tol}, random_state=0).fit(LIST) for tol in (0.5, 1e-9))
+    assert loose.n_iter_ < tight.n_iter_
+    with pytest.raises(ValueError, match="tol=-1"):
+        by_rbf(3, method_params={"tol": -1}).fit(LIST)
+
+
 def test_a_method_that_ran_out_of_steps_says_so():
     with pytest.warns(ConvergenceWarning, match="max_iter=1"):
         by_rbf(3, max_iter=1, random_state=0).fit(LIST)

@@ -86,7 +86,7 @@ class MaxMarginClustering(KernelClusterer):
         Leading directions in use. None: 100 for kernels, and for "linear" and "cosine" with more than 300 features, as
         random starts are lost among many directions (text: 20 to 100); else all. As many as features: the samples
         themselves.
-    max_iter : int, default=60
+    max_iter : int, default=100
         Constraints in the quadratic programs at most, for each start.
     tol : float, default=0.03
         Labelings may violate the margin by so much beyond xi, in the units of Delta (epsilon of the paper).
@@ -150,7 +150,7 @@ class MaxMarginClustering(KernelClusterer):
         n_init="auto",
         approximation="auto",
         n_components=None,
-        max_iter=60,
+        max_iter=100,
         tol=0.03,
         n_jobs=None,
         random_state=None,

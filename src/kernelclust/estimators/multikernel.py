@@ -36,6 +36,7 @@ from kernelclust.estimators._placing import Placing
 from kernelclust.kernels import APPROXIMATIONS
 from kernelclust.multikernel import (
     CORRELATIONS,
+    SHARED,
     ManyFit,
     ManyRequest,
     Views,
@@ -113,8 +114,8 @@ class MultiKernelClustering(Placing, KernelClusterer):
     center, unit_diagonal : bool, default=True, True
         Whether kernels are centred, then scaled to a unit diagonal. Graph kernels are always centred.
     method_params : dict, optional
-        Parameters of the method: n_steps ("lmkkm"), gamma ("rmkkm"), strength ("crsc"), sparsity, growth, accuracy
-        ("rmsc"), bad_share, n_steps ("rmkc").
+        Parameters of the method. All: tol (1e-6; relative fall of the objective at which the method stops). n_steps
+        ("lmkkm"), gamma ("rmkkm"), strength ("crsc"), sparsity, growth, accuracy ("rmsc"), bad_share, n_steps ("rmkc").
     n_init : int or "auto", default="auto"
         k-means starts on the rows of the embedding; the lowest inertia counts. "auto" is 10.
     approximation, n_components
@@ -126,8 +127,6 @@ class MultiKernelClustering(Placing, KernelClusterer):
         Whether to judge the order of the clusters, as in `StructuredClustering`.
     max_iter : int, default=100
         Steps of the method, rounds of refinement, and sweeps over the samples in each, at most.
-    tol : float, default=1e-6
-        Relative fall of the objective at which the method stops.
     n_jobs : int, optional
         Threads over the values that lam="auto" tries; the labels do not depend on it.
     random_state : int, RandomState or None
@@ -226,7 +225,6 @@ class MultiKernelClustering(Placing, KernelClusterer):
         label_weight=None,
         compute_confidence=True,
         max_iter=100,
-        tol=1e-6,
         n_jobs=None,
         random_state=None,
         verbose=0,
@@ -256,7 +254,6 @@ class MultiKernelClustering(Placing, KernelClusterer):
         self.label_weight = label_weight
         self.compute_confidence = compute_confidence
         self.max_iter = max_iter
-        self.tol = tol
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -465,7 +462,8 @@ class MultiKernelClustering(Placing, KernelClusterer):
         return check_views(parts, [str(p) for p in range(len(parts))], observed)
 
     def _check_parameters(self) -> None:
-        check_method_params(self.method, self.method_params)
+        params = check_method_params(self.method, self.method_params)
+        check_number("tol", params.get("tol", 0.0))
         check_name("normalize", self.normalize, NORMALIZATIONS)
         check_name("placement", self.placement, RULES)
         check_name("approximation", self.approximation, APPROXIMATIONS)
@@ -477,7 +475,7 @@ class MultiKernelClustering(Placing, KernelClusterer):
             check_name("correlation", self.correlation, CORRELATIONS, also=", or a function of two kernel matrices")
         if isinstance(self.power, bool) or self.power not in (1, 2):
             raise ValueError(f"power={self.power!r}: give 2 (the paper's formula) or 1 (its authors' program).")
-        for name in ("ridge", "rho", "tol"):
+        for name in ("ridge", "rho"):
             check_number(name, getattr(self, name))
         check_number("max_iter", self.max_iter, whole=True, least=1)
         check_starts(self.n_init)
@@ -501,11 +499,13 @@ class MultiKernelClustering(Placing, KernelClusterer):
     def _request(self, structure: Structure) -> ManyRequest:
         """What is asked for."""
         names = ("method", "approximation", "n_components", "lam", "correlation", "power", "ridge", "loss")
-        names += ("normalize", "rho", "placement", "max_iter", "tol", "n_jobs", "random_state")
+        names += ("normalize", "rho", "placement", "max_iter", "n_jobs", "random_state")
+        params = check_method_params(self.method, self.method_params)
         return ManyRequest(
             structure,
             lambda kernels: load_method(self.method, kernels),
-            method_params=check_method_params(self.method, self.method_params),
+            method_params={name: params[name] for name in params if name not in SHARED},
+            **{name: params[name] for name in params if name in SHARED},
             kernels=default_kernels(self.method) if is_auto(self.kernels) else self.kernels,
             center=bool(self.center),
             unit_diagonal=bool(self.unit_diagonal),

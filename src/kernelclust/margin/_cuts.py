@@ -19,7 +19,7 @@ class Options:
     C: float
     limit: float | None = None
     tol: float = 0.03
-    max_iter: int = 60
+    max_iter: int = 100
 
 
 class Cuts:

@@ -34,7 +34,7 @@ class Problem:
     bias: bool = False
     balance: float | None = None
     tol: float = 0.03
-    max_iter: int = 60
+    max_iter: int = 100
 
     def price(self, total: float) -> float:
         return natural_C(total, self.n_clusters) if self.C is None else float(self.C)

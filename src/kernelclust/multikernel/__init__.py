@@ -30,6 +30,7 @@ from kernelclust.multikernel._sums import Weighing, raw_features, weighing  # is
 
 __all__ = [
     "CORRELATIONS",
+    "SHARED",
     "ManyFit",
     "ManyRequest",
     "Refined",
@@ -71,9 +72,12 @@ def _part(name: str) -> Any:
     return load(_package(), name.replace("-", "_"))
 
 
+SHARED = ("tol",)  # parameters that every method takes
+
+
 def check_method_params(name: str, given: Mapping | None) -> dict[str, Any]:
     """The user's parameters of a method, all of them known."""
-    return check_keywords("method_params", given, f"method={name!r}", keywords(_part(name).solve))
+    return check_keywords("method_params", given, f"method={name!r}", [*keywords(_part(name).solve), *SHARED])
 
 
 def default_kernels(name: str) -> str:

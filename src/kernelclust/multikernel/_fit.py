@@ -232,7 +232,8 @@ def make_task(kernels: Sequence[Kernel], request: ManyRequest, rng: np.random.Ra
 def _warn_of_stop(found: Found, request: ManyRequest) -> None:
     if not found.refined.converged:
         warn(
-            f"method={request.method!r} stopped before it had converged; raise max_iter={request.max_iter} or tol.",
+            f"method={request.method!r} stopped before it had converged; raise max_iter={request.max_iter}, or tol in "
+            "method_params.",
             ConvergenceWarning,
         )
 
