@@ -112,6 +112,28 @@ def test_colours_follow_the_structure():
     assert max(step(tree, 0, 1), step(tree, 0, 2)) < min(step(tree, 0, k) for k in range(3, 9))
 
 
+# Linear light to CIE XYZ, and what people without long, middle or short cones see of it (Machado et al. 2009).
+TO_XYZ = np.array([[0.4125, 0.3576, 0.1804], [0.2127, 0.7152, 0.0722], [0.0193, 0.1192, 0.9503]])
+SIGHTS = {
+    "all cones": np.eye(3),
+    "no long": np.array([[0.152, 1.053, -0.205], [0.115, 0.786, 0.099], [-0.004, -0.048, 1.052]]),
+    "no middle": np.array([[0.367, 0.861, -0.228], [0.280, 0.673, 0.047], [-0.012, 0.043, 0.969]]),
+    "no short": np.array([[1.256, -0.077, -0.179], [-0.078, 0.931, 0.148], [0.005, 0.691, 0.304]]),
+}
+
+
+@pytest.mark.parametrize("sight", SIGHTS)
+@pytest.mark.parametrize(("text", "apart"), [("flat:10", 15), ("ring:8", 10), ("chain:8", 10), ("grid:3x3", 15)])
+def test_colours_are_told_apart_by_everybody(text, apart, sight):
+    colors = structure_colors(as_structure(text))[:, :3]
+    light = np.where(colors <= 0.04045, colors / 12.92, ((colors + 0.055) / 1.055) ** 2.4)
+    xyz = np.clip(light @ SIGHTS[sight].T, 0, 1) @ TO_XYZ.T / TO_XYZ.sum(axis=1)
+    x, y, z = np.where(xyz > 216 / 24389, np.cbrt(xyz), (24389 / 27 * xyz + 16) / 116).T
+    lab = np.column_stack([116 * y - 16, 500 * (x - y), 200 * (y - z)])
+    distance = np.linalg.norm(lab[:, None] - lab, axis=2)
+    assert distance[~np.eye(len(lab), dtype=bool)].min() > apart
+
+
 def test_a_structure_of_ones_own_is_drawn():
     star = Custom(np.eye(4) * 3 + np.array([[0, 1, 1, 1], [1, 0, 0, 0], [1, 0, 0, 0], [1, 0, 0, 0]]))
     assert neighbours(star)[0].sum() == 3

@@ -19,6 +19,11 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 INK, FAINT = "#30343b", "#b9bec7"
+# Ten colours that everybody tells apart (M. Petroff, arXiv:2107.02270), and a circle of them: in CIELAB around
+# (58, 0, 0) with half axes 20 and 30 (from light red to dark green) and 45 (yellow, blue), so that who does not tell
+# red from green still sees a circle.
+APART = "#3f90da #ffa90e #bd1f01 #94a4a2 #832db6 #a96b59 #e76300 #b9ac70 #717581 #92dadd".split()
+ROUND = "#f6acc2 #e7a178 #a2893a #557030 #006659 #00749c #4090da #bba6eb".split()
 BEHIND = {"facecolor": "white", "alpha": 0.6, "linewidth": 0, "pad": 0.5}  # of a text over lines
 NARROW = 55  # letters in a row of names
 
@@ -342,6 +347,7 @@ def structure_colors(structure: Any) -> NDArray[np.float64]:
     Rings get a cycle of hues, chains a sequence, each branch of a tree its hue, anything else a colour by its place.
     """
     from matplotlib import colormaps
+    from matplotlib.colors import LinearSegmentedColormap
 
     linked = (np.asarray(structure.kernel) > 0) & ~np.eye(structure.n_clusters, dtype=bool)
     c, degree = len(linked), np.sort(linked.sum(axis=1))
@@ -351,19 +357,20 @@ def structure_colors(structure: Any) -> NDArray[np.float64]:
     if n_branches > 1:
         return _shades(branch)
     if c > 3 and degree[0] == degree[-1] == 2:
-        return np.array([(*colorsys.hls_to_rgb(node / c, 0.47, 0.62), 1.0) for node in range(c)])
+        around = LinearSegmentedColormap.from_list("", [*ROUND, ROUND[0]], N=1024)
+        return around(np.arange(c) / c)
     if degree[-1] <= 2:
         return colormaps["viridis"](np.linspace(0, 0.9, c))
     where = np.asarray(structure.positions(), dtype=float)
     across, up = ((where - where.min(axis=0)) / np.maximum(np.ptp(where, axis=0), 1e-12)).T
-    return np.column_stack([0.15 + 0.75 * across, 0.35 + 0.2 * up, 0.25 + 0.65 * up, np.ones(c)])
+    return np.column_stack([0.12 + 0.8 * across, 0.2 + 0.45 * across + 0.15 * up, 0.2 + 0.7 * up, np.ones(c)])
 
 
 def unrelated_colors(c: int) -> NDArray[np.float64]:
-    from matplotlib import colormaps
+    from matplotlib.colors import to_rgba_array
 
-    if c <= 10:
-        return colormaps["tab10"](np.arange(c))
+    if c <= len(APART):
+        return to_rgba_array(APART[:c])
     return np.array([(*colorsys.hls_to_rgb((0.6 + 0.381966 * k) % 1, 0.4 + 0.15 * (k % 2), 0.6), 1) for k in range(c)])
 
 
