@@ -84,6 +84,19 @@ def test_a_stopped_run_goes_on(small, tmp_path):
         run("small", keep=tmp_path / "kept.json", quick=True)
 
 
+def test_the_time_left_is_that_of_the_whole_table(small, tmp_path, monkeypatch):
+    """Repetitions kept from before took no time, and foretell nothing."""
+    run("small", keep=tmp_path / "kept.json")
+    parts = json.loads((tmp_path / "kept.json").read_text())
+    parts["parts"] = {label: found for label, found in parts["parts"].items() if label.startswith("a")}
+    (tmp_path / "kept.json").write_text(json.dumps(parts))
+    told, shares = [], []
+    monkeypatch.setattr(_frame._progress, "now", told.append)
+    monkeypatch.setattr(_frame._progress, "part", lambda done, total: shares.append(done / total))
+    run("small", keep=tmp_path / "kept.json")
+    assert told[0] == "small: 3 of 6 done, b seed 0" and shares == [0, 1 / 3, 2 / 3]
+
+
 def test_a_result_is_shown_and_written(small, tmp_path):
     result = run("small", repeats=2)
     text = as_text(result)
