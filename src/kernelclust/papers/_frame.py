@@ -86,7 +86,8 @@ class Cell:
 
     @property
     def deviation(self) -> float:
-        return float(np.std(self.values, ddof=1)) if len(self.values) > 1 else 0.0
+        same = min(self.values) == max(self.values)  # whose computed deviation may be a rounding error
+        return 0.0 if same else float(np.std(self.values, ddof=1))
 
 
 @dataclass(frozen=True)
