@@ -1,9 +1,9 @@
 """Speed of MultiKernelClustering, beside the peers that are installed.
 
-    python benchmarks/multikernel.py [--threads 1] [--large] [--only NAME]
+    python benchmarks/multikernel.py [--threads 1] [--repeats 3] [--large]
 
 Kernels are Gaussian, of median width, on views of the same made-up clusters. CPU seconds of this process, the least of
-three runs after a warm-up. Peers (PyPI `mkkm-mr`, `mvlearn`) are measured where they can be imported, and left out
+some runs after a warm-up. Peers (PyPI `mkkm-mr`, `mvlearn`) are measured where they can be imported, and left out
 elsewhere: neither installs beside a current numpy, so run the script once more in an environment of theirs.
 --large: 100 000 samples, 5 views, with peak memory.
 """
@@ -48,7 +48,7 @@ def prepared(K: np.ndarray) -> np.ndarray:
     return K / np.sqrt(np.outer(np.diag(K), np.diag(K)))
 
 
-def seconds(job, repeats: int = 3) -> float:
+def seconds(job, repeats: int = 1) -> float:
     job()
     times = []
     for _ in range(repeats):
@@ -58,7 +58,7 @@ def seconds(job, repeats: int = 3) -> float:
     return min(times)
 
 
-def ours(n: int, number: int) -> None:
+def ours(n: int, number: int, repeats: int) -> None:
     try:
         from kernelclust import MultiKernelClustering
     except ImportError:
@@ -69,14 +69,18 @@ def ours(n: int, number: int) -> None:
     def fit(**options):
         return MultiKernelClustering(CLUSTERS, kernels="precomputed", random_state=0, **options).fit(stack)
 
-    show(n, number, "scipy eigsh, 10 eigenvectors of the mean kernel", seconds(lambda: eigsh(mean, k=CLUSTERS)))
+    show(
+        n, number, "scipy eigsh, 10 eigenvectors of the mean kernel", seconds(lambda: eigsh(mean, k=CLUSTERS), repeats)
+    )
     top = [n - CLUSTERS, n - 1]
-    show(n, number, "scipy eigh, the same", seconds(lambda: eigh(mean, subset_by_index=top), 1))
+    show(n, number, "scipy eigh, the same", seconds(lambda: eigh(mean, subset_by_index=top)))
     for refine in (False, True):
-        show(n, number, f"average, refine={refine}", seconds(lambda r=refine: fit(method="average", refine=r)))
-        show(n, number, f"mkkm-mr, lam=0.01, refine={refine}", seconds(lambda r=refine: fit(lam=0.01, refine=r)))
-    show(n, number, "mkkm-mr, lam='auto' (four of them), refine=True", seconds(fit))
-    show(n, number, "crsc, refine=False", seconds(lambda: fit(method="crsc", refine=False), 1))
+        plain = seconds(lambda r=refine: fit(method="average", refine=r), repeats)
+        show(n, number, f"average, refine={refine}", plain)
+        weighed = seconds(lambda r=refine: fit(lam=0.01, refine=r), repeats)
+        show(n, number, f"mkkm-mr, lam=0.01, refine={refine}", weighed)
+    show(n, number, "mkkm-mr, lam='auto' (four of them), refine=True", seconds(fit, repeats))
+    show(n, number, "crsc, refine=False", seconds(lambda: fit(method="crsc", refine=False)))
 
 
 def peers(n: int, number: int) -> None:
@@ -92,7 +96,7 @@ def peers(n: int, number: int) -> None:
             M = np.einsum("pij,qij->pq", K, K, optimize=True)
             mkkm_mr(K, M, CLUSTERS, 1.0)
 
-        show(n, number, "peer: mkkm-mr, lam=1 (no labels)", seconds(fit, 1))
+        show(n, number, "peer: mkkm-mr, lam=1 (no labels)", seconds(fit))
     try:
         from mvlearn.cluster import MultiviewCoRegSpectralClustering
     except ImportError:
@@ -130,13 +134,14 @@ def show(n: int, number: int, what: str, value: float) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--large", action="store_true")
     options = parser.parse_args()
     with threadpool_limits(limits=options.threads):
         if options.large:
             return large()
         for n, number in ((2000, 3), (1000, 6)):
-            ours(n, number)
+            ours(n, number, options.repeats)
             peers(n, number)
 
 

@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[1]
 def scripts(monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
     yield
-    for name in ("_rivals", "order", "quality", "real_data", "scale", "speed", "views"):
+    for name in ("_rivals", "order", "quality", "real_data", "rivals", "scale", "speed", "views"):
         sys.modules.pop(name, None)
 
 
@@ -160,3 +160,32 @@ def test_growth_is_fitted_and_drawn(monkeypatch, tmp_path, capsys):
     X = scale.ring(50)
     sums, n = scale.nearest(X, X[:3])
     assert n.sum() == 50 and np.allclose(sums.sum(axis=0), X.sum(axis=0), atol=1e-4)
+
+
+def test_rivals_are_measured_and_drawn(monkeypatch, tmp_path, capsys):
+    rivals = load("rivals")
+    X, y = rivals.curve(80)
+    K = rivals.rbf_kernel(X, gamma=rivals.gamma(X))
+    mean = np.eye(rivals.CLUSTERS)[y] / np.bincount(y)[y][:, None]
+    centred = K - K.mean(axis=0) - K.mean(axis=1)[:, None] + K.mean()
+    share = np.trace(centred @ mean @ np.eye(rivals.CLUSTERS)[y].T) / np.trace(centred)
+    assert rivals.between(X, y) == pytest.approx(share)
+    monkeypatch.setitem(rivals.METHODS, "truth", lambda X: rivals.curve(len(X))[1])
+    found = rivals.measure("truth", [200, 400])
+    assert all(one["ari"] == one["placed"] == 1 for one in found) and [one["n"] for one in found] == [200, 400]
+    assert "truth" in rivals.line("truth", found)
+    rivals.plot({"truth": found}, tmp_path)
+    assert (tmp_path / "rivals.png").stat().st_size > 1000
+    monkeypatch.setattr(rivals, "LIMIT", 0.0)
+    assert len(rivals.measure("KMeans", [200, 400])) == 1  # the first took longer than that
+
+
+def test_rivals_that_fail_are_left_out_with_their_error(monkeypatch, capsys):
+    rivals = load("rivals")
+
+    def run(name, sizes):
+        raise RuntimeError("ModuleNotFoundError: No module named 'minisom'")
+
+    monkeypatch.setattr(rivals, "run", run)
+    assert rivals.main(["--only", "MiniSom"]) == 0
+    assert "left out: ModuleNotFoundError: No module named 'minisom'" in capsys.readouterr().out

@@ -37,20 +37,28 @@ def compiled(function: Callable | None = None, **options: Any) -> Any:
 
 def floats(values: np.ndarray) -> np.ndarray:
     """An array that compiled functions read: the one given, unless its numbers are of another type or scattered."""
-    return _read_only(np.require(values, np.float64, ["C", "A", "E"]))
+    return _read_only(values if _fits(values, np.float64) else np.require(values, np.float64, ["C", "A", "E"]))
 
 
 def integers(values: np.ndarray) -> np.ndarray:
     """And one of integers."""
-    return _read_only(np.require(values, np.intp, ["C", "A", "E"]))
+    return _read_only(values if _fits(values, np.intp) else np.require(values, np.intp, ["C", "A", "E"]))
 
 
 def changeable(values: np.ndarray) -> np.ndarray:
     """And one of floats that they write to."""
-    return np.require(values, np.float64, ["C", "A", "W", "E"])
+    fits = _fits(values, np.float64) and values.flags.writeable
+    return values if fits else np.require(values, np.float64, ["C", "A", "W", "E"])
+
+
+def _fits(values: np.ndarray, dtype: type) -> bool:
+    """What `np.require` finds out too, at several times the price of a small array's work."""
+    return type(values) is np.ndarray and values.dtype == dtype and values.flags.c_contiguous and values.flags.aligned
 
 
 def _read_only(values: np.ndarray) -> np.ndarray:
+    if not values.flags.writeable:
+        return values
     values = values.view()
     values.flags.writeable = False
     return values

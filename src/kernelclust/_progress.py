@@ -146,9 +146,10 @@ def at(text: str, *numbers: object) -> None:
 
 
 def part(done: float, total: float) -> None:
-    """How much of the outermost work is done."""
-    _watch.share = done / total if total > 0 else None
-    _watch.then = time.monotonic() - _watch.since
+    """How much of the outermost work is done; work within it is not asked."""
+    if _watch.depth <= 1:
+        _watch.share = done / total if total > 0 else None
+        _watch.then = time.monotonic() - _watch.since
 
 
 def state() -> State | None:

@@ -57,8 +57,8 @@ def one_thread():
 DEFAULTS = [Estimator() for Estimator in ESTIMATORS]
 CHECKED = [
     *DEFAULTS,
-    StructuredClustering(structure="ring", n_jobs=2, n_init=2),
-    StructuredClustering(structure="chain", loss="structure", normalize="l1", n_init=2),
+    StructuredClustering(structure="ring", kernel="rbf", n_jobs=2, n_init=2),
+    StructuredClustering(structure="chain", kernel="rbf", loss="structure", normalize="l1", n_init=2),
     *(KernelKMeans(kernel=kernel, init="spectral") for kernel in ("linear", "laplacian", "graph")),
     KernelKMeans(approximation="nystroem", init="spectral"),
     MaxMarginClustering(n_init=3),

@@ -7,7 +7,19 @@ import numpy as np
 import pytest
 
 from kernelclust.cli import main
-from kernelclust.papers import _data, _frame, as_csv, as_markdown, as_text, item_names, items, run, table_names, write
+from kernelclust.papers import (
+    _data,
+    _frame,
+    _margin,
+    as_csv,
+    as_markdown,
+    as_text,
+    item_names,
+    items,
+    run,
+    table_names,
+    write,
+)
 from kernelclust.papers._frame import CLAIM, Column, Work, mark
 
 
@@ -31,6 +43,7 @@ def test_the_best_repetition_counts_where_the_paper_says_so():
     cell = _frame._cell(table, "row", "ACC", [70.0, 91.0])
     assert (cell.value, cell.mark) == (80.5, "missed")
     assert cell.deviation == pytest.approx(np.std([70, 91], ddof=1))
+    assert np.std([0.1] * 3, ddof=1) > 0 and _frame._cell(table, "row", "ACC", [0.1] * 3).deviation == 0
 
 
 def test_every_table_and_figure_is_listed_once_with_its_state():
@@ -82,6 +95,19 @@ def test_a_stopped_run_goes_on(small, tmp_path):
     assert small.asked[6:] == [("b", 1)] and again.cells == whole.cells
     with pytest.raises(ValueError, match="other work"):
         run("small", keep=tmp_path / "kept.json", quick=True)
+
+
+def test_the_time_left_is_that_of_the_whole_table(small, tmp_path, monkeypatch):
+    """Repetitions kept from before took no time, and foretell nothing."""
+    run("small", keep=tmp_path / "kept.json")
+    parts = json.loads((tmp_path / "kept.json").read_text())
+    parts["parts"] = {label: found for label, found in parts["parts"].items() if label.startswith("a")}
+    (tmp_path / "kept.json").write_text(json.dumps(parts))
+    told, shares = [], []
+    monkeypatch.setattr(_frame._progress, "now", told.append)
+    monkeypatch.setattr(_frame._progress, "part", lambda done, total: shares.append(done / total))
+    run("small", keep=tmp_path / "kept.json")
+    assert told[0] == "small: 3 of 6 done, b seed 0" and shares == [0, 1 / 3, 2 / 3]
 
 
 def test_a_result_is_shown_and_written(small, tmp_path):
@@ -140,6 +166,14 @@ def test_files_are_checked_before_they_are_used(tmp_path, monkeypatch):
         data("glass")
     with pytest.raises(ValueError, match="no such folder"):
         _data.Data(tmp_path / "elsewhere")
+
+
+def test_sizes_that_the_papers_print_wrongly():
+    """001, table II: ionosphere has the sizes of the row above it. 002, table 1: breast cancer 669, digits swapped."""
+    X, _ = _margin.load("digits8v9", 0, Work(_data.Data()))
+    assert X.shape == (354, 64)  # the row above
+    assert _data.FILES["ionosphere"].n_samples == 351
+    assert _data.FILES["breastcancer_wisconsin"].n_samples == 699
 
 
 @pytest.mark.parametrize("make, classes", [("collinear", 3), ("ring", 2), ("xor", 2), ("ringnorm", 2)])

@@ -90,8 +90,13 @@ class Dependence:
 
     def value(self, S: np.ndarray, n: np.ndarray) -> float:
         """F for cluster sums S (c x c) and sizes n (c,)."""
-        F = float((S * self.weights(n)).sum())
-        return F - self.penalty * float(self.absolute_sum(n)) if self.penalty else F
+        return self.value_and_terms(S, n)[0]
+
+    def value_and_terms(self, S: np.ndarray, n: np.ndarray) -> tuple[float, np.ndarray]:
+        """F, and the terms S * B(n) (c x c) that it is the sum of, less the penalty."""
+        terms = S * self.weights(n)
+        F = float(terms.sum())
+        return F - self.penalty * float(self.absolute_sum(n)) if self.penalty else F, terms
 
     def slopes(self, S: np.ndarray, n: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(M, h) such that a new sample with similarity sums g raises F at the rate g @ M + h, one entry a cluster."""

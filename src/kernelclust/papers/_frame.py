@@ -86,7 +86,8 @@ class Cell:
 
     @property
     def deviation(self) -> float:
-        return float(np.std(self.values, ddof=1)) if len(self.values) > 1 else 0.0
+        same = min(self.values) == max(self.values)  # whose computed deviation may be a rounding error
+        return 0.0 if same else float(np.std(self.values, ddof=1))
 
 
 @dataclass(frozen=True)
@@ -181,13 +182,12 @@ def _repetitions(
     label = {task: f"{task[0]} seed {task[1]}" for task in tasks}
     todo = [task for task in tasks if label[task] not in kept]
     results = iter(Parallel(n_jobs=jobs, return_as="generator")(delayed(_one)(name, *task, work) for task in todo))
-    found = {}
     with _progress.working(name):
-        for done, task in enumerate(tasks):
-            _progress.now(f"{name}: {done} of {len(tasks)} done, {label[task]}")
-            _progress.part(done, len(tasks))
-            found[task] = kept.part(label[task], lambda: next(results))
-    return found
+        for done, task in enumerate(todo):
+            _progress.now(f"{name}: {len(tasks) - len(todo) + done} of {len(tasks)} done, {label[task]}")
+            _progress.part(done, len(todo))  # what was kept took no time
+            kept.part(label[task], lambda: next(results))
+    return {task: kept.part(label[task], dict) for task in tasks}
 
 
 def _one(name: str, row: str, seed: int, work: Work) -> dict[str, float]:

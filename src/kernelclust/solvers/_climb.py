@@ -51,7 +51,8 @@ def climb(
     task = _Task(kernel, objective, labels, running, constraints, allow_empty)
     sums = task.sums
     S, n = sums.cluster_sums(labels), task.sizes(labels)
-    history = [task.value(S, n, labels)]
+    value, terms = task.value(S, n, labels)
+    history = [value]
     stopped_because = "max_iter"
     uneven = kernel.weight.max() >= UNEVEN * kernel.weight.min()
     rebuild = 1 if uneven else REBUILD
@@ -59,13 +60,13 @@ def climb(
     n_iter = 0
     while n_iter < max_iter:
         n_iter += 1
-        threshold = tol * float(np.abs(S * objective.weights(n)).sum())
+        threshold = tol * float(np.abs(terms).sum())
         previous = labels, S, n, sums.sums.copy()
         labels, moves = task.sweep(labels, S, n, threshold)
         if kernel.cheap and n_iter % rebuild == 0:
             sums.sums = sums.rebuilt(labels, c)
         S, n = sums.cluster_sums(labels), task.sizes(labels)
-        value = task.value(S, n, labels)
+        value, terms = task.value(S, n, labels)
         if moves and value <= history[-1]:  # gains were made of rounding
             labels, S, n, sums.sums = previous
             stopped_because = "converged"
@@ -77,13 +78,14 @@ def climb(
         if spare and len(history) > 1:
             spare, sums.sums = False, sums.rebuilt(labels, c)
             S = sums.cluster_sums(labels)
+            terms = task.value(S, n, labels)[1]
             continue
         if placement is not None:
             node = placement(S, n) if constraints is None else placement(S, n, **constraints.placing(labels))
             order = np.argsort(node)
-            placed = task.value(S[np.ix_(order, order)], n[order], node[labels])
+            placed, placed_terms = task.value(S[np.ix_(order, order)], n[order], node[labels])
             if placed > value + threshold:
-                labels, S, n = node[labels], S[np.ix_(order, order)], n[order]
+                labels, S, n, terms = node[labels], S[np.ix_(order, order)], n[order], placed_terms
                 sums.sums = np.ascontiguousarray(sums.sums[order])
                 history.append(placed)
                 continue
@@ -115,9 +117,10 @@ class _Task:
     def sizes(self, labels: np.ndarray) -> np.ndarray:
         return np.bincount(labels, self.kernel.weight, minlength=self.objective.n_clusters)
 
-    def value(self, S: np.ndarray, n: np.ndarray, labels: np.ndarray) -> float:
-        """F and what soft labels add to it."""
-        return self.objective.value(S, n) + (0.0 if self.constraints is None else self.constraints.gain(labels))
+    def value(self, S: np.ndarray, n: np.ndarray, labels: np.ndarray) -> tuple[float, np.ndarray]:
+        """F with what soft labels add to it, and the terms of F."""
+        value, terms = self.objective.value_and_terms(S, n)
+        return value + (0.0 if self.constraints is None else self.constraints.gain(labels)), terms
 
     def sweep(self, labels: np.ndarray, S: np.ndarray, n: np.ndarray, threshold: float) -> tuple[np.ndarray, int]:
         """Labels after a visit to every block or, where none moves, after exchanges; and how many moved."""

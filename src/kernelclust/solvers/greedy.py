@@ -328,6 +328,7 @@ def _perturb(part: _Part, climber: _Climber, best: Solution, rounds: int, rng) -
     c = objective.n_clusters
     again = replace(climber, placed=True)
     size = min(m // 2, max(10 * c, m // 20))
+    tried = set()  # labelings, where a climb would end as it did before
     for _ in range(rounds if size >= 2 * c else 0):
         chosen = np.sort(rng.choice(m, size, replace=False))
         if len(np.unique(best.labels[chosen])) < c:
@@ -335,7 +336,11 @@ def _perturb(part: _Part, climber: _Climber, best: Solution, rounds: int, rng) -
         few = part.at(chosen)
         shaken = again(few, best.labels[chosen])
         labels = _extend(part.E - few.kernel.offset, few.kernel, shaken.labels, objective)
-        solution = again(part, starts.fill_empty(labels, part.E, c))
+        labels = starts.fill_empty(labels, part.E, c)
+        if labels.tobytes() in tried:
+            continue
+        tried.add(labels.tobytes())
+        solution = again(part, labels)
         if solution.value > best.value:
             best = solution
     return best
