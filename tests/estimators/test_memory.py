@@ -15,6 +15,8 @@ from threadpoolctl import threadpool_limits
 from kernelclust import CLUHSIC, KernelKMeans, StructuredClustering
 from kernelclust.kernels import DenseKernel, LowRankKernel, _fit, leading_spectrum
 
+pytestmark = pytest.mark.usefixtures("few_starts")
+
 m = 3000
 MATRIX = 8 * m * m  # 72 MB
 rng = np.random.default_rng(0)
