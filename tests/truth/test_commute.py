@@ -23,8 +23,6 @@ from kernelclust.objectives import Dependence, flat_objective, make_dependence
 from kernelclust.solvers import Options, Problem, best_placement, greedy, placement_problem
 from kernelclust.structures import as_structure
 
-pytestmark = pytest.mark.usefixtures("few_starts")
-
 
 def fitted(data, structure, **settings):
     with warnings.catch_warnings():
