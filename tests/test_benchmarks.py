@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[1]
 def scripts(monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
     yield
-    for name in ("_rivals", "order", "quality", "real_data", "rivals", "scale", "speed", "views"):
+    for name in ("_rivals", "order", "quality", "real_data", "rivals", "scale", "speed", "structure", "views"):
         sys.modules.pop(name, None)
 
 
@@ -189,3 +189,13 @@ def test_rivals_that_fail_are_left_out_with_their_error(monkeypatch, capsys):
     monkeypatch.setattr(rivals, "run", run)
     assert rivals.main(["--only", "MiniSom"]) == 0
     assert "left out: ModuleNotFoundError: No module named 'minisom'" in capsys.readouterr().out
+
+
+def test_structure_and_flat_are_scored_on_one_kernel():
+    structure = load("structure")
+    y = np.repeat([2, 0, 3, 1], 6)
+    X = np.c_[3.0 * y, np.cos(y)] + 0.01 * np.random.default_rng(0).standard_normal((24, 2))
+    for kernel, data in (("rbf", X), ("precomputed", np.exp(-0.05 * ((X[:, None] - X) ** 2).sum(axis=2)))):
+        task = structure.mixed(structure.Task(data, y, "chain:4"), kernel, 1)
+        assert np.array_equal(np.sort(task.y), np.sort(y)) and not np.array_equal(task.y, y)
+        assert set(structure.scores(task, kernel, 0).values()) == {(1.0, 1.0)}

@@ -21,6 +21,8 @@ from kernelclust.plots import (
 )
 from kernelclust.structures import Chain, Grid, Tree, as_structure
 
+pytestmark = pytest.mark.usefixtures("few_starts")
+
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
 STAGES = ["seed", "sprout", "bloom"]

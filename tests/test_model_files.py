@@ -32,6 +32,8 @@ from kernelclust.margin import loss_names
 from kernelclust.multikernel import method_names
 from kernelclust.structures import structure_class, structure_names
 
+pytestmark = pytest.mark.usefixtures("few_starts")
+
 ESTIMATORS = {
     name: part
     for package in (kernelclust, baselines)

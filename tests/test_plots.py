@@ -11,6 +11,8 @@ from kernelclust import KernelKMeans, MaxMarginClustering, StructuredClustering,
 from kernelclust.plots import neighbours, plot_embedding, plot_similarity, plot_structure, structure_colors
 from kernelclust.structures import Custom, as_structure
 
+pytestmark = pytest.mark.usefixtures("few_starts")
+
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
 TEXTS = ["flat:4", "flat:25", "chain:5", "ring:7", "grid:3x4", "tree:3x3", "flat:2*chain:3", "chain:1", "chain:2"]

@@ -17,6 +17,8 @@ from kernelclust.report import _page as parts
 from kernelclust.report import _words as words
 from kernelclust.structures import as_structure
 
+pytestmark = pytest.mark.usefixtures("few_starts")
+
 HOSTILE = "<img src=x onerror=alert(1)>\"'&"
 RNG = np.random.default_rng(0)
 STAGE = np.repeat(np.arange(4), 15)

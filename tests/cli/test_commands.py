@@ -17,6 +17,8 @@ from kernelclust import MultiKernelClustering, StructuredClustering, select_n_cl
 from kernelclust.cli import main
 from kernelclust.datasets import structured_blobs
 
+pytestmark = pytest.mark.usefixtures("few_starts")
+
 BLOBS = structured_blobs("chain:3", n_samples=60, noise=0.15, random_state=0)
 RBF = ["-s", "chain:3", "-k", "rbf"]
 WORDS = np.array(["low", "middle", "high"])

@@ -7,6 +7,8 @@ pytest.importorskip("typer")
 
 from kernelclust.cli import main
 
+pytestmark = pytest.mark.usefixtures("few_starts")
+
 pd = pytest.importorskip("pandas")
 
 

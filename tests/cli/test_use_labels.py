@@ -9,6 +9,8 @@ pytest.importorskip("typer")
 from kernelclust.cli import main
 from kernelclust.datasets import structured_blobs
 
+pytestmark = pytest.mark.usefixtures("few_starts")
+
 BLOBS = structured_blobs("chain:3", n_samples=60, noise=0.15, random_state=0)
 
 

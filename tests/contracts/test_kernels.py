@@ -11,6 +11,8 @@ from kernelclust import KernelKMeans, StructuredClustering
 from kernelclust._names import keywords
 from kernelclust.kernels import _fit, fit_kernel, is_pairwise, kernel_names, kernel_part, one_hot
 
+pytestmark = pytest.mark.usefixtures("few_starts")
+
 NAMES = kernel_names()
 FUNCTIONS = [name for name in NAMES if hasattr(kernel_part(name), "block")]
 every_kernel = pytest.mark.parametrize("name", NAMES)

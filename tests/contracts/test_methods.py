@@ -20,6 +20,7 @@ NAMES = method_names()
 every_name = pytest.mark.parametrize("name", NAMES)
 GAMMA = 0.05
 pytestmark = [
+    pytest.mark.usefixtures("few_starts"),
     pytest.mark.filterwarnings("ignore:.*stopped before"),  # some creep
     pytest.mark.filterwarnings("ignore:the order of these clusters"),
 ]

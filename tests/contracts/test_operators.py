@@ -139,7 +139,10 @@ class Sums(NewSamples):
 
 
 def fitted(operator, structure="ring:4", known=None, **request):
-    asked = engine.Request(as_structure(structure), options=Options(n_init=3), random_state=0, **request)
+    """How sure the order is depends on the operator alone: it is judged once."""
+    confidence = known is None and not request
+    options = {"options": Options(n_init=3), "confidence": confidence, "random_state": 0}
+    asked = engine.Request(as_structure(structure), **options, **request)
     return engine.fit(None, operator.weight, asked, known, FittedKernel(operator, ByRows()))
 
 

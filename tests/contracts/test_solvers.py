@@ -13,6 +13,8 @@ from kernelclust.objectives import make_dependence
 from kernelclust.solvers import Options, Problem, check_solver_params, load_solver, make_constraints, solver_names
 from kernelclust.structures import as_structure
 
+pytestmark = pytest.mark.usefixtures("few_starts")
+
 NAMES = solver_names()
 every_solver = pytest.mark.parametrize("name", NAMES)
 OPERATORS = names(operators)

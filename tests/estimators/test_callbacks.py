@@ -19,6 +19,8 @@ from kernelclust import (
     select_structure,
 )
 
+pytestmark = pytest.mark.usefixtures("few_starts")
+
 callback = pytest.importorskip("sklearn.callback", reason="scikit-learn 1.9 has callbacks")
 X = np.random.default_rng(0).standard_normal((40, 3)) + np.repeat([[0], [4]], 20, axis=0)
 

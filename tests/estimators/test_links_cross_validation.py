@@ -12,6 +12,8 @@ from sklearn.preprocessing import StandardScaler
 
 from kernelclust import KernelKMeans, StructuredClustering
 
+pytestmark = pytest.mark.usefixtures("few_starts")
+
 X, truth = make_blobs(60, n_features=3, centers=4, cluster_std=2.5, random_state=5)
 rng = np.random.default_rng(0)
 TOGETHER = np.where(rng.random(60) < 0.5, rng.integers(0, 12, 60), -1)

@@ -23,6 +23,8 @@ from kernelclust._threads import one_thread
 from kernelclust.engine import _evidence
 from kernelclust.engine import _fit as engine
 
+pytestmark = pytest.mark.usefixtures("few_starts")
+
 PRESETS = [KernelKMeans, CLUHSIC, CLUHSICAL, DisKMeans, Diffrac]
 EVERYONE = [StructuredClustering, *PRESETS, MultiKernelClustering, MaxMarginClustering]
 X = make_blobs(80, 4, centers=4, random_state=0)[0]

@@ -12,6 +12,8 @@ from kernelclust.kernels import LowRankKernel, WeightedSumKernel, fit_kernel
 from kernelclust.metrics import structured_accuracy
 from kernelclust.multikernel import check_views
 
+pytestmark = pytest.mark.usefixtures("few_starts")
+
 X, y = make_blobs(90, n_features=6, centers=3, cluster_std=1.5, random_state=1)
 VIEWS = [X[:, :2], X[:, 2:4], X[:, 4:]]
 

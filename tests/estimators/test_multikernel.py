@@ -29,6 +29,8 @@ from kernelclust.kernels import DenseKernel
 from kernelclust.multikernel import prepare
 from kernelclust.multikernel._choice import median_gamma
 
+pytestmark = pytest.mark.usefixtures("few_starts")
+
 METHODS = ["average", "mkkm", "mkkm-mr", "lmkkm", "rmkkm", "crsc", "rmsc", "rmkc"]
 X, truth = make_blobs(72, n_features=6, centers=3, cluster_std=2.5, random_state=4)
 X.flags.writeable = False

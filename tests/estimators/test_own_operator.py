@@ -9,6 +9,8 @@ from kernelclust import StructuredClustering
 from kernelclust._names import load, names
 from kernelclust.kernels import DenseKernel, Kernel
 
+pytestmark = pytest.mark.usefixtures("few_starts")
+
 
 @pytest.mark.parametrize("name", names(package))
 @pytest.mark.parametrize("weight", [np.ones(60), np.linspace(0.5, 2, 60)], ids=["even", "weighted"])

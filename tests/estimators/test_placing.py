@@ -25,7 +25,7 @@ from kernelclust import (
 )
 from kernelclust.kernels import DenseKernel
 
-pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+pytestmark = [pytest.mark.usefixtures("few_starts"), pytest.mark.filterwarnings("ignore::UserWarning")]
 X, truth = make_blobs(60, n_features=3, centers=4, cluster_std=0.8, random_state=0)
 ESTIMATORS = [StructuredClustering, KernelKMeans, CLUHSIC, CLUHSICAL, DisKMeans, Diffrac, MultiKernelClustering]
 METHODS = ["transform", "membership", "position", "arrangements", "questions"]

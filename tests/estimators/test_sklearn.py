@@ -42,7 +42,10 @@ KERNELS = ["linear", "rbf", "laplacian", "polynomial", "cosine", "graph", "diffu
 
 X, truth = make_blobs(90, n_features=4, centers=5, cluster_std=0.6, random_state=3)
 X.flags.writeable = False
-pytestmark = pytest.mark.filterwarnings("ignore:the order of these clusters:UserWarning")
+pytestmark = [
+    pytest.mark.usefixtures("few_starts"),
+    pytest.mark.filterwarnings("ignore:the order of these clusters:UserWarning"),
+]
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -63,7 +66,9 @@ CHECKED = [
     KernelKMeans(approximation="nystroem", init="spectral"),
     MaxMarginClustering(n_init=3),
     MultiKernelClustering(n_init=2),
-    MultiKernelClustering(method="average", structure="ring", kernels=["linear", "rbf"], n_init=2),
+    MultiKernelClustering(
+        method="average", structure="ring", kernels=["linear", "rbf"], n_init=2, compute_confidence=False
+    ),
 ]
 WEIGHTS_ARE_REPEATS = (
     "check_sample_weight_equivalence_on_dense_data",
@@ -92,9 +97,9 @@ def checks():
 
 
 @pytest.mark.parametrize(("model", "check"), list(checks()))
-def test_scikit_learn_checks(model, check, request):
-    if check.func.__name__ not in WEIGHTS_ARE_REPEATS:
-        request.getfixturevalue("few_starts")
+def test_scikit_learn_checks(model, check, monkeypatch):
+    if check.func.__name__ in WEIGHTS_ARE_REPEATS:
+        monkeypatch.undo()  # as many starts as by default
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         check(clone(model))
@@ -271,7 +276,7 @@ def test_nothing_of_the_users_is_changed(kernel, dtype, order):
     for approximation, first in (("auto", 1), ("auto", 0), ("nystroem", 1), ("cholesky", 0)):
         model = StructuredClustering(
             5, structure="chain", kernel=kernel, init=init, loss=loss, approximation=approximation, random_state=0
-        )
+        ).set_params(compute_confidence=approximation == "auto")
         weight[:3] = [first, 2, 3]  # with a weight of zero the rest is copied out
         copies = [array.copy() for array in (data, weight, init, loss)]
         model.fit(data, sample_weight=weight)
@@ -522,7 +527,7 @@ warnings.simplefilter("ignore")
 from kernelclust import KernelKMeans, StructuredClustering
 X = np.random.default_rng(0).standard_normal((520, 5))
 for model in (
-    StructuredClustering(6, structure="ring", random_state=7, n_jobs=2),
+    StructuredClustering(6, structure="ring", n_init=3, compute_confidence=False, random_state=7, n_jobs=2),
     KernelKMeans(6, approximation="nystroem", n_components=40, random_state=7),
     KernelKMeans(6, kernel="graph", random_state=7),
 ):

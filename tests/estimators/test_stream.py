@@ -7,7 +7,7 @@ from scipy import sparse
 from kernelclust import KernelKMeans, StructuredClustering, dependence_score
 from kernelclust.estimators import _stream
 
-pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+pytestmark = [pytest.mark.usefixtures("few_starts"), pytest.mark.filterwarnings("ignore::UserWarning")]
 
 
 def _ring(m, c=6, noise=0.2, seed=0):

@@ -10,7 +10,7 @@ from kernelclust.margin._blocks import block_features
 from kernelclust.margin._features import make_features
 from kernelclust.margin._mass import make_mass
 
-pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+pytestmark = [pytest.mark.usefixtures("few_starts"), pytest.mark.filterwarnings("ignore::UserWarning")]
 
 
 def _halves(m=400, k=2, seed=0):

@@ -9,7 +9,7 @@ from sklearn import get_config
 from kernelclust import CLUHSICAL, DisKMeans, KernelKMeans, StructuredClustering
 from kernelclust._arrays import namespace_of, to_host
 
-pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+pytestmark = [pytest.mark.usefixtures("few_starts"), pytest.mark.filterwarnings("ignore::UserWarning")]
 
 
 def _ring(m=400, c=6, noise=0.15, seed=0):

@@ -11,6 +11,7 @@ from kernelclust.large import _exact
 
 da = pytest.importorskip("dask.array")
 pytestmark = [
+    pytest.mark.usefixtures("few_starts"),
     pytest.mark.filterwarnings("ignore::UserWarning"),
     pytest.mark.skipif(not knows_numpy(), reason="needs NumPy 2 and scikit-learn 1.7"),
 ]

@@ -10,7 +10,7 @@ from kernelclust.solvers import Options
 from kernelclust.structures import as_structure
 
 da = pytest.importorskip("dask.array")
-pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+pytestmark = [pytest.mark.usefixtures("few_starts"), pytest.mark.filterwarnings("ignore::UserWarning")]
 
 
 def _ring(m=1200, c=6, noise=0.15, seed=0):

@@ -8,7 +8,7 @@ from kernelclust._arrays import namespace_of, to_host
 from kernelclust.large import TensorShards, feature_gram, feature_moments, labels_there
 from kernelclust.large._shards import Rule, last_look, look, sweep
 
-pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+pytestmark = [pytest.mark.usefixtures("few_starts"), pytest.mark.filterwarnings("ignore::UserWarning")]
 
 
 def _views(m=500, seed=0):

@@ -11,7 +11,7 @@ from kernelclust.objectives import make_dependence
 from kernelclust.structures import as_structure
 
 da = pytest.importorskip("dask.array")
-pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+pytestmark = [pytest.mark.usefixtures("few_starts"), pytest.mark.filterwarnings("ignore::UserWarning")]
 PLAIN = {"kernels": "precomputed", "center": False, "unit_diagonal": False, "approximation": None}
 
 

@@ -9,6 +9,8 @@ from scipy.sparse import csr_matrix
 from kernelclust.papers import Data, Work, _frame, _margin, _methods, _sets, table_names
 from kernelclust.papers._frame import load
 
+pytestmark = pytest.mark.usefixtures("few_starts")
+
 
 class Fake(Data):
     """Small files with the arrays of the real ones, classes far apart."""

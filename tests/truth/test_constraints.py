@@ -206,7 +206,7 @@ def test_no_climb_breaks_a_constraint(block):
 
 @pytest.mark.parametrize("search", ["refine", "global"])
 @pytest.mark.parametrize("init", ["auto", "random"])
-def test_greedy_keeps_everything(search, init):
+def test_greedy_keeps_everything(search, init, few_starts):
     for seed in range(12):
         c, m = 2 + seed % 3, 16 + 2 * seed
         rng, weight, known, constraints = feasible(seed, m, c)

@@ -18,6 +18,8 @@ from kernelclust.kernels._graphs import commute_factor, commute_kernel, neighbou
 from kernelclust.kernels._neighbours import nearest_neighbours
 from kernelclust.kernels._smooth import filtered_smoothest
 
+pytestmark = pytest.mark.usefixtures("few_starts")
+
 RNG = np.random.default_rng(0)
 
 

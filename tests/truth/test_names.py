@@ -25,6 +25,8 @@ from kernelclust.structures import (
 )
 from kernelclust.structures._named import _exchanged
 
+pytestmark = pytest.mark.usefixtures("few_starts")
+
 STAGES = ["seed", "sprout", "bloom"]
 QUICK = {"kernel": "rbf", "random_state": 0, "compute_confidence": False, "n_init": 2}
 

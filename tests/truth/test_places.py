@@ -11,7 +11,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from kernelclust import CLUHSICAL, Diffrac, KernelKMeans, MultiKernelClustering, StructuredClustering
 from kernelclust.structures import Chain, Custom, Flat, Grid, Product, Ring, Tree, as_structure, structure_names
 
-pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+pytestmark = [pytest.mark.usefixtures("few_starts"), pytest.mark.filterwarnings("ignore::UserWarning")]
 rng = np.random.default_rng(0)
 X, _ = make_blobs(80, n_features=3, centers=5, cluster_std=1.5, random_state=1)
 

@@ -8,6 +8,8 @@ from sklearn import config_context
 from kernelclust import KernelKMeans
 from kernelclust.kernels import fit_kernel
 
+pytestmark = pytest.mark.usefixtures("few_starts")
+
 m = 60
 rng = np.random.default_rng(0)
 noise = rng.standard_normal((m, 5))

@@ -278,14 +278,14 @@ def test_a_missing_conic_solver_names_the_extra(monkeypatch):
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("spec", ["flat:3", "chain:3", "ring:4"])
 def test_low_rank_sdp_is_feasible_and_its_value_consistent(spec, weighted):
-    problem = make_problem(spec, m=15, weighted=weighted)
+    problem = make_problem(spec, m=10, weighted=weighted)
     Y, relaxed = low_rank_sdp.relax(problem, np.random.RandomState(0), rank=4)
     A, root = problem.objective.A, np.sqrt(problem.kernel.weight)
     assert relaxed.stopped_because == "converged"
     assert Y.min() >= 0
     assert_allclose(np.einsum("mrc,mrd->cd", Y, Y), np.eye(len(A)), atol=1.1e-5)
     assert_allclose(np.einsum("mrc,nrc,n->m", Y, Y, root), root, atol=1.1e-5)
-    K = WeightedKernel(problem) @ np.eye(15)
+    K = WeightedKernel(problem) @ np.eye(10)
     assert_allclose(relaxed.value, np.einsum("mrc,mn,nrd,cd->", Y, K, Y, A), rtol=1e-9)
     values, label_values = eigenvalues(problem)
     assert relaxed.value <= float(values[: len(label_values)] @ label_values) * (1 + 1e-4)

@@ -270,10 +270,12 @@ def _start(init: str, problem: Problem, E: np.ndarray, objective: Dependence, rn
 
 
 def _climb_all(part: _Part, climber: _Climber, candidates: Sequence[np.ndarray], n_jobs) -> list[Solution]:
-    def run(labels: np.ndarray) -> Solution:
-        return climber(part, starts.fill_empty(labels, part.E, climber.objective.n_clusters))
-
-    return Parallel(n_jobs=useful_jobs(n_jobs), prefer="threads")(delayed(run)(labels) for labels in candidates)
+    """A solution for each start; equal starts, many where samples are few, are climbed from once."""
+    filled = [starts.fill_empty(labels, part.E, climber.objective.n_clusters) for labels in candidates]
+    different = {labels.tobytes(): labels for labels in filled}
+    work = (delayed(climber)(part, labels) for labels in different.values())
+    found = dict(zip(different, Parallel(n_jobs=useful_jobs(n_jobs), prefer="threads")(work), strict=True))
+    return [found[labels.tobytes()] for labels in filled]
 
 
 def _best(solutions: list[Solution], options: Options) -> Solution:
