@@ -188,10 +188,10 @@ def test_search_with_any_weights_is_nearly_the_best(name):
 @every_name
 @pytest.mark.parametrize("weighted", [False, True])
 def test_table_search_is_the_best_of_all(name, weighted):
-    """Of three clusters, but for one in thirty, by a little; with weights samples are whole."""
+    """Of three clusters, but for one in sixteen, by a little; with weights samples are whole."""
     rng = np.random.default_rng(7)
     misses = 0
-    for _ in range(30):
+    for _ in range(16):
         n, k = 5, 3
         F, y = rng.standard_normal((n, k)) * 10 ** rng.uniform(-2.5, 0), rng.integers(0, k, n)
         weight = rng.uniform(1, 3, n) if weighted else None

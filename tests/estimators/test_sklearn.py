@@ -535,7 +535,7 @@ for model in (
 """
 
 
-def labels_of_a_process(threads, hash_seed):
+def labels_of_another_process(threads, hash_seed):
     names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
     environment = os.environ | {name: str(threads) for name in names} | {"PYTHONHASHSEED": str(hash_seed)}
     run = subprocess.run([sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True, timeout=120)
@@ -543,10 +543,13 @@ def labels_of_a_process(threads, hash_seed):
     return run.stdout
 
 
-def test_same_seed_same_labels_in_every_process():
-    one, two = labels_of_a_process(1, 1), labels_of_a_process(2, 2)
-    assert one.count("\n") == 3
-    assert one == two
+def test_same_seed_same_labels_in_every_process(capsys, monkeypatch):
+    monkeypatch.undo()  # as many starts as by default, there and here
+    with warnings.catch_warnings():
+        exec(PROGRAM, {})
+    here = capsys.readouterr().out
+    assert here.count("\n") == 3
+    assert labels_of_another_process(threads=2, hash_seed=2) == here
 
 
 @every_estimator
