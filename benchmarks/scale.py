@@ -2,14 +2,16 @@
 
     python benchmarks/scale.py [--only stored,tiled,graph,margin,gpu,dask] [--largest 1000000] [--out build/scale]
 
-A ring of 10 in 20 columns (32 on a card). Every fit is timed once after a small one that compiles; exponents are slopes
-of a line through the logarithms. "dask" compares with a plain Lloyd over the same partitions, by two worker processes,
-both counted a round; "gpu" needs a card.
+A ring of 10 in 20 columns (32 on a card). Every fit is timed once after a small one that compiles, on the host by what
+the processor worked, so that others there do not matter; exponents are slopes of a line through the logarithms. "dask"
+compares with a plain Lloyd over the same partitions, by two worker processes, both counted a round; "gpu" needs a card.
+Results are kept in the folder, so that those of several machines come into one picture.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import resource
 import time
 import warnings
@@ -54,10 +56,10 @@ FITS = {
 }
 
 
-def seconds(work) -> float:
-    start = time.perf_counter()
+def seconds(work, clock=time.perf_counter) -> float:
+    start = clock()
     work()
-    return time.perf_counter() - start
+    return clock() - start
 
 
 def on_host(name: str, sizes: list[int]) -> list[float]:
@@ -65,7 +67,7 @@ def on_host(name: str, sizes: list[int]) -> list[float]:
 
     with sklearn.config_context(working_memory=64 if name == "tiled" else 4096):
         FITS[name](ring(500))
-        return [seconds(lambda m=m: FITS[name](ring(m))) for m in sizes]
+        return [seconds(lambda X=X: FITS[name](X), time.process_time) for X in map(ring, sizes)]
 
 
 def on_card(sizes: list[int]) -> list[float]:
@@ -146,6 +148,15 @@ def exponent(sizes: list[int], times: list[float]) -> float:
     return float(np.polyfit(np.log(sizes), np.log(times), 1)[0]) if len(sizes) > 1 else np.nan
 
 
+def with_kept(results: dict, out: Path) -> dict:
+    """Results and those that the folder holds, now kept there."""
+    out.mkdir(parents=True, exist_ok=True)
+    kept = out / "scale.json"
+    results = (json.loads(kept.read_text()) if kept.exists() else {}) | results
+    kept.write_text(json.dumps(results, indent=1))
+    return {name: results[name] for name in SIZES if name in results}
+
+
 def plot(results: dict[str, tuple[list[int], list[float]]], out: Path) -> None:
     import matplotlib
 
@@ -155,10 +166,9 @@ def plot(results: dict[str, tuple[list[int], list[float]]], out: Path) -> None:
     figure, axes = plt.subplots(figsize=(7, 5), layout="constrained")
     for (name, (sizes, times)), mark in zip(results.items(), "osD^v<>", strict=False):
         axes.loglog(sizes, times, marker=mark, label=f"{name}: m^{exponent(sizes, times):.2f}")
-    axes.set(xlabel="samples", ylabel="seconds of a fit", title="How a fit grows")
+    axes.set(xlabel="samples", ylabel="seconds of a fit (of the processor, on the host)", title="How a fit grows")
     axes.grid(alpha=0.3)
     axes.legend()
-    out.mkdir(parents=True, exist_ok=True)
     figure.savefig(out / "scale.png", dpi=150)
     print(f"written: {out / 'scale.png'}")
 
@@ -183,7 +193,7 @@ def main(arguments: list[str] | None = None) -> None:
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         print(f"{name}: {row}; exponent {exponent(sizes, times):.2f}; peak of this process {peak:.0f} MB")
     if chosen.out and results:
-        plot(results, chosen.out)
+        plot(with_kept(results, chosen.out), chosen.out)
 
 
 if __name__ == "__main__":

@@ -155,7 +155,10 @@ def test_growth_is_fitted_and_drawn(monkeypatch, tmp_path, capsys):
     scale = load("scale")
     assert scale.exponent([10, 100, 1000], [1.0, 100.0, 10000.0]) == pytest.approx(2.0)
     monkeypatch.setitem(scale.SIZES, "low rank", [600, 1200])
+    (tmp_path / "scale.json").write_text('{"gpu": [[10, 100], [0.1, 0.4]]}')  # by another machine
     scale.main(["--only", "low rank", "--out", str(tmp_path)])
+    kept = json.loads((tmp_path / "scale.json").read_text())
+    assert kept["gpu"] == [[10, 100], [0.1, 0.4]] and kept["low rank"][0] == [600, 1200]
     assert "exponent" in capsys.readouterr().out and (tmp_path / "scale.png").stat().st_size > 1000
     X = scale.ring(50)
     sums, n = scale.nearest(X, X[:3])

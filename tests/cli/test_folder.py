@@ -42,6 +42,19 @@ def test_a_folder_is_clustered_file_by_file(kind, tmp_path, capsys):
     assert turned < 0.01
 
 
+def test_the_default_kernel_of_a_folder_is_said(tmp_path, capsys):
+    pytest.importorskip("pyarrow")
+    pytest.importorskip("dask.dataframe")
+    _ring(200).drop(columns="name").to_csv(tmp_path / "a.csv", index=False)
+    labels = []
+    for kernel in ([], ["--kernel", "rbf"]):
+        assert main(["fit", str(tmp_path), "--structure", "ring:6", *kernel]) == 0
+        said = capsys.readouterr()
+        assert ("it is rbf here" in said.err) == (not kernel)
+        labels.append(said.out)
+    assert labels[0] == labels[1]
+
+
 def test_what_a_folder_cannot_do_is_refused(tmp_path, capsys):
     assert main(["fit", str(tmp_path)]) == 2
     assert "neither Parquet nor CSV files" in capsys.readouterr().err

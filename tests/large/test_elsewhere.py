@@ -7,7 +7,10 @@ import pytest
 from sklearn import get_config
 
 from kernelclust import CLUHSICAL, DisKMeans, KernelKMeans, StructuredClustering
-from kernelclust._arrays import namespace_of, to_host
+from kernelclust._arrays import namespace, namespace_of, to_host
+from kernelclust.kernels import kernel_part
+from kernelclust.large._rounds import DevicePool
+from kernelclust.large._rows import Rows
 
 pytestmark = [pytest.mark.usefixtures("few_starts"), pytest.mark.filterwarnings("ignore::UserWarning")]
 
@@ -171,3 +174,26 @@ def test_the_drift_of_the_sums_is_told(arrays, caplog):
     KernelKMeans(3, verbose=1, random_state=0).fit(arrays.make(_ring(300)))
     drift = float(caplog.text.split("drifted by ")[1].split()[0])
     assert 0 <= drift < 1e-4
+
+
+def test_one_pass_does_and_drift_calls_for_another(arrays, monkeypatch):
+    """All sums are made once; sums that have drifted are made again, and the answer is the same."""
+    X, passes = arrays.make(_ring(300)), []
+    made = Rows.sums
+
+    def sums(self, *given):
+        passes.append(self.n_samples)
+        return made(self, *given)
+
+    monkeypatch.setattr(Rows, "sums", sums)
+    model = KernelKMeans(3, kernel=_own_rbf, random_state=0)
+    labels, history = to_host(model.fit(X).labels_), model.history_
+    assert passes.count(300) == 1
+    monkeypatch.setattr(DevicePool, "drift", lambda self: 1.0)
+    np.testing.assert_array_equal(to_host(model.fit(X).labels_), labels)
+    assert passes.count(300) == 3 and model.history_ == pytest.approx(history, rel=1e-6)
+
+
+def _own_rbf(X, Y):
+    """A function of one's own has no fused passes."""
+    return kernel_part("rbf").array_block(namespace(X), X, Y, gamma=0.5)

@@ -8,6 +8,7 @@ import pytest
 from kernelclust import KernelKMeans, StructuredClustering
 from kernelclust._arrays import knows_numpy
 from kernelclust.large import _exact
+from kernelclust.large._dask import DaskShards
 
 da = pytest.importorskip("dask.array")
 pytestmark = [
@@ -129,23 +130,24 @@ def test_rounds_end_where_no_single_move_gains_however_few_may_move(monkeypatch)
             assert value(moved) <= F * (1 + 1e-9)
 
 
-def test_a_worker_that_is_lost_costs_time_and_nothing_else(monkeypatch):
+@pytest.mark.parametrize("during", [(DaskShards, "one"), (_exact.PartitionPool, "accept")], ids=["pass", "round"])
+def test_a_worker_that_is_lost_costs_time_and_nothing_else(during, monkeypatch):
     distributed = pytest.importorskip("distributed")
     X = _ring(noise=0.3)
     parts = da.from_array(X, chunks=(70, -1))
     expected = _model().fit(parts)
-    rounds, accept = [], _exact.PartitionPool.accept
+    steps, step = [], getattr(*during)
     options = {"n_workers": 2, "threads_per_worker": 1, "processes": False, "dashboard_address": None}
     with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster):
 
-        def lose(pool):
-            if not rounds:
+        def lose(*given):
+            if len(steps) == 1:  # of several partitions, or rounds
                 cluster.sync(cluster.workers[0].close, nanny=False)
-            rounds.append(pool)
-            accept(pool)
+            steps.append(given)
+            return step(*given)
 
-        monkeypatch.setattr(_exact.PartitionPool, "accept", lose)
+        monkeypatch.setattr(*during, lose)
         model = _model().fit(parts)
         assert len(cluster.scheduler.workers) == 1
         np.testing.assert_array_equal(model.labels_.compute(), expected.labels_.compute())
-    assert len(rounds) > 1 and model.objective_ == expected.objective_
+    assert len(steps) > 1 and model.objective_ == expected.objective_

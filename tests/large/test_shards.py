@@ -210,7 +210,7 @@ def test_bad_partitions_are_refused():
         DisKMeans().fit(parts)
     with pytest.raises(ValueError, match=r"approximation='cholesky'.*not there yet"):
         KernelKMeans(6, approximation="cholesky").fit(parts)
-    with pytest.raises(ValueError, match=r"kernel='auto'.*not there yet"):
+    with pytest.raises(ValueError, match=r"kernel='auto'.*not there yet.*Take kernel='rbf'"):
         StructuredClustering().fit(parts)
     whole = da.from_array(_ring(), chunks=400)
     with pytest.raises(ValueError, match=r"y holds other numbers.*partition 1"):

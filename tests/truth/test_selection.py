@@ -2,7 +2,7 @@
 
 import importlib
 import tracemalloc
-from itertools import product
+from itertools import combinations, product
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +13,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from kernelclust import KernelKMeans, StructuredClustering, select_kernel, select_n_clusters, select_structure
 from kernelclust.datasets import rotated_images, structured_blobs
 from kernelclust.engine import _fit as engine
-from kernelclust.engine import steps
+from kernelclust.engine import place, steps
 from kernelclust.kernels import DenseKernel, incomplete_cholesky
 from kernelclust.metrics import clustering_distance, dependence, hsic, hsic_test
 from kernelclust.selection import _refits, stability_bound
@@ -277,7 +277,32 @@ def test_order_explains_what_the_best_rising_function_of_steps_does(structure):
         means = np.stack([X[fit.labels == j].mean(axis=0) for j in range(6)])
         pairs = np.triu_indices(6, 1)
         far = np.linalg.norm(means[:, None] - means, axis=2)[pairs]
-        assert_allclose(_refits.follows(fit), best_rising(far, steps(fit.structure.kernel)[pairs]), atol=1e-9)
+        near = across_borders(X, fit.labels)
+        A = fit.structure.kernel
+        node = place(A, -(near**2))
+        rising = best_rising(far, steps(A)[pairs]), best_rising(near[pairs], steps(A)[np.ix_(node, node)][pairs])
+        assert_allclose(_refits.follows(fit), max(rising), atol=1e-9)
+
+
+def across_borders(X, labels):
+    """Mean distance to the nearest sample of the other cluster, over the nearest quarter of both, by its definition."""
+    groups = [X[labels == j] for j in np.unique(labels)]
+    found = np.zeros((len(groups), len(groups)))
+    for j, k in combinations(range(len(groups)), 2):
+        D = np.linalg.norm(groups[j][:, None] - groups[k], axis=2)
+        far = np.sort(np.r_[D.min(axis=0), D.min(axis=1)])
+        found[j, k] = found[k, j] = far[: len(far) // 4].mean()
+    return found
+
+
+def test_some_of_many_samples_stand_for_all(monkeypatch):
+    rng = np.random.default_rng(0)
+    labels = np.repeat([0, 1, 2], [50, 30, 1])
+    X = rng.standard_normal((81, 2))
+    monkeypatch.setattr(_refits, "MOST_COMPARED", 20)  # every fifth, and one at least
+    some = np.r_[0:50:5, 50:80:5, 80]
+    K = DenseKernel(X @ X.T)
+    assert_allclose(_refits.nearest_samples(K, labels), across_borders(X[some], labels[some]) ** 2, atol=1e-9)
 
 
 @pytest.mark.parametrize("grows", [lambda step: step, np.sqrt, lambda step: np.minimum(step, 1) + (step > 1) / 2])
@@ -287,7 +312,9 @@ def test_any_way_of_growing_apart_is_explained(grows):
     fit = _refits.Labelled(as_structure("chain:6"), np.arange(6), np.ones(6))
     fit.operator = DenseKernel(K)
     assert_allclose(_refits.follows(fit), 1)
-    fit.labels = np.array([1, 0, 2, 3, 5, 4])
+    fit.labels = np.array([1, 0, 2, 3, 5, 4])  # another order of the fit; nearest samples are placed by themselves
+    assert_allclose(_refits.follows(fit), 1)
+    fit.structure = as_structure("ring:6")  # which has no place for the farthest two
     assert _refits.follows(fit) < 0.95
 
 
@@ -500,6 +527,16 @@ def test_clusters_alike_to_the_next_alone_are_a_chain():
     X = structured_blobs("chain:6", n_samples=60, noise=0.2, random_state=1).data  # all but neighbours equally far
     settings = {"n_perturbations": 0, "n_null": 19, "init": "spectral", "random_state": 0}
     assert select_structure(X, ["flat:6", "chain:6", "ring:6"], **settings).best == "chain:6"
+
+
+@pytest.mark.filterwarnings("ignore:the order of these clusters")
+def test_what_looks_alike_from_opposite_sides_is_a_ring():
+    a = 2 * np.pi * np.arange(60) / 60
+    X = np.c_[np.cos(a), np.sin(a), 2 * np.cos(2 * a), 2 * np.sin(2 * a)]  # means of opposite clusters are near
+    settings = {"n_perturbations": 0, "n_null": 19, "init": "spectral", "random_state": 0}
+    selection = select_structure(X, ["flat:6", "chain:6", "ring:6"], **settings)
+    assert selection.best == "ring:6"
+    assert_allclose(selection.rows[2].dependence, 1, atol=0.01)  # nearest samples of clusters follow it throughout
 
 
 @pytest.mark.filterwarnings("ignore:the order of these clusters")

@@ -13,7 +13,7 @@ import numpy as np
 
 from kernelclust import StructuredClustering
 from kernelclust._files import write_files
-from kernelclust.cli.guard import tell
+from kernelclust.cli.guard import tell, warn
 from kernelclust.cli.outputs import check_writable
 
 READERS = {".parquet": "read_parquet", ".csv": "read_csv"}
@@ -39,6 +39,9 @@ def run(arguments: SimpleNamespace, given: dict[str, Any]) -> None:
     texts = [name for name in columns if frame[name].dtype.kind not in "biuf"]
     if texts:
         raise ValueError(f"columns that hold no numbers: {', '.join(map(repr, texts))}; leave them out with --drop.")
+    if "kernel" not in given:
+        warn(arguments, "the default kernel is made of all rows at once, which a folder may not fit: it is rbf here.")
+        given = given | {"kernel": "rbf"}
     frame = frame[columns].astype(np.float32)
     model = StructuredClustering(verbose=int(arguments.verbose), **given).fit(frame)
     tell(

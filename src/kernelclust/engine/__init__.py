@@ -8,7 +8,7 @@ from kernelclust.engine._numbering import canonical_places
 from kernelclust.engine._order import FEW, Order, n_arrangements
 from kernelclust.engine._places import Places, fitted_places
 from kernelclust.engine._prediction import Prediction
-from kernelclust.engine._steps import is_connected, order_agreement, squared_distances, steps
+from kernelclust.engine._steps import is_connected, order_agreement, place, squared_distances, steps
 
 __all__ = [
     "FEW",
@@ -30,6 +30,7 @@ __all__ = [
     "n_arrangements",
     "numbered_like",
     "order_agreement",
+    "place",
     "squared_distances",
     "steps",
     "useful_spectrum",

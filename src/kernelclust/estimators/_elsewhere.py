@@ -80,7 +80,10 @@ def refuse(model: Any, structure: Structure, links: dict[str, Any], where: str, 
     }
     absent = [what for what, there in (missing | more).items() if there]
     if absent:
-        raise ValueError(f"{', '.join(absent)}: not there yet for {where}. Give a numpy array to fit on the host.")
+        remedy = "" if has_array_form(model.kernel) else "Take kernel='rbf' or 'linear' there. "
+        raise ValueError(
+            f"{', '.join(absent)}: not there yet for {where}. {remedy}Give a numpy array to fit on the host."
+        )
 
 
 def _with_rest(

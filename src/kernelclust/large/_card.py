@@ -16,7 +16,6 @@ BLOCK, COLUMNS = 128, 64  # rows of a tile, and its columns where rows are other
 HELD = 128  # width of operands up to which those of a tile are held
 PROGRAMS = 1056  # that keep a card busy
 OUTPUT = 2**26  # sums made at a time where there are many segments
-MANY = 2**16  # samples over which errors of a rough pass average out
 TRIED = 200  # samples that single precision is tried on
 ENOUGH = 1e-5  # error beside the spread
 
@@ -38,10 +37,23 @@ class FusedRows(Rows):
         return (self._gamma * (Z * Z).sum(dim=1) + self._offset) ** self._degree
 
     def sums(self, labels, n_clusters):
-        return self._half(labels, n_clusters, rough=self.n_samples >= MANY)[0]
-
-    def sums_and_square(self, labels, n_clusters):
-        return self._half(labels, n_clusters)
+        """From one half of the square."""
+        place, slot, start = self._layout(labels, n_clusters, BLOCK)
+        left, right, norm, weight = self._operands(self.Z, self.weight, slot)
+        n_blocks = len(slot) // BLOCK
+        cluster = torch.searchsorted(start.long(), torch.arange(n_blocks, device=labels.device), right=True) - 1
+        out = torch.zeros((n_clusters, len(slot)), dtype=torch.int64, device=labels.device)
+        splits = max(1, min(-(-PROGRAMS // n_blocks), n_blocks))
+        squares = torch.zeros((n_blocks, splits), dtype=torch.float64, device=labels.device)
+        scale = self._scale()
+        self._launch(
+            (n_blocks, splits), (left, right, norm, norm, weight, weight, start, cluster, out, squares), n_blocks,
+            n_clusters, scale, half=True,
+        )  # fmt: skip
+        G = torch.empty((n_clusters, len(place)), dtype=torch.float64, device=labels.device)
+        for j in range(n_clusters):
+            G[j] = out[j][place].double() / scale
+        return G, float(squares.sum())
 
     def sums_of(self, Z, labels, n_clusters):
         return self._rectangle(Z, self.Z, self.weight, labels, n_clusters)
@@ -54,28 +66,6 @@ class FusedRows(Rows):
         return self._rectangle(moved if among else self.Z, moved, weight, code, len(pairs), signs)
 
     # -- passes --------------------------------------------------------------------------------------------------------
-
-    def _half(self, labels, c: int, rough: bool = False):
-        """(c, m) sums of all samples with the clusters, and the sum of squares, from one half of the square.
-
-        `rough` sums come from 11 bits of every entry of Z: a few millionths off, in a third less time, without squares.
-        """
-        place, slot, start = self._layout(labels, c, BLOCK)
-        left, right, norm, weight = self._operands(self.Z, self.weight, slot, rough)
-        n_blocks = len(slot) // BLOCK
-        cluster = torch.searchsorted(start.long(), torch.arange(n_blocks, device=labels.device), right=True) - 1
-        out = torch.zeros((c, len(slot)), dtype=torch.int64, device=labels.device)
-        splits = max(1, min(-(-PROGRAMS // n_blocks), n_blocks))
-        squares = torch.zeros((n_blocks, splits), dtype=torch.float64, device=labels.device)
-        scale = self._scale()
-        self._launch(
-            (n_blocks, splits), (left, right, norm, norm, weight, weight, start, cluster, out, squares), n_blocks, c,
-            scale, half=True, square=not rough, columns=BLOCK,
-        )  # fmt: skip
-        sums = torch.empty((c, len(place)), dtype=torch.float64, device=labels.device)
-        for j in range(c):
-            sums[j] = out[j][place].double() / scale
-        return sums, float(squares.sum())
 
     def _rectangle(self, X, Y, weight, labels, n_segments: int, signs=None):
         """(s, n) sums of samples X with segments of samples Y, or combinations of these by `signs`."""
@@ -93,22 +83,22 @@ class FusedRows(Rows):
             splits = max(1, min(-(-PROGRAMS * BLOCK // len(rows)), n_blocks))
             self._launch(
                 (len(rows) // BLOCK, splits), (left, right, own_norm, norm, own, heavy, start, start, out, own_norm),
-                n_blocks, n_segments, scale, half=False, square=False, columns=COLUMNS,
+                n_blocks, n_segments, scale, half=False,
             )  # fmt: skip
             found = out[:, : len(part)].double() / scale
             total[:, first : first + step] = found if signs is None else signs @ found
         return total
 
-    def _launch(self, grid, arrays, n_blocks, n_segments, scale, *, half, square, columns):
+    def _launch(self, grid, arrays, n_blocks, n_segments, scale, *, half):
         left, out = arrays[0], arrays[8]
         width = left.shape[1]
         first, more = _widths(width)
         held = width <= HELD and self._kind != _fused.LAPLACIAN
         _fused._pass[grid](
             *arrays, out.shape[1], n_blocks, n_segments, width, scale, self._gamma, self._offset, HALF=half,
-            WEIGHTED=self._weighted, SQUARE=square, KIND=self._kind, DEGREE=self._degree,
+            WEIGHTED=self._weighted, KIND=self._kind, DEGREE=self._degree,
             WIDTH=first if held else width, MORE=more if held else 0, DEPTH=64, HELD=held,
-            ROWS=BLOCK, COLUMNS=columns, num_warps=4, num_stages=2,
+            ROWS=BLOCK, COLUMNS=BLOCK if half else COLUMNS, num_warps=4, num_stages=2,
         )  # fmt: skip
 
     def _scale(self) -> float:
@@ -132,7 +122,7 @@ class FusedRows(Rows):
         slot[at] = order
         return place, slot, start.int()
 
-    def _operands(self, Z, weight, slot, rough: bool = False):
+    def _operands(self, Z, weight, slot):
         """Both factors of the inner products, what is subtracted from these, and weights, of samples in slots."""
         there = slot >= 0
         Z = Z[slot.clamp(min=0)]
@@ -147,9 +137,6 @@ class FusedRows(Rows):
         else:
             away = torch.zeros_like(weight)
         high = Z.half()
-        if rough:
-            high = _padded((high,))
-            return high, high, away, weight
         low = (Z - high.float()).half()
         return _padded((high, high, low)), _padded((high, low, high)), away, weight
 
@@ -162,7 +149,7 @@ def is_exact_enough(Z: Any, function: Any) -> bool:
     exact = function(Z[some].double(), Z[some].double())
     ones = torch.ones(len(some), dtype=torch.float64, device=Z.device)
     rows = FusedRows(Z[some].float(), ones, function)
-    made = rows.sums_and_square(torch.arange(len(some), device=Z.device), len(some))[0]
+    made = rows.sums(torch.arange(len(some), device=Z.device), len(some))[0]
     spread = float(exact.diagonal().mean() - exact.mean())
     error = float((made - exact).abs().max())
     return bool(np.isfinite(error) and error <= ENOUGH * spread)

@@ -16,6 +16,7 @@ from kernelclust.objectives import Dependence
 from kernelclust.solvers import Options
 
 LEVELS = 16  # weights that are told apart; more of them are rounded in the judgement of moves, not in the sums
+COMPARED = 4096  # samples that drift is seen by
 ROUND = "round %d over %d samples: F = %.6g, %d moved"
 
 
@@ -126,11 +127,10 @@ class DevicePool(LabelledPool):
     def __init__(self, rows: Rows, labels: Any, n_clusters: int, free: Any = None, allow_empty: bool = False):
         self.rows, self.xp, self.labels, self.c = rows, rows.xp, labels, n_clusters
         self._free, self._allow_empty = free, allow_empty
-        self.G = rows.sums(labels, n_clusters)
+        self.G, self.square = rows.sums(labels, n_clusters)  # the latter is sum_ij w_i w_j k_ij^2
         self.own = rows.own()
         self.levels, middle = weight_levels(to_host(rows.xp.unique_values(rows.weight)))
         self._level = level_of(rows.xp, rows.weight, middle)
-        self.square = np.nan  # sum_ij w_i w_j k_ij^2, once a fresh pass was made
         self._totals: tuple[np.ndarray, np.ndarray] | None = None
 
     def totals(self):
@@ -181,12 +181,16 @@ class DevicePool(LabelledPool):
         if self._totals is not None:
             self._totals = self._totals[0][np.ix_(order, order)], self._totals[1][order]
 
-    def fresh(self) -> float:
-        """Sums from a new pass; returns how far those that moves kept current had drifted, relative."""
-        G, self.square = self.rows.sums_and_square(self.labels, self.c)
-        drift = float(self.xp.max(self.xp.abs(G - self.G)) / self.xp.max(self.xp.abs(G)))
-        self.G, self._totals = G, None
-        return drift
+    def drift(self) -> float:
+        """How far sums that moves kept current are from new ones, relative, by some of the samples."""
+        xp = self.xp
+        some = xp.asarray(np.linspace(0, self.n_samples - 1, COMPARED).astype(np.int64), device=self.labels.device)
+        new = self.rows.sums_of(xp.take(self.rows.Z, some, axis=0), self.labels, self.c)
+        return float(xp.max(xp.abs(new - xp.take(self.G, some, axis=1))) / xp.max(xp.abs(new)))
+
+    def fresh(self) -> None:
+        """Sums from a new pass."""
+        (self.G, self.square), self._totals = self.rows.sums(self.labels, self.c), None
 
 
 def put(xp: Any, array: Any, index: Any, values: Any) -> Any:

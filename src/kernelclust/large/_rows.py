@@ -48,9 +48,11 @@ class Rows:
         blocks = [self.Z[few, ...] for few in parts(self.n_samples, CLOSE)]
         return self.xp.concat([self._float(self.xp.linalg.diagonal(self.function(Z, Z))) for Z in blocks])
 
-    def sums(self, labels: Any, n_clusters: int) -> Any:
-        """(c, m): similarity sums of every sample with the clusters; one pass, as fast as can be."""
-        return self._product(self.Z, self.Z, self.one_hot(labels, n_clusters, self.weight))
+    def sums(self, labels: Any, n_clusters: int) -> tuple[Any, float]:
+        """(c, m): similarity sums of every sample with the clusters, and sum_ij w_i w_j k_ij^2; one pass."""
+        xp, w, P = self.xp, self.weight, self.one_hot(labels, n_clusters, self.weight)
+        found = list(self._blocks(self.Z, self.Z, lambda K, rows: (K @ P, float(w[rows] @ ((K * K) @ w)))))
+        return _upright(xp, [G for G, _ in found]), sum(square for _, square in found)
 
     def sums_of(self, Z: Any, labels: Any, n_clusters: int) -> Any:
         """(c, n): those of other samples."""
@@ -63,26 +65,13 @@ class Rows:
         V = self.one_hot(now, n_clusters, weight) - self.one_hot(was, n_clusters, weight)
         return self._product(moved if among else self.Z, moved, V)
 
-    def sums_and_square(self, labels: Any, n_clusters: int) -> tuple[Any, float]:
-        """`sums` as exactly as can be, and sum_ij w_i w_j k_ij^2."""
-        return self.sums(labels, n_clusters), self._squared()
-
-    def _squared(self) -> float:
-
-        def square(K, rows):
-            return self.weight[rows] @ ((K * K) @ self.weight)
-
-        return float(sum(float(part) for part in self._blocks(self.Z, self.Z, square)))
-
     # -- parts ---------------------------------------------------------------------------------------------------------
 
     def _float(self, array: Any) -> Any:
         return self.xp.astype(array, self.xp.float64)
 
     def _product(self, X: Any, Y: Any, V: Any) -> Any:
-        parts = list(self._blocks(X, Y, lambda K, rows: K @ V))
-        whole = parts[0] if len(parts) == 1 else self.xp.concat(parts)
-        return self.xp.asarray(self.xp.matrix_transpose(whole), copy=True)
+        return _upright(self.xp, list(self._blocks(X, Y, lambda K, rows: K @ V)))
 
     def _blocks(self, X: Any, Y: Any, use: Callable):
         """use(K[rows], rows) for all rows, a few at a time: fewer where memory is short."""
@@ -112,12 +101,18 @@ class FeatureRows(Rows):
         B = self._float(self.Z)
         return self.xp.sum(B * B, axis=1)
 
+    def sums(self, labels, n_clusters):
+        B = self._float(self.Z)
+        gram = self.xp.matrix_transpose(B) @ (B * self.weight[:, None])
+        return self.sums_of(self.Z, labels, n_clusters), float(self.xp.sum(gram * gram))
+
     def _product(self, X: Any, Y: Any, V: Any) -> Any:
         xp = self.xp
         sums = xp.matrix_transpose(V) @ self._float(Y)
         return sums @ xp.matrix_transpose(self._float(X))
 
-    def _squared(self) -> float:
-        B = self._float(self.Z)
-        gram = self.xp.matrix_transpose(B) @ (B * self.weight[:, None])
-        return float(self.xp.sum(gram * gram))
+
+def _upright(xp: Any, parts: list[Any]) -> Any:
+    """Rows of all parts as the columns of one array."""
+    whole = parts[0] if len(parts) == 1 else xp.concat(parts)
+    return xp.asarray(xp.matrix_transpose(whole), copy=True)

@@ -13,7 +13,7 @@ from sklearn.base import clone
 from sklearn.isotonic import isotonic_regression
 
 from kernelclust._kept import Kept, fingerprint
-from kernelclust.engine import fit, squared_distances, steps
+from kernelclust.engine import fit, place, squared_distances, steps
 from kernelclust.estimators import StructuredClustering, adopt, check_enough_samples, request_of
 from kernelclust.kernels import FittedKernel, Spectrum, kernel_part
 from kernelclust.selection._bound import captured, shortfall
@@ -21,6 +21,7 @@ from kernelclust.structures import Structure
 
 Rng = np.random.RandomState
 LEVELS = (0.5, 1.0, 0.25)  # of the noise, in turn
+MOST_COMPARED = 2000  # samples, to find those nearest to other clusters
 
 
 @dataclass
@@ -264,19 +265,54 @@ def alignment(fit: Refit) -> float:
 
 
 def follows(fit: Refit) -> float:
-    """Share of the variance of distances between clusters' means that a rising function of their steps explains.
+    """Share of the variance of distances between clusters that a rising function of their steps explains.
 
+    Distances are those of the clusters' means or, where these follow the structure better, of their nearest samples,
+    placed by themselves: along a curve clusters touch the next alone, however far the curve bends back.
     0 where all steps are alike. Unlike a correlation it does not ask how distances grow: along a line, around an arc,
     or no further than to the next cluster.
     """
     some = np.flatnonzero(fit.sizes > 0)
-    D = squared_distances(fit.operator.cluster_sums(fit.labels, len(fit.sizes)), fit.sizes)
-    pairs = some[np.column_stack(np.triu_indices(len(some), 1))].T
-    far, step = np.sqrt(D[*pairs]), steps(fit.structure.kernel)[*pairs].round(9)
-    total = float(np.square(far - far.mean()).sum()) if far.size else 0.0
+    pairs, A = np.triu_indices(len(some), 1), fit.structure.kernel[np.ix_(some, some)]
+    G = steps(A)
+    if np.ptp(G[pairs].round(9)) == 0:
+        return 0.0
+    means = squared_distances(fit.operator.cluster_sums(fit.labels, len(fit.sizes)), fit.sizes)[np.ix_(some, some)]
+    near = nearest_samples(fit.operator, fit.labels)
+    node = place(A, -near)
+    return max(_rising_share(means[pairs], G[pairs]), _rising_share(near[pairs], G[np.ix_(node, node)][pairs]))
+
+
+def nearest_samples(operator: Any, labels: np.ndarray) -> np.ndarray:
+    """Squared distances (c, c) between clusters that have samples, across their borders.
+
+    The root is the mean distance from a sample to the nearest one of the other cluster, over the nearest quarter of
+    both; of many samples, some of each cluster stand for all.
+    """
+    every = -(-len(labels) // MOST_COMPARED)
+    members = [np.flatnonzero(labels == j)[::every] for j in np.unique(labels)]
+    index, start = np.concatenate(members), np.cumsum([0, *map(len, members[:-1])])
+    diagonal = operator.diagonal()[index]
+    to = []  # (n_j, c) for every cluster: distances of its samples to the nearest of each
+    for own in members:
+        D = operator.diagonal()[own][:, None] + diagonal - 2 * operator.rows(own, index)
+        to.append(np.sqrt(np.maximum(np.minimum.reduceat(D, start, axis=1), 0.0)))
+
+    def across(j: int, k: int) -> float:
+        far = np.sort(np.concatenate([to[j][:, k], to[k][:, j]]))
+        return float(far[: max(1, len(far) // 4)].mean()) ** 2
+
+    c = len(members)
+    return np.array([[across(j, k) if j != k else 0.0 for k in range(c)] for j in range(c)])
+
+
+def _rising_share(squared: np.ndarray, step: np.ndarray) -> float:
+    """Share of the variance of distances that a rising function of steps explains."""
+    far = np.sqrt(squared)
+    total = float(np.square(far - far.mean()).sum())
     if total <= 1e-18 * float(np.square(far).sum()):
         return 0.0
-    _, at, number = np.unique(step, return_inverse=True, return_counts=True)
+    _, at, number = np.unique(step.round(9), return_inverse=True, return_counts=True)
     rising = isotonic_regression(np.bincount(at, far) / number, sample_weight=number)
     return float(number @ np.square(rising - far.mean())) / total
 

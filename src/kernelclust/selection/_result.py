@@ -48,8 +48,8 @@ class Selection:
       gamma sqrt(bound), or of gamma; numbers: dependence - null mean, the gap statistic in feature space; structures:
       (dependence - null mean) / (1 - null mean), 0 for "flat".
     - dependence: between data and labels. Kernels: normalised HSIC; numbers: log(tr K / (tr K - D)), so that 0.69
-      means that clusters explain half of the kernel's trace; structures: the share of the variance of
-      distances between clusters' means that a rising function of steps explains, 0 for "flat".
+      means that clusters explain half of the kernel's trace; structures: the share of the variance of distances
+      between clusters' means, or their nearest samples, that a rising function of steps explains, 0 for "flat".
     - null mean, null sd: mean and standard deviation of dependence over reference data: without clusters (kernels,
       numbers), or the same clusters in random places (structures); all clustered anew.
     - p value: (1 + number of references with at least this dependence) / (1 + number of references).

@@ -280,12 +280,14 @@ def select_structure(
 ) -> Selection:
     """Compare structures on the same data: does an order fit better than it would clusters in random places?
 
-    Dependence is the share of the variance of distances between clusters' means that a rising function of their steps
-    on the structure explains: 1 where clusters farther along are farther apart throughout. Any few clusters can be put
-    on a chain, so it is compared with that of the same clusters in random places, clustered and placed anew. The score
-    is what is left of it beyond chance, (dependence - null mean) / (1 - null mean); that of "flat", which expects
-    nothing of distances, is 0. Chosen is the order with the largest score if it beats its references (p <= 0.05) or if
-    "flat" is no candidate, else "flat". `moved` says how far noise moves samples on the structure.
+    Dependence is the share of the variance of distances between clusters that a rising function of their steps on the
+    structure explains: 1 where clusters farther along are farther apart throughout. Distances are those of clusters'
+    means or, if these follow the structure better, of their nearest samples, in an order of their own: views of an
+    object that looks alike from opposite sides touch the next alone. Any few clusters can be put on a chain, so it is
+    compared with that of the same clusters in random places, clustered and placed anew. The score is what is left of it
+    beyond chance, (dependence - null mean) / (1 - null mean); that of "flat", which expects nothing of distances, is 0.
+    Chosen is the order with the largest score if it beats its references (p <= 0.05) or if "flat" is no candidate, else
+    "flat". `moved` says how far noise moves samples on the structure.
 
     Parameters
     ----------
@@ -299,6 +301,7 @@ def select_structure(
     -----
     A hint, no proof: choose by what is known about the data first. Random places fill as many directions as the
     clusters do, two at least. Chance arranges four or five clusters nearly as well: true orders are often called flat.
+    The structure is chosen, not the order of the clusters on it, which `best_estimator_.order_confidence_` judges.
     How often it is right: docs/selection.md.
 
     Examples
