@@ -304,6 +304,18 @@ def test_low_rank_sdp_knows_no_unit_of_the_kernel():
     assert model.fit(np.full((12, 1), 0.1) + 1e-17 * X[:, :1]).n_iter_ <= 1.5 * steps
 
 
+def test_low_rank_sdp_knows_no_unit_of_weights():
+    """Not in how it goes either: with heavy samples it once took all the steps that it may."""
+    X, weight = np.random.default_rng(0).standard_normal((12, 3)), np.linspace(0.5, 3.0, 12)
+    model = CLUHSIC(structure="chain:3", kernel="rbf", solver="low_rank_sdp", placement=None, random_state=0)
+    one = model.fit(X, sample_weight=weight)
+    steps, labels, value = one.n_iter_, one.labels_, one.relaxed_objective_
+    other = model.fit(X, sample_weight=4.0**6 * weight)
+    assert_array_equal(other.labels_, labels)
+    assert_allclose(other.relaxed_objective_, 4.0**6 * value, rtol=1e-6)
+    assert other.n_iter_ == steps
+
+
 def test_the_gradient_of_the_lagrangian_is_its_derivative():
     problem = make_problem("tree:(a,(b,c))", m=7, weighted=True)
     lagrangian = low_rank_sdp._Lagrangian(problem, rank=2, pull=0.3)

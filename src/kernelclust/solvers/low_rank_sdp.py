@@ -105,9 +105,9 @@ class _Lagrangian:
 
     def __init__(self, problem: Problem, rank: int, pull: float):
         self.K, self.A = WeightedKernel(problem), problem.objective.A
-        self.root = self.K.root
-        size = problem.kernel.raw_size()
-        self.rank, self.pull = rank, pull * size
+        size, unit = problem.kernel.raw_size(), float(problem.kernel.weight.mean())
+        self.root = self.K.root / np.sqrt(unit)  # the unit of weights is as good as any other: 1 on average
+        self.rank, self.pull = rank, pull * size * unit
         top, total = float(problem.spectrum.values[0]), size * float(problem.kernel.weight.sum())
         top = (top if top > ROUNDING * total else total) * float(np.linalg.eigvalsh(self.A)[-1])
         self.scale = 1.0 / top if top > 0 else 1.0  # rounding of constant data is not blown up
