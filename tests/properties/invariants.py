@@ -501,7 +501,7 @@ def weights_are_repeats(fit: Fitted) -> None:
     ones = np.ones(len(copies))
     K, _ = library_similarities(fit.model, subset(fit.model, fit.given.X, copies), ones)
     value, factor = dependence(fit.model, K, ones, fit.model.labels_[copies])
-    assert abs(value - fit.model.objective_) <= fit.rounding * factor + 1e-300, (
+    assert abs(value - fit.model.objective_) <= fit.rounding * factor + 1e-12 * abs(value) + 1e-300, (
         f"objective_ {fit.model.objective_!r}, F of copies {value!r}"
     )
 
