@@ -55,11 +55,11 @@ SHORT_baselines := --samples 1000 --repeats 1
 SHORT_multikernel := --repeats 1
 SHORT_order := --fits 10 --only level,chains,calibration
 SHORT_position := --seeds 1
-SHORT_quality := --seeds 2
+SHORT_quality := --seeds 1
 SHORT_relaxations := --seeds 1 --methods greedy,NMF,spectral,CLUHSIC,default
 SHORT_rivals := --largest 2000 --out build/bench
 SHORT_scale := --only stored,graph,margin --largest 10000 --out build/bench
-SHORT_selection := --seeds 1
+SHORT_selection := --seeds 1 --only kernel,structure
 SHORT_side_information := --only copies,sizes
 SHORT_speed := --repeats 1 --only import,kernel,tslearn,predict
 
