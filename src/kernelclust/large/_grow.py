@@ -210,7 +210,7 @@ def _extended(pool: DevicePool, rows: Rows, objective, done: Climbed, y: np.ndar
 def _judged(
     start: Fit, pool: DevicePool, done: Climbed, request: Request, n_iter: int, gamma, told: bool, few
 ) -> Grown:
-    """The fit of all samples: sums from a fresh pass, bounds that hold, canonical numbers."""
+    """The fit of all samples: bounds that hold, canonical numbers."""
     raw, n = pool.totals()
     order = canonical_order(start, centred(raw, n), n, told)
     pool.renumber(order)
