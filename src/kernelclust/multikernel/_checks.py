@@ -8,9 +8,8 @@ import numpy as np
 
 from kernelclust._input import as_table
 from kernelclust.kernels import Kernel
+from kernelclust.multikernel._prepare import ROUNDING
 from kernelclust.multikernel._views import is_many
-
-ROUNDING = 1e-12  # share of a kernel's diagonal that centring may leave of a constant one
 
 
 def check_informative(kernels: Sequence[Kernel], views: Sequence[int | None]) -> None:

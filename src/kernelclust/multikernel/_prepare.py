@@ -7,7 +7,7 @@ import numpy as np
 from kernelclust.kernels import Kernel, ScaledKernel
 
 SMALL = 1e-12  # a diagonal entry of so much of the mean one is rounding: the sample lies on the mean
-ROUNDING = 1e-14  # share of the entries before centring that is rounding: all that is left of a constant kernel
+ROUNDING = 1e-12  # share of the entries before centring that may be left of a constant kernel
 
 
 def prepare(
