@@ -30,6 +30,7 @@ RELAXES = True
 INNER_STEPS = 400
 IDLE = 8  # steps in a row that do not lower violations by a tenth: they stay
 ROUNDING = 1e-12
+TINY = np.finfo(float).tiny
 SMALL = 100_000  # entries of Y below which threads cost more than they bring
 
 
@@ -110,7 +111,7 @@ class _Lagrangian:
         self.rank, self.pull = rank, pull * size * unit
         top, total = float(problem.spectrum.values[0]), size * float(problem.kernel.weight.sum())
         top = (top if top > ROUNDING * total else total) * float(np.linalg.eigvalsh(self.A)[-1])
-        self.scale = 1.0 / top if top > 0 else 1.0  # rounding of constant data is not blown up
+        self.scale = 1.0 / top if top > TINY else 1.0  # rounding of constant data is not blown up
         c = len(self.A)
         self.stiffness = 1.0
         self.column_price = np.zeros((c, c))
