@@ -78,8 +78,10 @@ class NormalizedCut(KernelBaseline):
     def _cluster(self, operator: Kernel, structure: Structure, rng) -> dict[str, Any]:
         m, c = operator.n_samples, structure.n_clusters
         affinity = self._affinity(operator)
-        if c == 1 or c == m:
-            found = np.arange(m) % c
+        if c == m:
+            found = np.arange(m)
+        elif c == 1 or not affinity.any():
+            found = np.zeros(m, dtype=int)
         else:
             found = spectral_clustering(
                 affinity, n_clusters=c, assign_labels=self.assign_labels, random_state=rng, eigen_solver="arpack"

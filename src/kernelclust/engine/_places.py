@@ -17,6 +17,7 @@ ROUNDING = 1e-14  # share of the terms of a square up to which it is zero
 SAME = 1e-9  # differences up to this share of the numbers compared are rounding
 STEPS = 100  # of the search for a variance, at most
 ACCURACY = 1e-6  # relative, at which it stops
+TINY = np.finfo(float).tiny
 
 
 @dataclass(frozen=True)
@@ -156,7 +157,7 @@ def _relative(inner: np.ndarray, products: np.ndarray, there: np.ndarray) -> np.
 
 
 def _shares(squared: np.ndarray, variance: float) -> np.ndarray:
-    share = np.exp(-squared / (2 * variance))
+    share = np.exp(-squared / max(2 * variance, TINY))
     return share / share.sum(axis=1, keepdims=True)
 
 
