@@ -76,7 +76,7 @@ def _directions(P: np.ndarray, problem: Problem) -> np.ndarray:
     values, vectors = values[::-1], vectors[:, ::-1]
     leading = np.maximum(values[:-1], np.finfo(float).tiny)
     unneeded = max([0.0, *problem.spectrum.values[len(leading) : len(leading) + 1].tolist()])
-    return (P @ vectors[:, :-1]) * np.clip(1 - unneeded / leading, 0.0, 1.0)
+    return (P @ vectors[:, :-1]) * (1 - np.minimum(unneeded, leading) / leading)
 
 
 def _settle(U, R, V, groups: list[slice], constant, root, problem: Problem) -> np.ndarray:
