@@ -126,7 +126,8 @@ def _components(Z, weight: np.ndarray, n_components: int, rng: np.random.RandomS
     Z = Z if unit == 1.0 else Z / unit
     if np.all(weight == weight[0]):
         pca = PCA(n_components, svd_solver="arpack" if sparse.issparse(Z) else "auto", random_state=rng)
-        return pca.fit(Z).components_
+        with np.errstate(invalid="ignore"):  # of constant samples it has no shares of variance, which are not asked for
+            return pca.fit(Z).components_
     root, mean = np.sqrt(weight), np.asarray(Z.T @ (weight / weight.sum())).ravel()
     centred = LinearOperator(  # D^1/2 (Z - mean)
         Z.shape,
