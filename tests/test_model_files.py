@@ -129,7 +129,7 @@ def test_every_kernel_survives(kernel, approximation, path):
 def test_sparse_samples_survive(kernel, path):
     if is_pairwise(kernel):
         pytest.skip("samples are similarities")
-    table = sparse.random_array((40, 12), density=0.3, rng=np.random.default_rng(1), format="csr", dtype=np.float32)
+    table = sparse.random(40, 12, density=0.3, random_state=1, format="csr", dtype=np.float32)
     check_round_trip(quietly(KernelKMeans(3, kernel=kernel, random_state=0), table), table[::7], path)
 
 

@@ -159,7 +159,7 @@ def test_similarities_views_pictures_and_nothing_at_all():
     model = KernelKMeans(3, kernel="rbf", random_state=0).fit(pixels)
     assert "differs by" not in html_report(model, pixels, thumbnails=pixels[:3].reshape(3, 9, 10))
     assert "differs by" in html_report(model, pixels, columns=[f"gene {i}" for i in range(90)])
-    counts = sparse.random_array((40, 12), density=0.4, rng=RNG, format="csr")
+    counts = sparse.random(40, 12, density=0.4, random_state=0, format="csr")
     parsed(html_report(KernelKMeans(3, random_state=0).fit(counts), counts))
 
 

@@ -39,7 +39,7 @@ def cases():
     scores = -np.sort(-rng.standard_normal((2, 6)))
     table = *scores, np.log1p(np.arange(8.0)), np.log1p(np.arange(8.0)[::-1]), rng.random(13), rng.random(13)
     yield "kernels._loops.add_rows", (K, rng.random(70), np.arange(70) % 3, np.zeros((3, 70)))
-    graph = sparse.random_array((9, 9), density=0.4, rng=rng, dtype=np.float32, format="csr")
+    graph = sparse.random(9, 9, density=0.4, random_state=0, dtype=np.float32, format="csr")
     V, U = rng.standard_normal((2, 9, 4)).astype(np.float32)
     yield "kernels._loops.less_itself_plus", (graph.indptr, graph.indices, graph.data, V, U)
     yield "margin._loops.best_table", table
@@ -85,7 +85,7 @@ def test_a_compiled_function_is_its_plain_twin(name, arguments):
 
 
 def test_a_product_without_the_lock_is_the_product():
-    graph = sparse.random_array((30, 30), density=0.3, rng=rng, format="csr")
+    graph = sparse.random(30, 30, density=0.3, random_state=0, format="csr")
     V, U = rng.standard_normal((2, 30, 5))
     expected = graph @ V - U
     COMPILED["kernels._loops.less_itself_plus"](graph.indptr, graph.indices, graph.data, V, U)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from kernelclust import DisKMeans, KernelKMeans, MaxMarginClustering, StructuredClustering
+from kernelclust._arrays import knows_numpy
 from kernelclust.large._shards import Features, Rule, Shards, Sums, _rounds, last_look, look, sweep
 from kernelclust.objectives import make_dependence
 from kernelclust.solvers import Options
@@ -238,7 +239,16 @@ def test_a_look_tells_moments_and_takes_a_share():
     np.testing.assert_array_equal(seen.rows, X[seen.some])
 
 
-@pytest.mark.parametrize("options", [{"kernel": "linear"}, {"kernel": "rbf", "approximation": None}])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"kernel": "linear"},
+        pytest.param(
+            {"kernel": "rbf", "approximation": None},
+            marks=pytest.mark.skipif(not knows_numpy(), reason="needs NumPy 2 and scikit-learn 1.7"),
+        ),
+    ],
+)
 def test_every_round_is_told_with_its_numbers(options, capsys, caplog):
     parts = da.from_array(_ring(300, noise=0.4), chunks=(120, -1))
     with caplog.at_level("DEBUG", logger="kernelclust"):

@@ -313,7 +313,8 @@ def test_quadratic_programs_are_solved(K, D, limit):
         assert xi == pytest.approx(max((losses - cuts @ w).max(), 0))
         assert np.all(np.abs(sides @ w) <= (limit or 0.0) + 1e-6)
         v, slack = cvxpy.Variable(D), cvxpy.Variable(nonneg=True)
-        conditions = [cuts @ v >= losses - slack, cvxpy.abs(sides @ v) <= (limit or 0.0)][: 2 if len(sides) else 1]
+        conditions = [cuts @ v >= losses - slack]
+        conditions += [cvxpy.abs(sides @ v) <= limit] if len(sides) else []
         best = cvxpy.Problem(cvxpy.Minimize(cvxpy.sum_squares(v) / 2 + C * slack), conditions).solve(solver="CLARABEL")
         assert w @ w / 2 + C * xi == pytest.approx(best, rel=1e-6, abs=1e-8)
         assert weights.min() >= 0 and weights.sum() <= 1 + 1e-8

@@ -25,6 +25,7 @@ def canonical_places(
     uneven = np.random.RandomState(0).random(c) / 2  # whole numbers would let different numberings tie
     benefit = np.outer(np.arange(c, 0, -1.0) + uneven, rank)
     if linear is not None and linear.any():
+        linear = np.ldexp(linear, -int(np.frexp(linear.max())[1]))  # wishes count beside each other, however small
         benefit += 10 * max(benefit.sum(), 1.0) * (linear.T / linear.max())
     if movable is not None and not movable.all():  # last, so that nothing outweighs it
         benefit[~movable] = 0.0
