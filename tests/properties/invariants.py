@@ -191,10 +191,8 @@ def centred(K: np.ndarray, weight: np.ndarray) -> np.ndarray:
 
 
 def discriminative(K: np.ndarray, weight: np.ndarray, ridge: float) -> np.ndarray:
-    half = np.sqrt(weight)
-    values, vectors = np.linalg.eigh(half[:, None] * K * half)
-    values = np.maximum(values, 0)
-    return (vectors * (values / (values + ridge))) @ vectors.T / (half[:, None] * half)
+    """D^-1/2 M (M + ridge)^-1 D^-1/2 with M = D^1/2 K D^1/2; without roots, small weights lose nothing."""
+    return np.linalg.solve(K * weight + ridge * np.eye(len(K)), K)
 
 
 def dependence(model: Any, K: np.ndarray, weight: np.ndarray, labels: np.ndarray) -> tuple[float, float]:
@@ -207,13 +205,13 @@ def dependence(model: Any, K: np.ndarray, weight: np.ndarray, labels: np.ndarray
     seen = n + model.size_prior_ * n.sum() / c
     N = {None: np.ones(c), "l1": seen @ np.abs(T), "l2": np.sqrt(seen @ T**2)}[model.normalize]
     P = weight[:, None] * np.eye(c)[labels] @ T * np.divide(1.0, N, out=np.zeros(c), where=N > 0)
-    K, columns = centred(K, weight), np.abs(P).sum(axis=0)
-    change = columns
-    if hasattr(model, "ridge_"):  # a function of a matrix: what one entry changes may be found in all others
-        change = np.sqrt((P**2 / weight[:, None]).sum(axis=0) * weight.sum() / model.ridge_)
+    K, change = centred(K, weight), 1.0
+    if hasattr(model, "ridge_"):
+        change = 1 / model.ridge_
         K = discriminative(K, weight, model.ridge_)
+    columns = np.abs(P).sum(axis=0)
     value = coef * (A * (P.T @ K @ P)).sum() - penalty * columns.sum()
-    return float(value), float(coef * change @ np.abs(A) @ change)  # the penalty has no K
+    return float(value), float(coef * change * columns @ np.abs(A) @ columns)  # the penalty has no K
 
 
 # -- of every call ---------------------------------------------------------------------------------------------------
