@@ -41,7 +41,7 @@ def cases():
     yield "kernels._loops.add_rows", (K, rng.random(70), np.arange(70) % 3, np.zeros((3, 70)))
     graph = sparse.random(9, 9, density=0.4, random_state=0, dtype=np.float32, format="csr")
     V, U = rng.standard_normal((2, 9, 4)).astype(np.float32)
-    yield "kernels._loops.less_itself_plus", (graph.indptr, graph.indices, graph.data, V, U)
+    yield "kernels._loops.less_itself_plus", (graph.indptr, graph.indices, graph.data, np.float32(0.3), V, U)
     yield "margin._loops.best_table", table
     A, M, linear = (np.abs(rng.standard_normal((6, 6))) for _ in range(3))
     A, M, p, q = A + A.T, M + M.T, np.arange(6), np.array([0, 3, 2, 1, 4, 5])
@@ -87,6 +87,6 @@ def test_a_compiled_function_is_its_plain_twin(name, arguments):
 def test_a_product_without_the_lock_is_the_product():
     graph = sparse.random(30, 30, density=0.3, random_state=0, format="csr")
     V, U = rng.standard_normal((2, 30, 5))
-    expected = graph @ V - U
-    COMPILED["kernels._loops.less_itself_plus"](graph.indptr, graph.indices, graph.data, V, U)
+    expected = graph @ V + 0.3 * V - U
+    COMPILED["kernels._loops.less_itself_plus"](graph.indptr, graph.indices, graph.data, 0.3, V, U)
     assert_allclose(U, expected, rtol=1e-12, atol=1e-12)

@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 from scipy import sparse
 from sklearn.metrics.pairwise import euclidean_distances
 
-from kernelclust._threads import one_thread
+from kernelclust._threads import in_order, one_thread
 from kernelclust.engine._steps import squared_distances
 from kernelclust.kernels import LowRankKernel, Member, leading_spectrum, one_hot
 from kernelclust.objectives import Dependence
@@ -47,7 +46,6 @@ class Evidence:
     """The graphs of kernel="auto" one by one: do views agree on the clusters, do graphs agree on their order."""
 
     members: list[Member]
-    pictures: list[Any]  # the samples as each view sees them
     weight: np.ndarray
     n_clusters: int
     rng: np.random.RandomState
@@ -97,12 +95,12 @@ class Evidence:
         alike = alignment(np.eye(self.n_clusters), own, labels[self.compared], self.weight[self.compared])
         return alike >= TRUSTED and n.min() >= CRUMB * n.mean()
 
-    def support(self, A: np.ndarray, labels: np.ndarray, power: float = 1.0) -> float:
+    def support(self, A: np.ndarray, labels: np.ndarray, seen: list[np.ndarray], power: float = 1.0) -> float:
         """How far other kernels arrange the samples in the same way: agree x place, one when all do.
 
         agree: mean alignment of Pi A Pi' with the arrangement of every graph's own clusters. place: mean alignment
-        with the arrangements of *these* clusters that every graph chooses, and rbf kernels of the views. Graphs arrange
-        by squared distances to this `power`.
+        with the arrangements of *these* clusters that every graph chooses, and rbf kernels of the views (`seen_sums`).
+        Graphs arrange by squared distances to this `power`.
         """
         c, objective = self.n_clusters, Dependence(A, np.eye(self.n_clusters), "l2")
 
@@ -122,22 +120,27 @@ class Evidence:
             agree = [of_graph(member, self.clustering(i), some) for i, member in enumerate(self.members)]
             place = [of_graph(member, labels, everyone) for member in self.members]
             few = _evenly(len(labels), RBF_SAMPLES)
-            if np.bincount(labels[few], self.weight[few], minlength=c).all():
-                for Z in self.pictures:
-                    sums = _rbf_sums(Z[few], labels[few], self.weight[few], c)
-                    place += [arranged(S, labels[few], few, everyone) for S in sums]
+            place += [arranged(S, labels[few], few, everyone) for S in seen]
         return float(np.mean(agree) * np.mean(place))
 
 
-def seen_distances(pictures: list, labels: np.ndarray, weight: np.ndarray, n_clusters: int) -> list[np.ndarray]:
+def seen_sums(pictures: list, labels: np.ndarray, weight: np.ndarray, n_clusters: int) -> list[np.ndarray]:
+    """Cluster sums (c, c) of a few samples by rbf kernels of the views; none where a cluster has none of them."""
+    few = _evenly(len(labels), RBF_SAMPLES)
+    if not np.bincount(labels[few], weight[few], minlength=n_clusters).all():
+        return []
+
+    def sums_of(Z) -> list[np.ndarray]:
+        return _rbf_sums(Z[few], labels[few], weight[few], n_clusters)
+
+    seen = in_order(sums_of, pictures, large=len(few) == RBF_SAMPLES)
+    return [S for sums in seen for S in sums]
+
+
+def seen_distances(seen: list[np.ndarray], labels: np.ndarray, weight: np.ndarray) -> list[np.ndarray]:
     """Squared distances (c, c) between the clusters' means as rbf kernels of the views see them."""
     few = _evenly(len(labels), RBF_SAMPLES)
-    n = np.bincount(labels[few], weight[few], minlength=n_clusters)
-    if not n.all():
-        return []
-    with one_thread():
-        seen = [_rbf_sums(Z[few], labels[few], weight[few], n_clusters) for Z in pictures]
-    return [squared_distances(S, n) for sums in seen for S in sums]
+    return [squared_distances(S, np.bincount(labels[few], weight[few], minlength=len(S))) for S in seen]
 
 
 def _evenly(number: int, at_most: int) -> np.ndarray:

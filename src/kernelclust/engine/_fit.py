@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,15 +13,15 @@ from sklearn.utils import check_random_state
 
 from kernelclust._progress import EIGENVECTORS, EVIDENCE, KERNEL, SEARCH, at, stage
 from kernelclust._solution import Solution
-from kernelclust._threads import one_thread
+from kernelclust._threads import in_order, one_thread
 from kernelclust._warnings import warn
 from kernelclust.engine._doubt import doubt_in_words
-from kernelclust.engine._evidence import DISAGREE, SIZE_PRIOR, Evidence, alignment, seen_distances
+from kernelclust.engine._evidence import DISAGREE, SIZE_PRIOR, Evidence, alignment, seen_distances, seen_sums
 from kernelclust.engine._numbering import canonical_places, renumbered
 from kernelclust.engine._order import Clusters, Order, leading_directions, order_of
 from kernelclust.engine._places import Places, fitted_places
 from kernelclust.engine._prediction import Prediction
-from kernelclust.engine._rbf import FEW, advice, rbf_clusters, warn_of_rbf
+from kernelclust.engine._rbf import EXACT, FEW, advice, rbf_clusters, warn_of_rbf
 from kernelclust.kernels import (
     FittedKernel,
     Kernel,
@@ -155,7 +156,9 @@ def _fit(X, weight, request: Request, known, kernel, spectrum) -> Fit:
     other = None
     if evidence is not None and request.ridge is None:
         at("clusters by rbf, to compare")
-        other = rbf_clusters(kernel.pictures[0], weight, c, free, copies)
+        by_rbf = partial(rbf_clusters, kernel.pictures[0], weight, c, free, copies)
+        both: tuple[Callable[[], Any], ...] = by_rbf, evidence.agreement
+        other, _ = in_order(lambda work: work(), both, large=len(weight) > EXACT)
     size_prior = _size_prior(request, evidence, other)
     objective = make_dependence(
         structure, loss=request.loss, normalize=request.normalize, rho=request.rho, size_prior=size_prior
@@ -173,7 +176,7 @@ def _fit(X, weight, request: Request, known, kernel, spectrum) -> Fit:
     problem = Problem(kernel.operator, spectrum, objective, flat, known, copies, structure=structure)
     if evidence is not None and other is not None and structure.is_sweep and kernel.n_different > FEW * c:
         problem = replace(problem, advice=advice(other, evidence.agreement()))
-    options, clusters, made = _options(request, kernel), None, kernel
+    options, clusters, made, seen = _options(request, kernel), None, kernel, None
     stage(SEARCH, "solver {}", request.solver)
     if other is not None and structure.is_map and (request.solver, options.search) == ("greedy", "refine"):
         clusters = solve(replace(problem, objective=flat), options, rng).labels
@@ -186,13 +189,15 @@ def _fit(X, weight, request: Request, known, kernel, spectrum) -> Fit:
         found = replace(found, ridge=ridge, reach=1.0)
     if evidence is not None:
         power = placing_power(made, structure)
-        support = evidence.support(structure.kernel, found.labels, power) if structure.is_sweep else None
-        found = replace(found, view_agreement=evidence.agreement(), support=support)
+        if structure.is_sweep:
+            seen = seen_sums(made.pictures, found.labels, weight, c)
+            found = replace(found, support=evidence.support(structure.kernel, found.labels, seen, power))
+        found = replace(found, view_agreement=evidence.agreement())
     if other is not None:
         mine = found.labels if clusters is None else clusters
         found = replace(found, rbf_agreement=alignment(np.eye(c), other, mine, weight), made=made)
     warn_of_rbf(found.rbf_agreement)
-    return with_order(found, problem) if request.confidence else found
+    return with_order(found, problem, seen if kernel is made else None) if request.confidence else found
 
 
 def useful_spectrum(kernel: Kernel, n_clusters: int, rng: np.random.RandomState) -> Spectrum:
@@ -329,7 +334,7 @@ def _evidence(kernel: FittedKernel, weight: np.ndarray, n_clusters: int) -> Evid
     """What the kernels that a mean kernel is made of say by themselves."""
     if not kernel.members or n_clusters == 1:
         return None
-    return Evidence(kernel.members, kernel.pictures, weight, n_clusters, check_random_state(0))
+    return Evidence(kernel.members, weight, n_clusters, check_random_state(0))
 
 
 def _size_prior(request: Request, evidence: Evidence | None, other: np.ndarray | None) -> float:
@@ -361,10 +366,14 @@ def _warn_of_stop(solution: Solution, request: Request) -> None:
     warn(said[solution.stopped_because], ConvergenceWarning)
 
 
-def with_order(found: Fit, problem: Problem) -> Fit:
-    """The fit with how sure the order of its clusters is, and a warning where that is little."""
+def with_order(found: Fit, problem: Problem, seen: list[np.ndarray] | None = None) -> Fit:
+    """The fit with how sure the order of its clusters is, and a warning where that is little.
+
+    `seen` are the `seen_sums` of its kernel's pictures, where they are known.
+    """
     stage(EVIDENCE, "how sure the order is")
-    c, constraints = len(found.n), problem.constraints
+    c, constraints, weight = len(found.n), problem.constraints, found.kernel.operator.weight
+    seen = seen_sums(found.kernel.pictures, found.labels, weight, c) if seen is None else seen
     known = np.zeros(c, dtype=bool)
     if constraints is not None:
         known[constraints.place[constraints.place >= 0]] = True
@@ -372,13 +381,13 @@ def with_order(found: Fit, problem: Problem) -> Fit:
         Clusters(
             found.structure.kernel,
             leading_directions(found.spectrum.embedding, c),
-            found.kernel.operator.weight,
+            weight,
             found.labels,
             found.S,
             found.n,
             known=known,
             movable=problem.placing(found.objective, found.labels).get("movable"),
-            views=seen_distances(found.kernel.pictures, found.labels, found.kernel.operator.weight, c),
+            views=seen_distances(seen, found.labels, weight),
         )
     )
     if doubt := doubt_in_words(order, str(found.structure)):

@@ -9,6 +9,7 @@ from scipy import sparse
 from scipy.linalg import lapack
 from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
 from scipy.sparse.linalg import ArpackNoConvergence, eigsh
+from scipy.spatial.distance import cdist
 from sklearn.neighbors import NearestNeighbors
 
 from kernelclust._names import check_number
@@ -19,6 +20,7 @@ LEAST_LINK = 1e-3  # weight of a link of the spanning tree at least
 JOINED = 20  # neighbours among which a spanning tree is sought
 STEPS = 60  # for the width of a sample's weights, at most
 PAIRS = 2e8  # of samples in two parts of a graph, up to which the closest pair is looked for among all
+FEW_PAIRS = 1e6  # up to which all their distances are computed at once
 FEW = 3000  # samples of a part that are looked at beyond
 SMALL = 200  # samples up to which a full decomposition is as fast
 RESTARTS = 50  # of the Lanczos method, before the graph is factorised
@@ -161,6 +163,10 @@ def _shortest(X, inside: np.ndarray, outside: np.ndarray, part: np.ndarray) -> t
 
 
 def _closest_pair(X, one: np.ndarray, other: np.ndarray) -> tuple[float, int, int]:
+    if not sparse.issparse(X) and float(len(one)) * len(other) <= FEW_PAIRS:
+        apart = cdist(X[one], X[other])
+        i, j = np.unravel_index(apart.argmin(), apart.shape)
+        return float(apart[i, j]), int(one[i]), int(other[j])
     distance, nearest = NearestNeighbors(n_neighbors=1).fit(X[other]).kneighbors(X[one])
     best = int(np.argmin(distance[:, 0]))
     return float(distance[best, 0]), int(one[best]), int(other[nearest[best, 0]])
@@ -236,19 +242,16 @@ def smoothest(W: sparse.csr_array, number: int, start: np.ndarray | None = None)
 
 def commute_factor(W: sparse.csr_array, number: int, regularization: float = 0.0) -> np.ndarray:
     """B (m x number) with B B' the commute kernel of the smoothest functions alone."""
-    return commute_factors([W], number, regularization)[0]
+    return commute_factor_and_start(W, number, regularization)[0]
 
 
-def commute_factors(graphs: Sequence[sparse.csr_array], number: int, regularization: float = 0.0) -> list[np.ndarray]:
-    """The same for several graphs of the same samples; the functions of one are the start for the next."""
-    factors: list[np.ndarray] = []
-    start = None
-    for W in graphs:
-        degree = W.sum(axis=1)
-        values, vectors = smoothest(W, number, start)
-        start = vectors / np.sqrt(degree)[:, None]
-        factors.append(start[:, :number] / np.sqrt(values[:number] + regularization))
-    return factors
+def commute_factor_and_start(
+    W: sparse.csr_array, number: int, regularization: float = 0.0, start: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """B as above, and the functions that it is made of: the `start` for a similar graph of the same samples."""
+    values, vectors = smoothest(W, number, start)
+    functions = vectors / np.sqrt(W.sum(axis=1))[:, None]
+    return functions[:, :number] / np.sqrt(values[:number] + regularization), functions
 
 
 def distinct_rows(X) -> tuple[np.ndarray, np.ndarray]:

@@ -28,12 +28,12 @@ def sum_rows(rows: np.ndarray, weight: np.ndarray, labels: np.ndarray, sums: np.
 
 
 @compiled
-def less_itself_plus(indptr, indices, data, V, U):
-    """U <- W V - U (m x k) for a sparse W by its rows; without Python's lock, which scipy's product holds."""
+def less_itself_plus(indptr, indices, data, loop, V, U):
+    """U <- (W + loop I) V - U (m x k) for a sparse W by its rows; without Python's lock, which scipy's holds."""
     for i in range(len(U)):
-        row = U[i]
+        row, own = U[i], V[i]
         for f in range(len(row)):
-            row[f] = -row[f]
+            row[f] = loop * own[f] - row[f]
         for at in range(indptr[i], indptr[i + 1]):
             weight, other = data[at], V[indices[at]]
             for f in range(len(row)):

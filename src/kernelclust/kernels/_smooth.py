@@ -103,13 +103,14 @@ def _sharpen(N, V: np.ndarray, values: np.ndarray, known: np.ndarray):
     cut = min(max(float(values[-1]), 1e-6), 1.0)
     degree = int(np.clip(np.ceil(2 / np.sqrt(cut)), 6, 30))
     half = (2 - cut) / 2  # [-1, 1 - cut] is damped
-    shift = sparse.dia_array((np.full((1, N.shape[0]), cut / 2), [0]), shape=N.shape)
-    twice = ((N + shift) * (2 / half)).tocsr().astype(np.float32)
-    graph = twice.indptr.astype(np.int32), twice.indices.astype(np.int32), twice.data
+    graph = N.indptr.astype(np.int32), N.indices.astype(np.int32), (N.data * (2 / half)).astype(np.float32)
+    loop = np.float32(cut / half)
     before = np.ascontiguousarray(V, dtype=np.float32)
-    now = (twice @ before) / 2
+    now = np.zeros_like(before)
+    less_itself_plus(*graph, loop, before, now)
+    now /= 2
     for _ in range(degree - 1):
-        less_itself_plus(*graph, now, before)
+        less_itself_plus(*graph, loop, now, before)
         before, now = now, before
     return _ritz(N, now.astype(np.float64), known)
 

@@ -9,12 +9,14 @@ better. Beyond `DENSE_UP_TO` samples each kernel keeps its smoothest functions a
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from kernelclust._progress import within
 from kernelclust._threads import in_order
 from kernelclust.kernels._fitted_kernel import COMMUTE, FittedKernel, Member
-from kernelclust.kernels._graphs import commute_factors, commute_kernel, neighbour_graphs, spread_neighbors
+from kernelclust.kernels._graphs import commute_factor_and_start, commute_kernel, neighbour_graphs, spread_neighbors
 from kernelclust.kernels._new_samples import Neighbours
 from kernelclust.kernels._views import Picture, View, informative_pictures
 from kernelclust.kernels.operators import DenseKernel, Kernel, LowRankKernel
@@ -22,7 +24,7 @@ from kernelclust.kernels.operators import DenseKernel, Kernel, LowRankKernel
 SIZES = (1.0, 1.5, 2.0)  # names of the three graphs, small to large
 DENSE_UP_TO = 3000
 FUNCTIONS = 10  # beyond 2c that are kept of each graph
-ORDER = (1, 0, 2)  # the middle graph first: its functions are the start for the others
+MIDDLE, OTHERS = 1, (0, 2)  # the functions of the middle graph are the start for the others
 
 
 def fit(X, weight: np.ndarray, *, n_clusters: int, method: str | None, n_components: int | None = None) -> FittedKernel:
@@ -34,15 +36,19 @@ def fit(X, weight: np.ndarray, *, n_clusters: int, method: str | None, n_compone
     K = None
     factors: list[np.ndarray] = []
 
-    def smooth(picture: Picture) -> tuple[list, list[np.ndarray]]:
-        graphs = _graphs_of(picture, n_clusters)
-        found = commute_factors([graphs[i] for i in ORDER], number)
-        return graphs, [_scaled(picture.spread(found[ORDER.index(i)]), share) for i in range(len(SIZES))]
+    def begin(picture: Picture) -> tuple[list, np.ndarray, np.ndarray]:
+        graphs = neighbour_graphs(picture.nodes, spread_neighbors(picture.nodes.shape[0], n_clusters))
+        return graphs, *commute_factor_and_start(graphs[MIDDLE], number)
 
-    for k, (graphs, own) in enumerate(in_order(smooth, seen)):
-        within(k + 1, len(seen))
+    def finish(graphs: list, start: np.ndarray) -> Callable[[int], np.ndarray]:
+        return lambda i: commute_factor_and_start(graphs[i], number, start=start)[0]
+
+    for k, (graphs, middle, start) in enumerate(in_order(begin, seen, large=m > DENSE_UP_TO)):
         picture = seen[k]
-        factors += own
+        found = {MIDDLE: middle}  # the others are found while the next pictures begin
+        found |= zip(OTHERS, in_order(finish(graphs, start), OTHERS, large=m > DENSE_UP_TO), strict=True)
+        factors += [_scaled(picture.spread(found[i]), share) for i in range(len(SIZES))]
+        within(k + 1, len(seen))
         for W in graphs if method is None else []:
             one = _dense(W, picture, share)
             K = one if K is None else np.add(K, one, out=K)
@@ -81,10 +87,6 @@ def _side_by_side(members: list[Member]) -> np.ndarray:
 def views(X, weight: np.ndarray) -> list[View]:
     """The views of X that say something."""
     return [picture.view for picture in informative_pictures(X, weight)]
-
-
-def _graphs_of(picture: Picture, n_clusters: int) -> list:
-    return neighbour_graphs(picture.nodes, spread_neighbors(picture.nodes.shape[0], n_clusters))
 
 
 def _scaled(B: np.ndarray, share: np.ndarray) -> np.ndarray:
