@@ -221,6 +221,14 @@ def test_an_interrupt_writes_nothing(plain, tmp_path, capsys, monkeypatch):
     assert capsys.readouterr().err == "kernelclust: interrupted, nothing written\n" and not out.exists()
 
 
+def test_an_interrupt_before_the_command_begins_is_one_line(plain, capsys, monkeypatch):
+    def stop(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("kernelclust.cli.app.run", stop)
+    assert main(["fit", plain]) == 130 and capsys.readouterr().err == "kernelclust: interrupted\n"
+
+
 # ---- predict
 
 
@@ -382,5 +390,10 @@ def test_without_typer_one_line_says_what_to_install(monkeypatch, capsys):
 
 def test_the_library_does_without_the_command_line():
     heavy = "typer pydantic matplotlib h5py".split()  # scikit-learn itself imports rich, pandas and pyarrow
-    code = f"import sys, kernelclust; print([name for name in {heavy} if name in sys.modules])"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "[]\n"
+    code = f"""
+import sys, kernelclust
+print("numpy" in sys.modules)  # names are imported when they are used
+from kernelclust import *
+print([name for name in {heavy} if name in sys.modules], [name for name in kernelclust.__all__ if name not in globals()])
+"""
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "False\n[] []\n"

@@ -12,12 +12,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code: 0, 1 for a bug, 2 for bad input or usage, 130 when interrupted."""
     try:
         from kernelclust.cli.app import run
+
+        return run(sys.argv[1:] if argv is None else argv)
     except ModuleNotFoundError as error:
         if error.name not in NEEDED:
             raise
         what = f"the command line needs {error.name}: pip install 'kernelclust[cli]'."
         print(f"kernelclust: error: {what}", file=sys.stderr)
         return 2
-    except KeyboardInterrupt:
+    except KeyboardInterrupt:  # before the command began; later it is `guard` that answers
+        print("kernelclust: interrupted", file=sys.stderr)
         return 130
-    return run(sys.argv[1:] if argv is None else argv)
