@@ -21,6 +21,7 @@ STORED = 2**17  # up to so many entries where they are only copied
 AHEAD = 128  # blocks that are looked at for further rows, and twice as many as were visited since the last time
 HOLD_ALL = 2**20  # entries up to which all rows are held,
 MANY = 0.125  # once so many of them were fetched
+FEW = 500  # samples up to which the similarities of all blocks are held once exchanges ask for some
 
 NONE = np.empty(0, dtype=np.intp)
 CENTRED = floats(np.empty(0))
@@ -102,6 +103,7 @@ class Similarities:
         self.kernel, self.members = kernel, members
         self.sums = self.rebuilt(labels, n_clusters) if running is None else changeable(running)
         self._limit, self._fetched = FIRST_ROWS, 0
+        self._between: np.ndarray | None = None
         if members.single and kernel.entries is not None:
             K, row_mean, mean = kernel.entries
             self._which = np.arange(len(K))
@@ -162,8 +164,12 @@ class Similarities:
 
     def among(self, which: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Similarities of some blocks (U x U), and their similarity sums with the clusters (U x c)."""
-        gains = changeable(self.members.mean(self.sums.T, which))
-        return floats(self.members.similarities(self.kernel, which)), gains
+        if self.kernel.n_samples > FEW:
+            gains = changeable(self.members.mean(self.sums.T, which))
+            return floats(self.members.similarities(self.kernel, which)), gains
+        if self._between is None:
+            self._between = self.members.similarities(self.kernel, np.arange(self.members.n_blocks))
+        return floats(self._between[np.ix_(which, which)]), changeable(self.gains()[which])
 
     def follow(self, which: np.ndarray, weight: np.ndarray, was: np.ndarray, now: np.ndarray) -> None:
         """Keep the sums current after blocks of these weights went from clusters `was` to clusters `now`."""
