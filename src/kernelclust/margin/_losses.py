@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 import kernelclust.margin.losses as package
+from kernelclust._compiled import floats
 from kernelclust._names import check_name, check_number, load, names
 from kernelclust.margin._mass import Mass
 
+_NONE = np.empty(0)
 NEEDED = ("PARAMETERS", "phi", "affine")
 
 
@@ -27,6 +29,7 @@ class TableLoss:
     n: float  # copies in all
     phi: np.ndarray  # (ticks + 1,): phi of 0, 1, 2, ... ticks; a tick is a sample, a copy, or a small weight
     factor: float = 1.0  # copies in a weight of one
+    _last: list = field(default_factory=lambda: [(-1, _NONE, _NONE)], repr=False, compare=False)  # asked for again
 
     @property
     def only_diagonal(self) -> bool:
@@ -46,7 +49,18 @@ class TableLoss:
     def affine(self, own: np.ndarray, given: Any) -> tuple[np.ndarray, np.ndarray]:
         own = np.asarray(own, dtype=float)
         base, rate = self.part.affine(own, given, self.n, **self.params)
+        if np.shape(base) == np.shape(rate) == own.shape:
+            return base, rate
         return np.broadcast_to(base, own.shape), np.broadcast_to(rate, own.shape)
+
+    def affine_of_sizes(self, upper: int, lower: int) -> tuple[np.ndarray, np.ndarray]:
+        """For y of two clusters of so many ticks, and y' of p and the others, p = 0, 1, 2, ... ticks."""
+        asked, base, rate = self._last[0]
+        if asked != upper:
+            own = self.phi + self.phi[::-1]
+            base, rate = map(floats, self.affine(own, float(self.phi[upper] + self.phi[lower])))
+            self._last[0] = upper, base, rate  # as a whole: threads share it
+        return base, rate
 
     def of_tables(self, tables: np.ndarray) -> np.ndarray:  # (..., k, k), rows y' -> (...)
         """Delta of every table."""

@@ -84,7 +84,7 @@ def search(f: np.ndarray, positive: np.ndarray, loss: TableLoss, mass: Mass | No
 
 
 def _best(up: np.ndarray, down: np.ndarray, loss: TableLoss) -> tuple[int, int]:
-    base, rate = loss.affine(_sizes(loss), float(loss.phi[len(up)] + loss.phi[len(down)]))
+    base, rate = loss.affine_of_sizes(len(up), len(down))
     return best_table(*map(floats, (up, down, loss.phi, loss.off, base, rate)))
 
 
@@ -143,13 +143,8 @@ def scan(f: np.ndarray, positive: np.ndarray, loss: TableLoss) -> tuple[int, int
     sums = np.add.outer(np.r_[0, up.cumsum()], np.r_[0, down.cumsum()])  # (n_pos + 1, n_neg + 1)
     a, b = np.ogrid[: len(up) + 1, : len(down) + 1]
     c, d = len(up) - a, len(down) - b
-    base, rate = loss.affine(_sizes(loss), float(loss.phi[len(up)] + loss.phi[len(down)]))
+    base, rate = loss.affine_of_sizes(len(up), len(down))
     cells = (loss.phi[a] + loss.off[c]) + (loss.off[b] + loss.phi[d])
     values = 2 * sums - f.sum() + base[a + b] - rate[a + b] * cells
     at = np.unravel_index(int(values.argmax()), values.shape)
     return int(at[0]), int(at[1]), float(values[at])
-
-
-def _sizes(loss: TableLoss) -> np.ndarray:
-    """sum phi over the sizes p and n - p, for p = 0..n."""
-    return loss.phi + loss.phi[::-1]
