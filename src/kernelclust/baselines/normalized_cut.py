@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.cluster import spectral_clustering
+from scipy.linalg import eigh
+from scipy.sparse.csgraph import laplacian
+from sklearn.cluster import k_means, spectral_clustering
+from sklearn.cluster._spectral import cluster_qr, discretize
 from sklearn.metrics.pairwise import linear_kernel
 
 from kernelclust._names import check_name
@@ -14,6 +17,7 @@ from kernelclust.baselines._tree import refill, variances
 from kernelclust.kernels import Kernel
 from kernelclust.structures import Flat, Structure
 
+SMALL = 500  # samples up to which a full decomposition takes no longer
 ASSIGNMENTS = ("cluster_qr", "discretize", "kmeans")
 
 
@@ -82,6 +86,8 @@ class NormalizedCut(KernelBaseline):
             found = np.arange(m)
         elif c == 1 or not affinity.any():
             found = np.zeros(m, dtype=int)
+        elif m <= SMALL:
+            found = self._small(affinity, c, rng)
         else:
             found = spectral_clustering(
                 affinity, n_clusters=c, assign_labels=self.assign_labels, random_state=rng, eigen_solver="arpack"
@@ -91,6 +97,17 @@ class NormalizedCut(KernelBaseline):
         for j, old in enumerate(np.argsort(-variances(operator, groups), kind="stable")):
             labels[groups[old]] = j
         return {"labels_": labels}
+
+    def _small(self, affinity: np.ndarray, c: int, rng) -> np.ndarray:
+        """scikit-learn's own steps, but with all eigenvectors: on a graph of several pieces ARPACK draws random numbers
+        that no seed holds."""
+        L, root = laplacian(affinity, normed=True, return_diag=True)
+        V = eigh(L, subset_by_index=[0, c - 1])[1] / root[:, None]
+        V *= np.sign(V[np.abs(V).argmax(axis=0), np.arange(c)])
+        rng.uniform(-1, 1, len(V))  # where ARPACK would start, so that what is drawn next is the same
+        if self.assign_labels == "kmeans":
+            return k_means(V, c, n_init=10, random_state=rng)[1]
+        return cluster_qr(V) if self.assign_labels == "cluster_qr" else discretize(V, random_state=rng)
 
     def _affinity(self, operator: Kernel) -> np.ndarray:
         if not hasattr(operator, "affinity"):
