@@ -310,10 +310,12 @@ def _by_rbf(
 ) -> tuple[FittedKernel, Problem, Options]:
     """The same search under the rbf kernel of X, from clusters that graphs found.
 
-    Commute times hold no order on a map: in two dimensions they hardly grow with the distance.
+    Commute times hold no order on a map: in two dimensions they hardly grow with the distance. A seed gives the same
+    landmarks as kernel="rbf" has with it.
     """
     c, weight = request.structure.n_clusters, problem.kernel.weight
-    kernel = fit_kernel(X, weight, n_clusters=c, rng=rng, **(request.kernel | {"kernel": "rbf"}))
+    anew = check_random_state(request.random_state)
+    kernel = fit_kernel(X, weight, n_clusters=c, rng=anew, **(request.kernel | {"kernel": "rbf"}))
     spectrum = useful_spectrum(kernel.operator, c, rng)
     problem = replace(problem, kernel=kernel.operator, spectrum=spectrum)
     return kernel, problem, replace(request.options, init=clusters)
