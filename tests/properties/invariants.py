@@ -192,7 +192,11 @@ def centred(K: np.ndarray, weight: np.ndarray) -> np.ndarray:
 
 def discriminative(K: np.ndarray, weight: np.ndarray, ridge: float) -> np.ndarray:
     """D^-1/2 M (M + ridge)^-1 D^-1/2 with M = D^1/2 K D^1/2; without roots, small weights lose nothing."""
-    return np.linalg.solve(K * weight + ridge * np.eye(len(K)), K)
+    whole = K * weight + ridge * np.eye(len(K))
+    try:
+        return np.linalg.solve(whole, K)
+    except np.linalg.LinAlgError:  # the ridge is less than rounding, and the room that this leaves F is huge
+        return np.linalg.lstsq(whole, K, rcond=None)[0]
 
 
 def dependence(model: Any, K: np.ndarray, weight: np.ndarray, labels: np.ndarray) -> tuple[float, float]:

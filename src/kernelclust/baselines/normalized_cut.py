@@ -107,7 +107,10 @@ class NormalizedCut(KernelBaseline):
         rng.uniform(-1, 1, len(V))  # where ARPACK would start, so that what is drawn next is the same
         if self.assign_labels == "kmeans":
             return k_means(V, c, n_init=10, random_state=rng)[1]
-        return cluster_qr(V) if self.assign_labels == "cluster_qr" else discretize(V, random_state=rng)
+        if self.assign_labels == "cluster_qr":
+            return cluster_qr(V)
+        nowhere = np.abs(V).max(axis=1) < 1e-100  # in pieces that none of the functions sees: it divides by their size
+        return discretize(np.where(nowhere[:, None], 1.0, V), random_state=rng)
 
     def _affinity(self, operator: Kernel) -> np.ndarray:
         if not hasattr(operator, "affinity"):

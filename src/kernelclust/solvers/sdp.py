@@ -36,6 +36,7 @@ from kernelclust.solvers._relaxation import (
 
 RELAXES = True
 LARGEST = 80  # rows of Q or M: rows^2 / 2 sign constraints, minutes beyond
+CONIC, STEPS = "SCS", 20_000  # the conic solver, and its steps at most: a few seconds; most end within a thousand
 ROUNDINGS = 10  # starts of the k-means of M
 
 
@@ -92,7 +93,7 @@ def _maximise(cvxpy: Any, C: np.ndarray, Q: Any, constraints: list, conic_solver
     """The largest tr(C Q), with the values of Q and of the constraints' prices set."""
     program = cvxpy.Problem(cvxpy.Maximize(cvxpy.trace(C @ Q)), constraints)
     try:
-        program.solve(solver=conic_solver)
+        program.solve(solver=conic_solver or CONIC, **({} if conic_solver else {"max_iters": STEPS}))
     except cvxpy.error.SolverError as error:
         raise ValueError(
             f"the conic solver failed ({error}); try another with conic_solver, or another solver."
