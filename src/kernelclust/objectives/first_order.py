@@ -61,8 +61,9 @@ class StructuredRidge:
         """S^1/2 alpha (m, c), by conjugate gradients."""
         shape, size = self.root.shape, self.root.size
         system = LinearOperator((size, size), lambda v: v + self.product(v.reshape(shape)).ravel(), dtype=float)
-        found, info = cg(system, self.root.ravel(), rtol=self.precision, atol=0.0, maxiter=20 * size + 100)
-        if info != 0:
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):  # a step may be lost in rounding
+            found, info = cg(system, self.root.ravel(), rtol=self.precision, atol=0.0, maxiter=20 * size + 100)
+        if info != 0 or not np.isfinite(found).all():
             raise ValueError(
                 f"conjugate gradients did not solve the {size} equations: C * gamma = {self.C * self.gamma:.3g} times "
                 "the kernel is too large for floating point; choose a smaller C or gamma, or rescale the kernel."
