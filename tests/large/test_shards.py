@@ -183,6 +183,22 @@ def test_weights_and_known_labels():
     assert np.mean(labels == (found + 2) % 6) > 0.95
 
 
+@pytest.mark.parametrize("frame", [False, True])
+def test_known_labels_may_be_names(frame):
+    X = np.repeat(np.arange(3.0), 200)[:, None] + 0.05 * np.random.default_rng(0).standard_normal((600, 2))
+    y = np.full(600, None, dtype=object)
+    y[[0, 599]] = "bloom", "seed"
+    given = da.from_array(y, chunks=150)
+    if frame:
+        frames = pytest.importorskip("dask.dataframe")
+        given = frames.from_pandas(pytest.importorskip("pandas").Series(y), npartitions=3)
+    model = StructuredClustering(structure="chain:(seed,sprout,bloom)", kernel="linear", random_state=0)
+    labels = model.fit(da.from_array(X, chunks=200), given).labels_.compute()
+    np.testing.assert_array_equal(labels, 2 - np.repeat(np.arange(3), 200))
+    with pytest.raises(ValueError, match="names need a structure that has them"):
+        model.set_params(structure="chain:3").fit(da.from_array(X, chunks=200), given)
+
+
 def test_lengths_that_are_not_known_are_counted(caplog):
     X = _ring()
     parts = da.from_array(X, chunks=400)

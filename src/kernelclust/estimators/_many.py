@@ -50,7 +50,7 @@ from kernelclust.multikernel import (
 )
 from kernelclust.objectives import check_weights
 from kernelclust.solvers import Options, check_labels
-from kernelclust.structures import Structure
+from kernelclust.structures import Structure, places_of_part
 
 METHODS, CORRELATIONS = ("average", "mkkm-mr"), ("trace", "mmd")
 
@@ -71,7 +71,8 @@ def fit_views(model: Any, X: Any, y: Any, sample_weight: Any, structure: Structu
     table, widths = _joined(model, X)
     check_enough_samples(int(table.shape[0]), structure)
     _keep_widths(model, X, table, widths)
-    weight, known = beside(sample_weight, table, "sample_weight"), beside(y, table, "y")
+    weight = beside(sample_weight, table, "sample_weight")
+    known = beside(y, table, "y", partial(places_of_part, structure=structure))
     found, weights, features = _fit(model, shards_of(table, weight, known), widths, kernels, structure)
     model._keep(found)
     keep_partitioned(model, table, found.fit, known)

@@ -15,7 +15,7 @@ from kernelclust.estimators._base import check_enough_samples
 from kernelclust.estimators._elsewhere import refuse
 from kernelclust.kernels import DEFAULT_COMPONENTS, kernel_part
 from kernelclust.large import Read, as_parts, as_rows, beside, fit_exact, fit_shards, lazily, shards_of
-from kernelclust.structures import Structure
+from kernelclust.structures import Structure, places_of_part
 
 
 def fit_partitioned(model: Any, X: Any, y: Any, sample_weight: Any, structure: Structure, **links: Any) -> None:
@@ -37,7 +37,8 @@ def fit_partitioned(model: Any, X: Any, y: Any, sample_weight: Any, structure: S
     X = as_rows(X)
     check_enough_samples(int(X.shape[0]), structure)
     validate_data(model, first_row(X, names), reset=True, skip_check_array=True)
-    weight, known = beside(sample_weight, X, "sample_weight"), beside(y, X, "y")
+    weight = beside(sample_weight, X, "sample_weight")
+    known = beside(y, X, "y", partial(places_of_part, structure=structure))
     options = model._options(np.arange(0), 0, structure.n_clusters)
     shards, request = shards_of(X, weight, known), model._request(structure, options)
     found = fit_exact(shards, request) if exact else fit_shards(shards, request)

@@ -31,8 +31,9 @@ def as_rows(X: Any, name: str = "X") -> Any:
     return X.rechunk({1: -1}) if len(X.chunks[1]) > 1 else X
 
 
-def beside(values: Any, X: Any, name: str) -> list[Any] | None:
-    """One array of numbers a sample in the partitions of X: delayed, one a partition; None where there are none."""
+def beside(values: Any, X: Any, name: str, read: Callable | None = None) -> list[Any] | None:
+    """One array of numbers a sample in the partitions of X: delayed, one a partition; None where there are none.
+    `read` makes numbers of what is not."""
     if values is None:
         return None
     import dask.array as da
@@ -42,7 +43,8 @@ def beside(values: Any, X: Any, name: str) -> list[Any] | None:
     values = values if is_partitioned(values) else da.from_array(np.asarray(values), chunks=-1)
     if values.shape != (X.shape[0],):
         raise ValueError(f"{name} has shape {values.shape}, but X has {X.shape[0]} samples: give one number for each.")
-    return list(values.rechunk((X.chunks[0],)).to_delayed().ravel())
+    found = list(values.rechunk((X.chunks[0],)).to_delayed().ravel())
+    return found if read is None or values.dtype.kind in "iufb" else [_task(read)(one) for one in found]
 
 
 class DaskShards(Shards):

@@ -1,7 +1,7 @@
 """How clusters relate: one file per structure, found by its name."""
 
 from ._base import Axis, Structure
-from ._named import NameWarning, cluster_names, named_places, warn_of_names
+from ._named import NameWarning, cluster_names, named_places, places_of_part, warn_of_names
 from ._parse import as_structure, structure_class, structure_names
 from .chain import Chain
 from .custom import Custom, is_graph
@@ -26,6 +26,7 @@ __all__ = [
     "cluster_names",
     "is_graph",
     "named_places",
+    "places_of_part",
     "structure_class",
     "structure_names",
     "warn_of_names",

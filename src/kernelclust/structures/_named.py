@@ -44,6 +44,19 @@ def named_places(structure: Structure, y: Any) -> Any:
     return found
 
 
+def places_of_part(y: Any, structure: Structure) -> Any:
+    """The same of some of the samples, among which there may be none whose label is known."""
+    y = np.asarray(y)
+    if y.dtype.kind in "iufb":
+        return y
+    if all(str(one) in UNKNOWN for one in y.tolist()):
+        return np.full(len(y), -1)
+    if structure.names is None:
+        example = next(one for one in y.tolist() if str(one) not in UNKNOWN)
+        raise ValueError(f"y holds values such as {example!r}: names need a structure that has them.")
+    return named_places(structure, y)
+
+
 def warn_of_names(structure: Structure, y: Any) -> None:
     """Say which names nothing ties to clusters: the structure is the same with them exchanged, and no label differs."""
     if structure.names is None:
