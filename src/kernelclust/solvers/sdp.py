@@ -55,8 +55,12 @@ def solve(
 def relax(problem: Problem, conic_solver: str | None = None) -> Relaxed:
     """Rank-one part of Q and the optimal value, which is the bound."""
     m, c = problem.kernel.n_samples, problem.objective.n_clusters
-    cvxpy = _conic(m * c, f"{m} x {c} = {m * c}")
     A, kernel = problem.objective.A, WeightedKernel(problem)
+    if c == 1:  # there is one Q
+        P = (kernel.root / np.linalg.norm(kernel.root))[:, None]
+        value = float(A[0, 0] * (P.T @ (kernel @ P)).item())
+        return Relaxed(P, value, bound=value)
+    cvxpy = _conic(m * c, f"{m} x {c} = {m * c}")
     root = kernel.root / np.sqrt(problem.kernel.weight.mean())  # its unit is free; the solver wants numbers near one
     K = kernel @ np.eye(m)
     Q = cvxpy.Variable((m * c, m * c), PSD=True)  # blocks (i, j) of m x m, i, j < c
