@@ -51,7 +51,7 @@ format: setup
 
 # Every benchmark in short, ten minutes in all; its own defaults are what the documentation shows.
 SHORT_auto := --only simulated --seeds 1 --methods auto,rbf
-SHORT_baselines := --samples 1000 --repeats 1
+SHORT_baselines := --repeats 3
 SHORT_multikernel := --repeats 1
 SHORT_order := --fits 10 --only level,chains,calibration
 SHORT_position := --seeds 1

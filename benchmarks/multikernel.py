@@ -21,7 +21,7 @@ from scipy.sparse.linalg import eigsh
 from threadpoolctl import threadpool_limits
 
 if importlib.util.find_spec("kernelclust"):
-    import kernelclust  # noqa: F401 (threads are limited for the libraries that are loaded by then)
+    import kernelclust.estimators  # noqa: F401 (threads are limited for the libraries that are loaded by then)
 
 CLUSTERS = 10
 
