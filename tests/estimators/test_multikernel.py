@@ -389,7 +389,7 @@ def test_kernels_are_not_copied():
             peaks.append(tracemalloc.get_traced_memory()[1])
             tracemalloc.stop()
         assert peaks[2] - peaks[1] < n * n * 8  # copies of six more kernels would be six of these
-        assert peaks[2] < 5 * n * n * 8  # blocks of rows, of which so small a kernel is only a few; scipy 1.18 copies once
+        assert peaks[2] < 5 * n * n * 8  # some blocks of rows; scipy 1.18 copies once
 
 
 # -- what it refuses --------------------------------------------------------------------------------------------------
