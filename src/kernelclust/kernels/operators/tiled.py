@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 from scipy.spatial.distance import cdist
 
@@ -67,8 +69,14 @@ class TiledKernel(Kernel):
 
     def raw_diagonal(self) -> np.ndarray:
         """k(x, x) of every sample, not centred."""
+        return self._own
+
+    @cached_property
+    def _own(self) -> np.ndarray:
         blocks = (slice(start, start + CLOSE) for start in range(0, self.n_samples, CLOSE))
-        return np.concatenate([np.diagonal(self._function(self._Z[b], self._Z[b])) for b in blocks]).astype(float)
+        own = np.concatenate([np.diagonal(self._function(self._Z[b], self._Z[b])) for b in blocks]).astype(float)
+        own.flags.writeable = False
+        return own
 
     def diagonal(self) -> np.ndarray:
         self._pass()
