@@ -38,9 +38,9 @@ def fit(data=X, y=None, sample_weight=None, **parameters):
 
 @parametrize_with_checks(
     [
-        MaxMarginClustering(3, loss="error", n_init=2),
-        MaxMarginClustering(kernel="rbf", loss="rand", n_init=2),
-        MaxMarginClustering(kernel="graph", bias=True, n_init=2),
+        MaxMarginClustering(3, loss="error", n_init=1),
+        MaxMarginClustering(kernel="rbf", loss="rand", n_init=1),
+        MaxMarginClustering(kernel="graph", bias=True, n_init=1),
     ]
 )
 def test_scikit_learn_checks(estimator, check):

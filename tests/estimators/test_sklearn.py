@@ -61,13 +61,13 @@ DEFAULTS = [Estimator() for Estimator in ESTIMATORS]
 CHECKED = [
     *DEFAULTS,
     StructuredClustering(structure="ring", kernel="rbf", n_init=2, compute_confidence=False),
-    StructuredClustering(structure="chain", kernel="rbf", loss="structure", normalize="l1", n_init=2),
+    StructuredClustering(structure="chain", kernel="rbf", loss="structure", normalize="l1", n_init=1),
     *(KernelKMeans(kernel=kernel, init="spectral") for kernel in ("linear", "laplacian", "graph")),
     KernelKMeans(approximation="nystroem", init="spectral"),
-    MaxMarginClustering(n_init=3),
-    MultiKernelClustering(n_init=2),
+    MaxMarginClustering(n_init=2),
+    MultiKernelClustering(n_init=1),
     MultiKernelClustering(
-        method="average", structure="ring", kernels=["linear", "rbf"], n_init=2, compute_confidence=False
+        method="average", structure="ring", kernels=["linear", "rbf"], n_init=1, compute_confidence=False
     ),
 ]
 WEIGHTS_ARE_REPEATS = (

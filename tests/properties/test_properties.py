@@ -6,7 +6,7 @@ from hypothesis import given, note, settings
 from hypothesis import strategies as st
 from invariants import check
 
-settings.register_profile("properties", derandomize=True, deadline=None, database=None, max_examples=6)
+settings.register_profile("properties", derandomize=True, deadline=None, database=None, max_examples=5)
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)
