@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+import scipy
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn import config_context
@@ -22,6 +23,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.utils.fixes import parse_version
 from threadpoolctl import threadpool_limits
 
 from kernelclust import KernelKMeans, MultiKernelClustering, dependence_score
@@ -389,7 +391,8 @@ def test_kernels_are_not_copied():
             peaks.append(tracemalloc.get_traced_memory()[1])
             tracemalloc.stop()
         assert peaks[2] - peaks[1] < n * n * 8  # copies of six more kernels would be six of these
-        assert peaks[2] < 5 * n * n * 8  # some blocks of rows; scipy 1.18 copies once
+        copies = parse_version(scipy.__version__) >= parse_version("1.18")  # it makes one more
+        assert peaks[2] < (5 if copies else 4) * n * n * 8  # blocks of rows, of which so small a kernel is only a few
 
 
 # -- what it refuses --------------------------------------------------------------------------------------------------
