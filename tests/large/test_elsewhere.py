@@ -176,22 +176,31 @@ def test_the_drift_of_the_sums_is_told(arrays, caplog):
     assert 0 <= drift < 1e-4
 
 
-def test_one_pass_does_and_drift_calls_for_another(arrays, monkeypatch):
-    """All sums are made once; sums that have drifted are made again, and the answer is the same."""
-    X, passes = arrays.make(_ring(300)), []
-    made = Rows.sums
+def test_f_is_of_a_new_pass_and_drift_calls_for_new_sums(arrays, monkeypatch):
+    """All sums are made once, totals once more; sums that have drifted are made again, and the answer is the same."""
+    X, passes, halves = arrays.make(_ring(300)), [], []
+    made, total = Rows.sums, Rows.totals
 
     def sums(self, *given):
         passes.append(self.n_samples)
         return made(self, *given)
 
+    def totals(self, *given):
+        halves.append(total(self, *given))
+        return halves[-1]
+
     monkeypatch.setattr(Rows, "sums", sums)
+    monkeypatch.setattr(Rows, "totals", totals)
     model = KernelKMeans(3, kernel=_own_rbf, random_state=0)
     labels, history = to_host(model.fit(X).labels_), model.history_
-    assert passes.count(300) == 1
-    monkeypatch.setattr(DevicePool, "drift", lambda self: 1.0)
+    assert passes.count(300) == 1 and len(halves) == 1
+    value = model.objective_
+    monkeypatch.setattr(Rows, "totals", lambda self, *given: (1 + 1e-7) * total(self, *given))
+    assert model.fit(X).objective_ == pytest.approx((1 + 1e-7) * value, rel=1e-12)
+    assert passes.count(300) == 2
+    monkeypatch.setattr(DevicePool, "settle", lambda self: 1.0)
     np.testing.assert_array_equal(to_host(model.fit(X).labels_), labels)
-    assert passes.count(300) == 3 and model.history_ == pytest.approx(history, rel=1e-6)
+    assert passes.count(300) == 4 and model.history_ == pytest.approx(history, rel=1e-6)
 
 
 def _own_rbf(X, Y):

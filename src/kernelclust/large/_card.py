@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from triton.runtime.errors import OutOfResources
 
 from kernelclust.large import _fused
 from kernelclust.large._rows import Rows
@@ -14,6 +15,7 @@ LOG2E = 1.4426950408889634
 KINDS = {"rbf": _fused.RBF, "polynomial": _fused.POLYNOMIAL, "laplacian": _fused.LAPLACIAN}
 BLOCK, COLUMNS = 128, 64  # rows of a tile, and its columns where rows are others
 HELD = 128  # width of operands up to which those of a tile are held
+STAGES = 3  # of loading ahead; fewer where a card has less shared memory
 PROGRAMS = 1056  # that keep a card busy
 OUTPUT = 2**26  # sums made at a time where there are many segments
 TRIED = 200  # samples that single precision is tried on
@@ -37,23 +39,19 @@ class FusedRows(Rows):
         return (self._gamma * (Z * Z).sum(dim=1) + self._offset) ** self._degree
 
     def sums(self, labels, n_clusters):
-        """From one half of the square."""
-        place, slot, start = self._layout(labels, n_clusters, BLOCK)
-        left, right, norm, weight = self._operands(self.Z, self.weight, slot)
-        n_blocks = len(slot) // BLOCK
-        cluster = torch.searchsorted(start.long(), torch.arange(n_blocks, device=labels.device), right=True) - 1
-        out = torch.zeros((n_clusters, len(slot)), dtype=torch.int64, device=labels.device)
-        splits = max(1, min(-(-PROGRAMS // n_blocks), n_blocks))
-        squares = torch.zeros((n_blocks, splits), dtype=torch.float64, device=labels.device)
+        place, _, _, out, squares = self._square(labels, n_clusters, mirror=True)
         scale = self._scale()
-        self._launch(
-            (n_blocks, splits), (left, right, norm, norm, weight, weight, start, cluster, out, squares), n_blocks,
-            n_clusters, scale, half=True,
-        )  # fmt: skip
         G = torch.empty((n_clusters, len(place)), dtype=torch.float64, device=labels.device)
         for j in range(n_clusters):
             G[j] = out[j][place].double() / scale
         return G, float(squares.sum())
+
+    def totals(self, labels, n_clusters):
+        _, cluster, weight, out, _ = self._square(labels, n_clusters, mirror=False)
+        whose = torch.nn.functional.one_hot(cluster, n_clusters).double()
+        blocks = torch.stack([(line.double() * weight).view(-1, BLOCK).sum(dim=1) for line in out])
+        T = (blocks @ whose).cpu().numpy() / self._scale()
+        return T + T.T
 
     def sums_of(self, Z, labels, n_clusters):
         return self._rectangle(Z, self.Z, self.weight, labels, n_clusters)
@@ -66,6 +64,21 @@ class FusedRows(Rows):
         return self._rectangle(moved if among else self.Z, moved, weight, code, len(pairs), signs)
 
     # -- passes --------------------------------------------------------------------------------------------------------
+
+    def _square(self, labels, n_clusters: int, mirror: bool):
+        """From one half of the square: the sums of all samples or, without `mirror`, what makes up their total."""
+        place, slot, start = self._layout(labels, n_clusters, BLOCK)
+        left, right, norm, weight = self._operands(self.Z, self.weight, slot)
+        n_blocks = len(slot) // BLOCK
+        cluster = torch.searchsorted(start.long(), torch.arange(n_blocks, device=labels.device), right=True) - 1
+        out = torch.zeros((n_clusters, len(slot)), dtype=torch.int64, device=labels.device)
+        splits = max(1, min(-(-PROGRAMS // n_blocks), n_blocks))
+        squares = torch.zeros((n_blocks, splits), dtype=torch.float64, device=labels.device)
+        self._launch(
+            (n_blocks, splits), (left, right, norm, norm, weight, weight, start, cluster, out, squares), n_blocks,
+            n_clusters, self._scale(), half=True, mirror=mirror,
+        )  # fmt: skip
+        return place, cluster, weight, out, squares
 
     def _rectangle(self, X, Y, weight, labels, n_segments: int, signs=None):
         """(s, n) sums of samples X with segments of samples Y, or combinations of these by `signs`."""
@@ -89,17 +102,25 @@ class FusedRows(Rows):
             total[:, first : first + step] = found if signs is None else signs @ found
         return total
 
-    def _launch(self, grid, arrays, n_blocks, n_segments, scale, *, half):
+    def _launch(self, grid, arrays, n_blocks, n_segments, scale, *, half, mirror=False):
         left, out = arrays[0], arrays[8]
         width = left.shape[1]
         first, more = _widths(width)
         held = width <= HELD and self._kind != _fused.LAPLACIAN
-        _fused._pass[grid](
-            *arrays, out.shape[1], n_blocks, n_segments, width, scale, self._gamma, self._offset, HALF=half,
-            WEIGHTED=self._weighted, KIND=self._kind, DEGREE=self._degree,
-            WIDTH=first if held else width, MORE=more if held else 0, DEPTH=64, HELD=held,
-            ROWS=BLOCK, COLUMNS=BLOCK if half else COLUMNS, num_warps=4, num_stages=2,
-        )  # fmt: skip
+        for stages in range(STAGES, 0, -1):
+            try:
+                _fused._pass[grid](
+                    *arrays, out.shape[1], n_blocks, n_segments, width, scale, self._gamma, self._offset, HALF=half,
+                    MIRROR=mirror, WEIGHTED=self._weighted, KIND=self._kind, DEGREE=self._degree,
+                    WIDTH=first if held else width, MORE=more if held else 0, DEPTH=64, HELD=held,
+                    ROWS=BLOCK, COLUMNS=BLOCK if half else COLUMNS, num_stages=stages,
+                    num_warps=8 if held and half and not mirror else 4,
+                )  # fmt: skip
+            except OutOfResources:
+                if stages == 1:
+                    raise
+            else:
+                return
 
     def _scale(self) -> float:
         """Whole numbers a unit of the sums: as many as keep the largest sum within 64 bits."""

@@ -58,13 +58,14 @@ def _tile(left, further, L, R, rows, columns, half_norm, R_norm, width, factor, 
 @triton.jit
 def _pass(L, R, norm_rows, norm_columns, weight_rows, weight_columns, start, cluster, out, squares,
           n_rows, n_blocks, n_segments, width, scale, factor, offset,
-          HALF: tl.constexpr, WEIGHTED: tl.constexpr, KIND: tl.constexpr, DEGREE: tl.constexpr,
+          HALF: tl.constexpr, MIRROR: tl.constexpr, WEIGHTED: tl.constexpr, KIND: tl.constexpr, DEGREE: tl.constexpr,
           WIDTH: tl.constexpr, MORE: tl.constexpr, DEPTH: tl.constexpr, HELD: tl.constexpr,
           ROWS: tl.constexpr, COLUMNS: tl.constexpr):  # fmt: skip
     """out[s, i] += sum of w_j K_ij over the columns j of segment s.
 
-    With HALF rows and columns are the same samples, and a tile serves both ways: blocks are visited in a circle, half
-    of it each; the sums of w_i w_j K_ij^2 are kept as well.
+    With HALF rows and columns are the same samples: blocks are visited in a circle, half of it each. With MIRROR a tile
+    serves both ways, and the sums of w_i w_j K_ij^2 are kept as well; without, out has one way of each pair, and half
+    of the pairs within a block.
     """
     block = tl.program_id(0)
     split, n_splits = tl.program_id(1), tl.num_programs(1)
@@ -98,13 +99,13 @@ def _pass(L, R, norm_rows, norm_columns, weight_rows, weight_columns, start, clu
                 if WEIGHTED:
                     w = tl.load(weight_columns + columns)
                     total += tl.sum(K * w[None, :], axis=1).to(tl.float64)
-                    if HALF:
+                    if HALF and MIRROR:
                         square += 2 * tl.sum(K * K * w[None, :], axis=1).to(tl.float64)
                 else:
                     total += tl.sum(K, axis=1).to(tl.float64)
-                    if HALF:
+                    if HALF and MIRROR:
                         square += 2 * tl.sum(K * K, axis=1).to(tl.float64)
-                if HALF:
+                if HALF and MIRROR:
                     if WEIGHTED:
                         mirrored = tl.sum(K * own_weight[:, None], axis=0)
                     else:
@@ -124,7 +125,10 @@ def _pass(L, R, norm_rows, norm_columns, weight_rows, weight_columns, start, clu
             mass = K
             if WEIGHTED:
                 mass = K * tl.load(weight_columns + columns)[None, :]
-            square += tl.sum(K * mass, axis=1).to(tl.float64)
+            if MIRROR:
+                square += tl.sum(K * mass, axis=1).to(tl.float64)
+            else:
+                mass = mass * 0.5
             tl.atomic_add(out + own * n_rows + rows, (tl.sum(mass, axis=1).to(tl.float64) * scale).to(tl.int64),
                           sem="relaxed")  # fmt: skip
             if n_blocks % 2 == 0 and block < n_blocks // 2:
@@ -138,11 +142,13 @@ def _pass(L, R, norm_rows, norm_columns, weight_rows, weight_columns, start, clu
                 if WEIGHTED:
                     straight = K * tl.load(weight_columns + columns)[None, :]
                     mirrored = K * own_weight[:, None]
-                square += 2 * tl.sum(K * straight, axis=1).to(tl.float64)
                 along = (tl.sum(straight, axis=1).to(tl.float64) * scale).to(tl.int64)
                 tl.atomic_add(out + other * n_rows + rows, along, sem="relaxed")
-                along = (tl.sum(mirrored, axis=0).to(tl.float64) * scale).to(tl.int64)
-                tl.atomic_add(out + own * n_rows + columns, along, sem="relaxed")
-        if WEIGHTED:
-            square = square * own_weight
-        tl.store(squares + block * n_splits + split, tl.sum(square, axis=0))
+                if MIRROR:
+                    square += 2 * tl.sum(K * straight, axis=1).to(tl.float64)
+                    along = (tl.sum(mirrored, axis=0).to(tl.float64) * scale).to(tl.int64)
+                    tl.atomic_add(out + own * n_rows + columns, along, sem="relaxed")
+        if MIRROR:
+            if WEIGHTED:
+                square = square * own_weight
+            tl.store(squares + block * n_splits + split, tl.sum(square, axis=0))

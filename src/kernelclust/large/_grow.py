@@ -26,7 +26,7 @@ from kernelclust.solvers import make_constraints
 START, EACH = 2500, 50  # samples that the ordinary engine is asked about, or so many a cluster
 MIDDLE = 2**16  # samples of the stage between
 STAGE_ROUNDS = 30  # at most before the last stage
-DRIFT = 1e-6  # of sums that calls for new ones
+DRIFT = 1e-6  # of totals that calls for new sums of all samples
 PLACED = 20_000  # samples that temperatures and scales of positions are made from
 LARGEST = 1e12  # entries beyond would leave single precision when squared
 
@@ -170,7 +170,8 @@ def grow(xp: Any, X: Any, weight: Any, request: Request, y: np.ndarray | None = 
         there = None if len(some) == m else xp.asarray(some, device=X.device)
         rows = make(there)
         labels = _extended(pool, rows, objective, done, None if y is None else y[some])
-    drift = pool.drift()
+    at("F by a new pass over all samples")
+    drift = pool.settle()
     options.report(f"sums have drifted by {drift:.1e} of the largest")
     if drift > DRIFT:
         at("one more pass over all samples")
@@ -178,6 +179,7 @@ def grow(xp: Any, X: Any, weight: Any, request: Request, y: np.ndarray | None = 
         again = climb(pool, objective, options)
         done = replace(again, history=[*done.history[:-1], *again.history])
         n_iter += len(again.history) - 1
+        pool.settle()
     few = _few(m, PLACED, None, rng)
     return _judged(start, pool, done, request, n_iter, gamma, y is not None, few)
 

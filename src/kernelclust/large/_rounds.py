@@ -16,7 +16,6 @@ from kernelclust.objectives import Dependence
 from kernelclust.solvers import Options
 
 LEVELS = 16  # weights that are told apart; more of them are rounded in the judgement of moves, not in the sums
-COMPARED = 4096  # samples that drift is seen by
 ROUND = "round %d over %d samples: F = %.6g, %d moved"
 
 
@@ -181,15 +180,15 @@ class DevicePool(LabelledPool):
         if self._totals is not None:
             self._totals = self._totals[0][np.ix_(order, order)], self._totals[1][order]
 
-    def drift(self) -> float:
-        """How far sums that moves kept current are from new ones, relative, by some of the samples."""
-        xp = self.xp
-        some = xp.asarray(np.linspace(0, self.n_samples - 1, COMPARED).astype(np.int64), device=self.labels.device)
-        new = self.rows.sums_of(xp.take(self.rows.Z, some, axis=0), self.labels, self.c)
-        return float(xp.max(xp.abs(new - xp.take(self.G, some, axis=1))) / xp.max(xp.abs(new)))
+    def settle(self) -> float:
+        """Take totals from a new pass; returns how far those that moves kept current were from them, relative."""
+        S = self.rows.totals(self.labels, self.c)
+        kept, (seen, n) = self.totals()[0], self._sums(self.G)
+        self._totals = S, n
+        return float(max(np.abs(kept - S).max(), np.abs(seen - S).max()) / (np.abs(S).max() or 1.0))
 
     def fresh(self) -> None:
-        """Sums from a new pass."""
+        """Take the sums of all samples from a new pass."""
         (self.G, self.square), self._totals = self.rows.sums(self.labels, self.c), None
 
 

@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from kernelclust._arrays import namespace, parts
+import numpy as np
+
+from kernelclust._arrays import namespace, parts, to_host
 
 BLOCK = 2**24  # entries of the kernel that are made at a time
 CLOSE = 128  # samples whose own similarity is computed at a time
@@ -54,6 +56,17 @@ class Rows:
         found = list(self._blocks(self.Z, self.Z, lambda K, rows: (K @ P, float(w[rows] @ ((K * K) @ w)))))
         return _upright(xp, [G for G, _ in found]), sum(square for _, square in found)
 
+    def totals(self, labels: Any, n_clusters: int) -> np.ndarray:
+        """(c, c): similarity sums between clusters, on the host; half a pass."""
+        xp, P = self.xp, self.one_hot(labels, n_clusters, self.weight)
+
+        def both(K: Any, rows: slice) -> Any:
+            left, k = xp.matrix_transpose(P[rows, :]), rows.stop - rows.start
+            return left @ (K @ P[rows.start :, :] - K[:, :k] @ P[rows, :] / 2)
+
+        T = np.sum([to_host(part) for part in self._blocks(self.Z, self.Z, both, half=True)], axis=0)
+        return T + T.T
+
     def sums_of(self, Z: Any, labels: Any, n_clusters: int) -> Any:
         """(c, n): those of other samples."""
         return self._product(Z, self.Z, self.one_hot(labels, n_clusters, self.weight))
@@ -73,13 +86,14 @@ class Rows:
     def _product(self, X: Any, Y: Any, V: Any) -> Any:
         return _upright(self.xp, list(self._blocks(X, Y, lambda K, rows: K @ V)))
 
-    def _blocks(self, X: Any, Y: Any, use: Callable):
-        """use(K[rows], rows) for all rows, a few at a time: fewer where memory is short."""
+    def _blocks(self, X: Any, Y: Any, use: Callable, half: bool = False):
+        """use(K[rows], rows) for all rows, a few at a time: fewer where memory is short. With `half`, K has no columns
+        before these rows."""
         start = 0
         while start < X.shape[0]:
             rows = slice(start, min(start + max(1, self._entries // max(1, Y.shape[0])), X.shape[0]))
             try:
-                made = use(self._float(self.function(X[rows, ...], Y)), rows)
+                made = use(self._float(self.function(X[rows, ...], Y[start:, ...] if half else Y)), rows)
             except Exception as error:
                 if not shortage(error):
                     raise
@@ -105,6 +119,10 @@ class FeatureRows(Rows):
         B = self._float(self.Z)
         gram = self.xp.matrix_transpose(B) @ (B * self.weight[:, None])
         return self.sums_of(self.Z, labels, n_clusters), float(self.xp.sum(gram * gram))
+
+    def totals(self, labels, n_clusters):
+        sums = to_host(self.xp.matrix_transpose(self.one_hot(labels, n_clusters, self.weight)) @ self._float(self.Z))
+        return sums @ sums.T
 
     def _product(self, X: Any, Y: Any, V: Any) -> Any:
         xp = self.xp
