@@ -179,6 +179,8 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--largest", type=int, default=1_000_000)
     parser.add_argument("--out", type=Path)
     chosen = parser.parse_args(arguments)
+    if unknown := set(chosen.only.split(",")) - set(SIZES):
+        parser.error(f"--only knows {', '.join(SIZES)}, not {', '.join(sorted(unknown))}")
     warnings.simplefilter("ignore")
     results = {}
     for name in chosen.only.split(","):
