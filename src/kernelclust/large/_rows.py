@@ -64,7 +64,9 @@ class Rows:
             left, k = xp.matrix_transpose(P[rows, :]), rows.stop - rows.start
             return left @ (K @ P[rows.start :, :] - K[:, :k] @ P[rows, :] / 2)
 
-        T = np.sum([to_host(part) for part in self._blocks(self.Z, self.Z, both, half=True)], axis=0)
+        T = np.zeros((n_clusters, n_clusters))
+        for part in self._blocks(self.Z, self.Z, both, half=True):
+            T += to_host(part)
         return T + T.T
 
     def sums_of(self, Z: Any, labels: Any, n_clusters: int) -> Any:
