@@ -9,6 +9,7 @@ from sklearn.datasets import make_blobs
 from sklearn.metrics.pairwise import rbf_kernel
 
 from kernelclust import CLUHSICAL, Diffrac, KernelKMeans, MultiKernelClustering, StructuredClustering
+from kernelclust.engine._places import _between
 from kernelclust.structures import Chain, Custom, Flat, Grid, Product, Ring, Tree, as_structure, structure_names
 
 pytestmark = [pytest.mark.usefixtures("few_starts"), pytest.mark.filterwarnings("ignore::UserWarning")]
@@ -341,3 +342,12 @@ def test_renamed_trees():
     assert str(tree) == "tree:(x,(y,z))"
     with pytest.raises(ValueError, match="2 names of a Tree's leaves for 3 clusters"):
         tree.renamed(["x", "y"])
+
+
+def test_places_between_scores_that_are_hardly_numbers():
+    """Scores of subnormal size have the places of the same scores at any other size, bit for bit."""
+    at, share, score = np.array([1.0, 3.0, 10.0]), np.array([0.2, 0.5, 0.9]), np.array([-4.0, 1.0, 2.0, 7.0, 1e300])
+    expected = np.interp(score, at, share)
+    assert_array_equal(_between(score, at, share), expected)
+    assert_array_equal(_between(score[:4] * 2.0**-1074, at * 2.0**-1074, share), expected[:4])
+    assert_array_equal(_between(score[:4], np.zeros(1), share[:1]), np.full(4, 0.2))

@@ -74,7 +74,7 @@ class Scale:
         score, place = self.scores(inner, labels), self.axis.place[labels]
         for j in np.unique(labels):
             here = labels == j
-            place[here] += np.interp(score[here], self.at[j], self.share[j]) - 0.5 if len(self.at[j]) else 0.0
+            place[here] += _between(score[here], self.at[j], self.share[j]) - 0.5 if len(self.at[j]) else 0.0
         if self.axis.period:
             place = place % self.axis.period
             place[place == self.axis.period] = 0.0  # a place just below zero, rounded
@@ -131,6 +131,12 @@ def _ranks(score: np.ndarray, weight: np.ndarray, noise: float) -> tuple[np.ndar
     which = np.concatenate([[0], np.cumsum(np.diff(score) > noise)])
     each = np.bincount(which, weight)
     return np.bincount(which, weight * score) / each, (np.cumsum(each) - each / 2) / weight.sum()
+
+
+def _between(score: np.ndarray, at: np.ndarray, share: np.ndarray) -> np.ndarray:
+    """Shares at scores between those given, as numpy.interp has them; its slope overflows where scores are subnormal."""
+    lift = -np.frexp(np.abs(at).max())[1]
+    return np.interp(np.ldexp(np.clip(score, at[0], at[-1]), lift), np.ldexp(at, lift), share)
 
 
 def _typical(away: np.ndarray, labels: np.ndarray) -> np.ndarray:
