@@ -134,7 +134,7 @@ def _ranks(score: np.ndarray, weight: np.ndarray, noise: float) -> tuple[np.ndar
 
 
 def _between(score: np.ndarray, at: np.ndarray, share: np.ndarray) -> np.ndarray:
-    """Shares at scores between those given, as numpy.interp has them; its slope overflows where scores are subnormal."""
+    """Shares at scores between those given, as numpy.interp has them, whose slope overflows for subnormal scores."""
     lift = -np.frexp(np.abs(at).max())[1]
     return np.interp(np.ldexp(np.clip(score, at[0], at[-1]), lift), np.ldexp(at, lift), share)
 
