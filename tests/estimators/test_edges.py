@@ -203,3 +203,12 @@ def test_discriminative_kernels_of_a_rounded_kernel(strength):
                 model.fit(K)
         model.set_params(kernel_params={"indefinite": "clip"})
         assert adjusted_rand_score(y, model.fit(K).labels_) == 1
+
+
+def test_a_ridge_lost_in_rounding_is_refused_in_any_order():
+    """With weights of 10^12 the eigenvalues of the kernel are rounded by more than the ridge."""
+    for order in (np.arange(len(X)), np.arange(len(X))[::-1]):
+        model, weight = DisKMeans(3, kernel="rbf", lam=1e-3, random_state=0), np.full(len(X), 1e12)
+        with pytest.raises(ValueError, match=r"ridge 0\.001 is lost in rounding.*Raise it to .* or scale the weights"):
+            model.fit(X[order], sample_weight=weight)
+        assert adjusted_rand_score(y, model.set_params(lam=1e9).fit(X, sample_weight=weight).labels_) == 1

@@ -234,6 +234,16 @@ def test_constant_data_have_no_dependence(value, kernel):
         assert ((nearby >= 0) & (nearby < 4)).all()
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_constant_columns_are_seen_from_themselves(dtype):
+    """A mean of equal numbers that is rounded to another one would make a kernel of its rounding."""
+    X = np.full((25, 2), -4.378386e07, dtype=dtype)
+    weight = np.random.default_rng(0).random(25)
+    for w in (weight, weight[::-1], 1e12 * weight):
+        model = KernelKMeans(3, kernel="linear", random_state=0).fit(X, sample_weight=w)
+        assert model.objective_ == model.upper_bound_ == 0
+
+
 # -- few clusters, few samples ----------------------------------------------------------------------------------------
 
 

@@ -28,7 +28,8 @@ def set_units(function: SimilarityFunction, X, weight: np.ndarray) -> None:
     function.scale = safe_unit(X)
     if not sparse.issparse(X):
         scaled = X if function.scale == 1.0 else X / function.scale
-        function.shift = ((weight / weight.sum()) @ scaled) * function.scale
+        mean = ((weight / weight.sum()) @ scaled) * function.scale
+        function.shift = np.clip(mean, X.min(axis=0), X.max(axis=0))  # rounded, a constant's would be another number
 
 
 def resolve_gamma(gamma, X, weight: np.ndarray, unit: float, power: int) -> tuple[float, float]:

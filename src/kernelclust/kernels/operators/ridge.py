@@ -39,6 +39,13 @@ class RidgeKernel(Kernel):
     def _solved(self, kernel: Kernel, ridge: float) -> DenseKernel:
         K = kernel.rows(np.arange(kernel.n_samples))
         K *= self._half * self._half.T
+        trace = float(np.trace(K))
+        least = len(K) * np.finfo(float).eps * trace
+        if ridge < least:
+            raise ValueError(
+                f"the ridge {ridge:.3g} is lost in rounding beside a kernel of trace {trace:.3g}, weights included: "
+                f"K (K + ridge I)^-1 cannot be told. Raise it to {least:.3g} at least, or scale the weights down."
+            )
         shifted = K + ridge * np.eye(len(K))
         try:
             self._solver = cho_factor(shifted, overwrite_a=True)
