@@ -26,6 +26,7 @@ from kernelclust.solvers._placement import EXHAUSTIVE, RESTARTS, PlacementProble
 from kernelclust.structures import Structure, as_structure
 
 LEAST = 0.01  # rate of mistakes of the best sample of the best cluster
+BETWEEN = 0.4  # h: mistakes among samples between two clusters
 JITTER = 0.25  # distances between means might as well be so much longer or shorter
 TAIL = 2.0  # v: the smaller, the more may the data be wrong altogether
 WIDENED = (1.0, 4.0, 16.0)  # multiples of t that placements of many clusters are sought at
@@ -104,8 +105,10 @@ def mistakes(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Block and place of every known label, the cluster of the nearest mean, and the rate e of mistakes there.
 
-    1 - e = (1 - r^3 / 4) (1 - r_j^3 / 4): r is the distance from the nearest mean over that from the second nearest, 0
-    for a sample that is typical and 1 for one between two clusters, r_j its mean over the samples near cluster j.
+    1 - e = (1 - h r^4) (1 - h mean_j r^4), h = BETWEEN: r is the distance from the nearest mean over that from the second
+    nearest, 0 for a sample that is typical and 1 for one between two clusters, and its mean is over the samples near
+    cluster j. A cluster of a share of the mean size is the more often a part of another group: the odds e / (1 - e) are
+    divided by this share, up to where a label tells nothing.
     """
     c, weight = constraints.n_clusters, constraints.sample_weight
     means, used = _means(constraints, labels, E)
@@ -114,10 +117,12 @@ def mistakes(
         return nothing, nothing, nothing, np.empty(0)
     near, doubt = _nearest(E, means, used)
     size = np.bincount(near, weight, minlength=c)
-    unsure = np.bincount(near, weight * doubt, minlength=c) / np.where(size > 0, size, 1.0)
+    unsure = np.bincount(near, weight * doubt**4, minlength=c) / np.where(size > 0, size, 1.0)
+    share = np.minimum(np.bincount(labels, weight, minlength=c) * (used.sum() / weight.sum()), 1.0)
     block, place = np.nonzero(constraints.votes)
     near, doubt = _nearest(np.asarray(constraints.mean[block] @ E), means, used)
-    return block, place, near, np.maximum(1 - (1 - doubt**3 / 4) * (1 - unsure[near] ** 3 / 4), LEAST)
+    right = (1 - BETWEEN * doubt**4) * (1 - BETWEEN * unsure[near])
+    return block, place, near, np.clip((1 - right) / (1 - right + right * share[near]), LEAST, 1 - 1 / used.sum())
 
 
 def contradicted(constraints: Constraints, labels: np.ndarray, E: np.ndarray) -> bool:
