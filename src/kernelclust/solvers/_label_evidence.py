@@ -105,8 +105,8 @@ def mistakes(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Block and place of every known label, the cluster of the nearest mean, and the rate e of mistakes there.
 
-    1 - e = (1 - h r^4) (1 - h mean_j r^4), h = BETWEEN: r is the distance from the nearest mean over that from the second
-    nearest, 0 for a sample that is typical and 1 for one between two clusters, and its mean is over the samples near
+    1 - e = (1 - h r^4) (1 - h mean_j r^4), h = BETWEEN: r is the distance from the nearest mean over that from the
+    second nearest, 0 for a sample that is typical and 1 for one between two clusters; mean_j is over the samples near
     cluster j. A cluster of a share of the mean size is the more often a part of another group: the odds e / (1 - e) are
     divided by this share, up to where a label tells nothing.
     """
