@@ -318,11 +318,14 @@ def test_small_clusters_have_the_mistakes_of_their_neighbours(spread):
     assert said[[0, 2]].min() > said[[1, 3, 4]].max() or spread == 0.1
 
 
-def test_the_smallest_cluster_tells_no_less_than_nothing():
-    """However little a cluster weighs, its label is no evidence against the place that it names."""
-    E, at = groups(np.c_[np.arange(3.0), np.zeros(3)], 20, 0.4)
-    for tiny in (1e-3, 1e-9, 1e-300):
+@pytest.mark.parametrize("text", ["flat:3", "chain:3", "tree:(a,(b,c))"])
+def test_no_label_is_evidence_against_its_own_place(text):
+    """However little a cluster weighs, and however unclear it is."""
+    for spread, tiny in itertools.product((0.1, 1.0, 10.0), (1.0, 1e-3, 1e-9, 1e-300)):
+        E, at = groups(np.c_[np.arange(3.0), np.zeros(3)], 20, spread)
         weight = np.where(at == 1, tiny, 1.0)
-        L = label_evidence(known_at(60, 3, weight, s25=1), at, E, as_structure("flat:3").kernel)
-        assert np.isfinite(L).all()
-        assert (L[:, [1]] >= L - 1e-12 * tiny).all()
+        for place in range(3):
+            L = label_evidence(known_at(60, 3, weight, s25=place), at, E, as_structure(text).kernel)
+            said = L[np.flatnonzero(L.any(axis=1))[0]]
+            assert np.isfinite(L).all()
+            assert said[place] > np.delete(said, place).max()

@@ -26,7 +26,7 @@ from kernelclust.solvers._placement import EXHAUSTIVE, RESTARTS, PlacementProble
 from kernelclust.structures import Structure, as_structure
 
 LEAST = 0.01  # rate of mistakes of the best sample of the best cluster
-BETWEEN = 0.4  # h: mistakes among samples between two clusters
+FOR = 1.1  # a label is so many times as likely where its place is the cluster's as anywhere else, at least
 JITTER = 0.25  # distances between means might as well be so much longer or shorter
 TAIL = 2.0  # v: the smaller, the more may the data be wrong altogether
 WIDENED = (1.0, 4.0, 16.0)  # multiples of t that placements of many clusters are sought at
@@ -92,9 +92,10 @@ def size_wishes(constraints: Constraints | None, labels: np.ndarray, S: np.ndarr
 
 def label_evidence(constraints: Constraints, labels: np.ndarray, E: np.ndarray, A: np.ndarray) -> np.ndarray:
     """(c, c) log-probability of the known labels near cluster j if its place is p."""
-    L = np.zeros(A.shape)
+    L, q = np.zeros(A.shape), mistaken(A)
     block, place, near, e = mistakes(constraints, labels, E)
-    chance = e[:, None] * mistaken(A)[:, place].T  # (labels, c) of this label where the cluster's place is p
+    e = np.minimum(e, 1 / (1 + FOR * q.max(axis=0)[place]))  # never evidence against its own place
+    chance = e[:, None] * q[:, place].T  # (labels, c) of this label where the cluster's place is p
     chance[np.arange(len(place)), place] = 1 - e
     np.add.at(L, near, constraints.votes[block, place][:, None] * np.log(chance))
     return L
@@ -105,10 +106,10 @@ def mistakes(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Block and place of every known label, the cluster of the nearest mean, and the rate e of mistakes there.
 
-    1 - e = (1 - h r^4) (1 - h mean_j r^4), h = BETWEEN: r is the distance from the nearest mean over that from the
-    second nearest, 0 for a sample that is typical and 1 for one between two clusters; mean_j is over the samples near
-    cluster j. A cluster of a share of the mean size is the more often a part of another group: the odds e / (1 - e) are
-    divided by this share, up to where a label tells nothing.
+    1 - e = (1 - r^5 / 2) (1 - mean_j r^5 / 2): r is the distance from the nearest mean over that from the second
+    nearest, 0 for a sample that is typical and 1 for one between two clusters; mean_j is over the samples near cluster
+    j. A cluster of a share of the mean size is the more often a part of another group: the odds e / (1 - e) are divided
+    by this share. Round groups that overlap, large and small, have about these rates.
     """
     c, weight = constraints.n_clusters, constraints.sample_weight
     means, used = _means(constraints, labels, E)
@@ -117,12 +118,12 @@ def mistakes(
         return nothing, nothing, nothing, np.empty(0)
     near, doubt = _nearest(E, means, used)
     size = np.bincount(near, weight, minlength=c)
-    unsure = np.bincount(near, weight * doubt**4, minlength=c) / np.where(size > 0, size, 1.0)
+    unsure = np.bincount(near, weight * doubt**5, minlength=c) / np.where(size > 0, size, 1.0)
     share = np.minimum(np.bincount(labels, weight, minlength=c) * (used.sum() / weight.sum()), 1.0)
     block, place = np.nonzero(constraints.votes)
     near, doubt = _nearest(np.asarray(constraints.mean[block] @ E), means, used)
-    right = (1 - BETWEEN * doubt**4) * (1 - BETWEEN * unsure[near])
-    return block, place, near, np.clip((1 - right) / (1 - right + right * share[near]), LEAST, 1 - 1 / used.sum())
+    right = (1 - doubt**5 / 2) * (1 - unsure[near] / 2)
+    return block, place, near, np.maximum((1 - right) / (1 - right + right * share[near]), LEAST)
 
 
 def contradicted(constraints: Constraints, labels: np.ndarray, E: np.ndarray) -> bool:
