@@ -1,7 +1,7 @@
 """What known labels and links bring, and what they cost.
 
     python benchmarks/side_information.py [--data DIR] [--draws 20] [--sdp] [--kernel auto] [--seeds 1] [--tasks 15]
-                                          [--only protein,labels,questions,speed,copies,sizes]
+                                          [--families NAME] [--only protein,labels,questions,speed,copies,sizes]
 
 protein (needs DIR/protein_localization_euk4.npz: X, y in the order EXT, MIT, CYT, NUC): transductive subcellular
 localization as in figure 6 of the relaxations paper (Yang, Kwok and Lu, 2010): 100 proteins a location drawn at random,
@@ -117,14 +117,18 @@ def protein(folder: Path, draws: int, sdp: bool) -> None:
         print(f"{one} minus {other}:".ljust(60) + "".join(_cell(gain) for gain in gains))
 
 
-def labels(folder: Path, kernel: str, seeds: int, n_tasks: int) -> None:
+def families(named: str) -> dict[str, Callable]:
+    return {name: make for name, make in (auto.SWEEPS | auto.OTHERS).items() if named in name}
+
+
+def labels(folder: Path, kernel: str, seeds: int, n_tasks: int, named: str) -> None:
     """Do labels of typical samples ever hurt?"""
     load = auto.real_data.loader(folder)
     columns = [f"{kind} {name}" for kind in ("class", "cluster") for name in ("1", "2", "3", "all")]
     print(f"\nstructured accuracy, kernel={kernel!r}: without labels, and what labels of typical samples add")
     print(f"{'':24}{'without':>9}" + "".join(f"{name:>13}" for name in columns))
     table = []
-    for name, make in (auto.SWEEPS | auto.OTHERS).items():
+    for name, make in families(named).items():
         rows = []
         for seed in range(seeds):
             tasks = [auto.real_data.shuffled(task, seed) for task in make(load)[:n_tasks]]
@@ -166,13 +170,13 @@ def with_labels(task: auto.Task, kernel: str, seed: int) -> list[float]:
     return gains
 
 
-def questions(folder: Path, kernel: str, seeds: int, n_tasks: int) -> None:
+def questions(folder: Path, kernel: str, seeds: int, n_tasks: int, named: str) -> None:
     """What answers bring."""
     load = auto.real_data.loader(folder)
     print(f"\nstructured accuracy, kernel={kernel!r}: without labels, and what answers to n questions add")
     print(f"{'':24}{'without':>9}" + "".join(f"{n:>7}" for n in ASKED) + f"{'best naming':>13}")
     table = []
-    for name, make in (auto.SWEEPS | auto.OTHERS).items():
+    for name, make in families(named).items():
         rows = []
         for seed in range(seeds):
             tasks = [auto.real_data.shuffled(task, seed) for task in make(load)[:n_tasks]]
@@ -292,6 +296,7 @@ def main() -> None:
     parser.add_argument("--kernel", default="auto", help="of labels and questions")
     parser.add_argument("--seeds", type=int, default=1, help="of labels and questions")
     parser.add_argument("--tasks", type=int, default=15, help="of a family at most, for labels and questions")
+    parser.add_argument("--families", default="", help="part of their names, for labels and questions")
     parser.add_argument("--sdp", action="store_true", help="also low_rank_sdp, half a minute a fit")
     arguments = parser.parse_args()
     wanted = arguments.only.split(",")
@@ -304,7 +309,7 @@ def main() -> None:
         if part.__name__ in wanted and (arguments.data is None or not (arguments.data / "coil20.npz").exists()):
             print(f"{part.__name__}: needs --data DIR with the .npz files, see docs/real-data.md; left out")
         elif part.__name__ in wanted:
-            part(arguments.data, arguments.kernel, arguments.seeds, arguments.tasks)
+            part(arguments.data, arguments.kernel, arguments.seeds, arguments.tasks, arguments.families)
     if "speed" in wanted:
         speed()
     if "copies" in wanted:
