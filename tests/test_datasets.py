@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.linalg import sqrtm
 from sklearn.metrics import pairwise_distances
 
 from kernelclust.datasets import rotated_images, structured_blobs
@@ -70,6 +71,15 @@ def test_centres_are_as_alike_as_the_structure_says(text):
     assert_allclose(blobs.data, blobs.centers[blobs.target])
     sizes = np.bincount(blobs.target)
     assert sizes.max() - sizes.min() <= 1
+
+
+@pytest.mark.parametrize("text", ["flat:4", "ring:6", "grid:3x3"])
+def test_blobs_are_the_same_on_every_machine(text):
+    """Eigenvectors of equal eigenvalues are any machine's own; the root of A that is symmetric is one alone."""
+    c = as_structure(text).n_clusters
+    blobs = structured_blobs(text, n_features=c + 2, random_state=5)
+    directions = np.linalg.qr(np.random.RandomState(5).standard_normal((c + 2, c)))[0]
+    assert_allclose(blobs.centers @ directions, sqrtm(as_structure(text).kernel), atol=1e-8)
 
 
 @pytest.mark.parametrize("bad", [{"n_features": 3}, {"n_samples": 8}])

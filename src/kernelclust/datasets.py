@@ -121,8 +121,9 @@ def structured_blobs(
     if n_samples < c:
         raise ValueError(f"n_samples={n_samples} is too few for {c} clusters; use at least {c}.")
     values, vectors = np.linalg.eigh(A)
+    root = (vectors * np.sqrt(np.clip(values, 0, None))) @ vectors.T  # one alone, whatever basis a machine finds
     directions = np.linalg.qr(rng.standard_normal((n_features, c)))[0]  # (n_features, c), orthonormal columns
-    centers = (vectors * np.sqrt(np.clip(values, 0, None))) @ directions.T  # rows with inner products A
+    centers = root @ directions.T  # rows with inner products A
     target = rng.permutation(np.arange(n_samples) % c)
     data = centers[target] + noise * rng.standard_normal((n_samples, n_features))
     return Bunch(data=data, target=target, centers=centers, structure=str(structure))
