@@ -1,0 +1,83 @@
+"""The terms of the formula as objects: kernels, approximations, objectives, solvers, methods and losses.
+
+A term is one file in its folder. The file ends in `PART = TheClass`; its name is the name that users write
+(`solver="low_rank_sdp"` is `solvers/low_rank_sdp.py`, class `LowRankSDP`). Names are listed without importing anything;
+only the file that is asked for is imported.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any, ClassVar, TypeVar
+
+from sklearn.base import BaseEstimator
+
+from kernelclust._names import check_name, load, names
+
+
+class Term(BaseEstimator):
+    """Base class of all terms: constructor arguments are stored as they are given, and nothing else is.
+
+    scikit-learn's `get_params`, `set_params`, `clone` and `repr` work on terms, also inside of an estimator
+    (`kernel__gamma` in a grid search).
+    """
+
+    kind: ClassVar[str] = "term"  # the estimator's parameter that takes the term
+    example: ClassVar[str] = "Term()"  # a correct value, for error messages
+
+
+T = TypeVar("T", bound=Term)
+
+
+def term_names(package: ModuleType) -> list[str]:
+    """List the names of the terms in a package, without importing them."""
+    return names(package)
+
+
+def term_class(package: ModuleType, name: str) -> Any:
+    """Return the class of the term with this name; hyphens may stand for underscores."""
+    return load(package, name.replace("-", "_")).PART
+
+
+def as_term(value: Any, base: type[T], package: ModuleType, *, also: str = "") -> T:
+    """Return the term that a user gave as a name or an object, or raise an error that shows a correct value."""
+    if isinstance(value, base):
+        return value
+    kind, suggestion = base.kind, f"such as {base.kind}={base.example}"
+    known = [name.replace("_", "-") if "-" in str(value) else name for name in term_names(package)]
+    if isinstance(value, str):
+        check_name(kind, value, known, also=f", or an object {suggestion}{also}")
+        made: T = term_class(package, value)()
+        return made
+    if isinstance(value, type):
+        call = f": write {kind}={value.__name__}()" if issubclass(value, base) else f"; give an object {suggestion}"
+        raise TypeError(f"{kind}={value.__name__} is a class, not an object{call}.")
+    other = f"{type(value).__name__} is a {value.kind}; " if isinstance(value, Term) else ""
+    listed = ", ".join(repr(name) for name in known)
+    raise TypeError(f"{kind}={value!r}: {other}give one of the names {listed}, or an object {suggestion}{also}.")
+
+
+def exposes_terms(package_name: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """Return `__getattr__` and `__dir__` for a package whose files are terms.
+
+    A class is found by its name: `LowRankSDP` is the `PART` of the file `low_rank_sdp.py`.
+    """
+
+    def __getattr__(name: str) -> Any:
+        package = sys.modules[package_name]
+        if not name.startswith("_") and name[:1].isupper():
+            for file in names(package):
+                if file.replace("_", "") == name.lower():
+                    part = load(package, file).PART
+                    if part.__name__ == name:
+                        return part
+        raise AttributeError(f"module {package_name!r} has no attribute {name!r}")
+
+    def __dir__() -> list[str]:
+        package = sys.modules[package_name]
+        classes = [load(package, file).PART.__name__ for file in names(package)]
+        return sorted({*vars(package), *classes})
+
+    return __getattr__, __dir__
