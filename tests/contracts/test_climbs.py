@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from kernelclust import _names
 from kernelclust.kernels import operators
-from kernelclust.kernels.operators import DenseKernel, Kernel, LowRankKernel, one_hot
+from kernelclust.kernels.operators import DenseKernel, KernelOperator, LowRankKernel, one_hot
 from kernelclust.objectives import make_dependence
 from kernelclust.solvers import (
     _block_loops,
@@ -114,7 +114,7 @@ def test_an_operator_is_climbed_as_its_matrix(name, known):
             assert_array_equal(again.labels, found.labels)
 
 
-class Expensive(Kernel):
+class Expensive(KernelOperator):
     """A kernel that makes its rows when asked, and counts."""
 
     cheap = False

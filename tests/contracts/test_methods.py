@@ -13,7 +13,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 import kernelclust.multikernel as package
 from kernelclust import KernelKMeans, MultiKernelClustering
 from kernelclust._names import keywords, load
-from kernelclust.kernels import DenseKernel, Kernel, LowRankKernel, TiledKernel
+from kernelclust.kernels import DenseKernel, KernelOperator, LowRankKernel, TiledKernel
 from kernelclust.multikernel import Task, correlation_matrix, load_method, method_names, prepare
 
 NAMES = method_names()
@@ -212,7 +212,7 @@ def test_memory_is_as_declared(name):
     assert peak < (a * len(views) + b + 1) * n * n * 8
 
 
-class Bare(Kernel):
+class Bare(KernelOperator):
     """No more than a kernel has to have."""
 
     def __init__(self, K):

@@ -13,7 +13,7 @@ from kernelclust._names import load, names
 from kernelclust.kernels import (
     DenseKernel,
     FittedKernel,
-    Kernel,
+    KernelOperator,
     LowRankKernel,
     NewSamples,
     ScaledKernel,
@@ -52,7 +52,7 @@ def test_products_rows_and_norms_are_those_of_the_matrix(name, weighting, m):
     operator, K, weight = example(name, weighting, m)
     rng = np.random.default_rng(0)
     size = max(np.abs(K).max(), 1e-3)
-    assert isinstance(operator, Kernel)
+    assert isinstance(operator, KernelOperator)
     assert operator.n_samples == m
     assert_allclose(operator.weight, weight)
     for columns in (0, 1, 5):
@@ -131,7 +131,7 @@ class ByRows(Source):
 
 @dataclass(frozen=True)
 class Sums(NewSamples):
-    operator: Kernel
+    operator: KernelOperator
     C: np.ndarray
 
     def both(self, X_new):

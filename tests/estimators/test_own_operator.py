@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import kernelclust.kernels.operators as package
 from kernelclust import StructuredClustering
 from kernelclust._names import load, names
-from kernelclust.kernels import DenseKernel, Kernel
+from kernelclust.kernels import DenseKernel, KernelOperator
 
 pytestmark = pytest.mark.usefixtures("few_starts")
 
@@ -27,7 +27,7 @@ def test_an_operator_is_clustered_as_its_matrix(name, weight):
         start.fit(operator).predict(K)
 
 
-class Odd(Kernel):
+class Odd(KernelOperator):
     """An operator with one thing wrong."""
 
     def __init__(self, wrong):

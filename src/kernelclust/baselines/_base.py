@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from kernelclust.estimators import KernelClusterer, check_enough_samples, equal_labels
-from kernelclust.kernels import Kernel, fit_kernel
+from kernelclust.kernels import KernelOperator, fit_kernel
 from kernelclust.structures import Structure, as_structure
 
 
@@ -49,7 +49,7 @@ class KernelBaseline(KernelClusterer):
             setattr(self, name, value)
         return self
 
-    def _cluster(self, operator: Kernel, structure: Structure, rng: np.random.RandomState) -> dict[str, Any]:
+    def _cluster(self, operator: KernelOperator, structure: Structure, rng: np.random.RandomState) -> dict[str, Any]:
         """The attributes that fit sets, `labels_` among them."""
         raise NotImplementedError
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from kernelclust._warnings import warn
-from kernelclust.kernels import Kernel
+from kernelclust.kernels import KernelOperator
 from kernelclust.structures import Structure
 
 Groups = list[np.ndarray]  # samples of each group
@@ -38,7 +38,7 @@ def children(A: np.ndarray, leaves: np.ndarray) -> Groups:
     return [leaves[first == start] for start in np.unique(first)]
 
 
-def descend(A: np.ndarray, operator: Kernel, divide: Callable[[np.ndarray, np.ndarray], Groups]) -> np.ndarray:
+def descend(A: np.ndarray, operator: KernelOperator, divide: Callable[[np.ndarray, np.ndarray], Groups]) -> np.ndarray:
     """Leaf of every sample (m,). `divide(samples, needs)` gives a node's samples to as many groups as it has children,
     which have needs[j] leaves each; `settle` decides which group is which child's."""
     labels = np.zeros(operator.n_samples, dtype=np.intp)
@@ -58,7 +58,7 @@ def descend(A: np.ndarray, operator: Kernel, divide: Callable[[np.ndarray, np.nd
     return labels
 
 
-def settle(operator: Kernel, groups: Groups, needs: np.ndarray, spread: np.ndarray) -> Groups:
+def settle(operator: KernelOperator, groups: Groups, needs: np.ndarray, spread: np.ndarray) -> Groups:
     """Groups in the children's order: the larger a child's subtree, the larger the variance (spread) of its group.
 
     A child takes no group with fewer samples than it has leaves. Where no matching avoids that, groups are matched by
@@ -84,7 +84,7 @@ def is_enough(sizes, needs: np.ndarray) -> bool:
     return len(largest) == len(needs) and bool((largest >= np.sort(needs)[::-1]).all())
 
 
-def refill(operator: Kernel, groups: Groups, needs: np.ndarray) -> Groups:
+def refill(operator: KernelOperator, groups: Groups, needs: np.ndarray) -> Groups:
     """Move samples until group j has needs[j] of them: always the nearest to its mean that others can spare.
 
     A group without samples has no mean; it takes the sample that is farthest from its own.
@@ -112,20 +112,20 @@ def refill(operator: Kernel, groups: Groups, needs: np.ndarray) -> Groups:
     return [np.flatnonzero(labels == j) for j in range(len(needs))]
 
 
-def distances_to_means(operator: Kernel, groups: Groups) -> np.ndarray:
+def distances_to_means(operator: KernelOperator, groups: Groups) -> np.ndarray:
     """Squared distance (m, k) of every sample to the mean of every group in feature space; NaN where it has none."""
     share = _shares(operator, groups)
     G = operator @ share
     return operator.diagonal()[:, None] - 2 * G + np.einsum("ij,ij->j", share, G)
 
 
-def variances(operator: Kernel, groups: Groups) -> np.ndarray:
+def variances(operator: KernelOperator, groups: Groups) -> np.ndarray:
     """Mean squared distance (k,) of a group's samples from its mean in feature space."""
     share = _shares(operator, groups)
     return operator.diagonal() @ share - np.einsum("ij,ij->j", share, operator @ share)
 
 
-def _shares(operator: Kernel, groups: Groups) -> np.ndarray:
+def _shares(operator: KernelOperator, groups: Groups) -> np.ndarray:
     """Weights (m, k) that add up to a group's mean; NaN for one without samples."""
     share = np.zeros((operator.n_samples, len(groups)))
     for j, group in enumerate(groups):

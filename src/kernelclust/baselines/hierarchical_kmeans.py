@@ -11,7 +11,7 @@ from kernelclust._units import UnitWarning
 from kernelclust.baselines._base import KernelBaseline
 from kernelclust.baselines._tree import Groups, check_tree, descend
 from kernelclust.estimators import KernelKMeans
-from kernelclust.kernels import Kernel
+from kernelclust.kernels import KernelOperator
 from kernelclust.structures import Structure
 
 
@@ -77,13 +77,13 @@ class HierarchicalKernelKMeans(KernelBaseline):
     def _check_params(self, structure: Structure) -> None:
         check_tree(structure, type(self).__name__)
 
-    def _cluster(self, operator: Kernel, structure: Structure, rng) -> dict[str, Any]:
+    def _cluster(self, operator: KernelOperator, structure: Structure, rng) -> dict[str, Any]:
         A = check_tree(structure, type(self).__name__)
         labels, n_iter = kmeans_down(A, operator, rng, n_init=self.n_init, max_iter=self.max_iter)
         return {"labels_": labels, "n_iter_": n_iter}
 
 
-def kmeans_down(A: np.ndarray, operator: Kernel, rng, **options) -> tuple[np.ndarray, int]:
+def kmeans_down(A: np.ndarray, operator: KernelOperator, rng, **options) -> tuple[np.ndarray, int]:
     """Leaf of every sample (m,) by kernel k-means down the tree of A, and the most sweeps that a node took."""
     sweeps = [1]
 

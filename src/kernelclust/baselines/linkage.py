@@ -13,7 +13,7 @@ from scipy.spatial.distance import pdist
 from kernelclust._names import check_name
 from kernelclust.baselines._base import KernelBaseline
 from kernelclust.baselines._tree import Groups, check_tree, descend, distances_to_means
-from kernelclust.kernels import Kernel, row_blocks
+from kernelclust.kernels import KernelOperator, row_blocks
 from kernelclust.structures import Structure
 
 LINKAGES = ("average", "complete", "ward")
@@ -77,7 +77,7 @@ class TreeLinkage(KernelBaseline):
         check_name("linkage", self.linkage, LINKAGES)
         check_tree(structure, "TreeLinkage")
 
-    def _cluster(self, operator: Kernel, structure: Structure, rng) -> dict[str, Any]:
+    def _cluster(self, operator: KernelOperator, structure: Structure, rng) -> dict[str, Any]:
         Z = np.empty((0, 4)) if operator.n_samples == 1 else linkage(pair_distances(operator), self.linkage)
         dendrogram = Dendrogram(Z)
 
@@ -87,7 +87,7 @@ class TreeLinkage(KernelBaseline):
         return {"labels_": descend(check_tree(structure, "TreeLinkage"), operator, divide), "linkage_matrix_": Z}
 
 
-def pair_distances(operator: Kernel) -> np.ndarray:
+def pair_distances(operator: KernelOperator) -> np.ndarray:
     """Distances in feature space, condensed as scipy has them (m (m - 1) / 2,)."""
     if operator.factor is not None:
         return pdist(operator.factor)
@@ -155,7 +155,7 @@ class Dendrogram:
         return [np.sort(self.order[part][kept[part]]) for part in stretches]
 
 
-def _gather(operator: Kernel, branches: Groups, k: int) -> Groups:
+def _gather(operator: KernelOperator, branches: Groups, k: int) -> Groups:
     """The k largest branches, each of the others joined to the one with the nearest mean."""
     branches = sorted(branches, key=len, reverse=True)
     groups, rest = branches[:k], branches[k:]

@@ -14,7 +14,7 @@ from sklearn.metrics.pairwise import linear_kernel
 from kernelclust._names import check_name
 from kernelclust.baselines._base import KernelBaseline
 from kernelclust.baselines._tree import refill, variances
-from kernelclust.kernels import Kernel
+from kernelclust.kernels import KernelOperator
 from kernelclust.structures import Flat, Structure
 
 SMALL = 500  # samples up to which a full decomposition takes no longer
@@ -79,7 +79,7 @@ class NormalizedCut(KernelBaseline):
         """The named linear kernel sees X from its mean, which changes nothing but an affinity."""
         return linear_kernel if isinstance(self.kernel, str) and self.kernel == "linear" else self.kernel
 
-    def _cluster(self, operator: Kernel, structure: Structure, rng) -> dict[str, Any]:
+    def _cluster(self, operator: KernelOperator, structure: Structure, rng) -> dict[str, Any]:
         m, c = operator.n_samples, structure.n_clusters
         affinity = self._affinity(operator)
         if c == m:
@@ -112,7 +112,7 @@ class NormalizedCut(KernelBaseline):
         nowhere = np.abs(V).max(axis=1) < 1e-100  # in pieces that none of the functions sees: it divides by their size
         return discretize(np.where(nowhere[:, None], 1.0, V), random_state=rng)
 
-    def _affinity(self, operator: Kernel) -> np.ndarray:
+    def _affinity(self, operator: KernelOperator) -> np.ndarray:
         if not hasattr(operator, "affinity"):
             raise ValueError(
                 f"a normalised cut needs the similarities as given, which {type(operator).__name__} lacks."

@@ -13,7 +13,7 @@ from kernelclust._warnings import warn
 from kernelclust.baselines._base import KernelBaseline
 from kernelclust.baselines._tree import check_tree
 from kernelclust.baselines.hierarchical_kmeans import kmeans_down
-from kernelclust.kernels import Kernel
+from kernelclust.kernels import KernelOperator
 from kernelclust.metrics import node_labels
 from kernelclust.objectives import StructuredRidge, check_regression, loss_matrix
 from kernelclust.structures import Structure
@@ -114,7 +114,7 @@ class XWSS(KernelBaseline):
             if self.init == "hierarchical":
                 check_tree(structure, "XWSS with init='hierarchical' (init='random' or labels need none)")
 
-    def _cluster(self, operator: Kernel, structure: Structure, rng) -> dict[str, Any]:
+    def _cluster(self, operator: KernelOperator, structure: Structure, rng) -> dict[str, Any]:
         labels = self._start(operator, structure, rng)
         check_regression(operator)
         A, Delta = np.asarray(structure.kernel, dtype=float), loss_matrix(self.loss, structure)
@@ -136,7 +136,7 @@ class XWSS(KernelBaseline):
             warn(f"{problem}; another C may settle.", ConvergenceWarning)
         return {"labels_": labels, "n_iter_": n_iter}
 
-    def _start(self, operator: Kernel, structure: Structure, rng) -> np.ndarray:
+    def _start(self, operator: KernelOperator, structure: Structure, rng) -> np.ndarray:
         m, c = operator.n_samples, structure.n_clusters
         if not isinstance(self.init, str):
             labels = node_labels(self.init, structure, "init")

@@ -24,7 +24,7 @@ from kernelclust.engine._prediction import Prediction
 from kernelclust.engine._rbf import EXACT, FEW, advice, rbf_clusters, warn_of_rbf
 from kernelclust.kernels import (
     FittedKernel,
-    Kernel,
+    KernelOperator,
     Spectrum,
     certified,
     discriminative,
@@ -200,18 +200,18 @@ def _fit(X, weight, request: Request, known, kernel, spectrum) -> Fit:
     return with_order(found, problem, seen if kernel is made else None) if request.confidence else found
 
 
-def useful_spectrum(kernel: Kernel, n_clusters: int, rng: np.random.RandomState) -> Spectrum:
+def useful_spectrum(kernel: KernelOperator, n_clusters: int, rng: np.random.RandomState) -> Spectrum:
     """The eigenvectors that so many clusters can use, bounded, and some beyond."""
     useful = _useful(kernel, n_clusters)
     return leading_spectrum(kernel, useful + EXTRA_DIMENSIONS, useful, rng)
 
 
-def _shared(spectrum: Spectrum, kernel: Kernel, n_clusters: int) -> Spectrum:
+def _shared(spectrum: Spectrum, kernel: KernelOperator, n_clusters: int) -> Spectrum:
     """A spectrum made for more clusters, with the bounds that these can use."""
     return replace(spectrum, bounds=spectrum.bounds[: _useful(kernel, n_clusters)])
 
 
-def _useful(kernel: Kernel, n_clusters: int) -> int:
+def _useful(kernel: KernelOperator, n_clusters: int) -> int:
     return n_clusters - 1 if kernel.centred else n_clusters
 
 
@@ -325,7 +325,7 @@ def placing_power(kernel: FittedKernel, structure: Structure) -> float:
     return kernel.ring_power if structure.is_closed else 1.0
 
 
-def _reach(operator: Kernel, spectrum: Spectrum) -> float:
+def _reach(operator: KernelOperator, spectrum: Spectrum) -> float:
     """Largest share of the trace that as many clusters can explain: that of the eigenvalues they can use."""
     trace = float(operator.weight @ operator.diagonal())
     share = float(np.maximum(spectrum.bounds, 0).sum()) / trace if trace > 0 else 0.0

@@ -296,7 +296,7 @@ class StructuredClustering(Placing, KernelClusterer):
         ----------
         X : array, sparse matrix or frame of shape (m, d); (m, m) for kernel="precomputed" and "precomputed_graph"
             With kernel="precomputed" also an operator of your own, known by its products and rows
-            (`kernelclust.kernels.Kernel`): it is clustered, and knows no new samples.
+            (`kernelclust.kernels.KernelOperator`): it is clustered, and knows no new samples.
         y : array of shape (m,), optional
             Known labels: the place of a sample in the structure, 0 to c - 1, or -1 where it is unknown; or names,
             where the structure has them ("chain:(seed,sprout,bloom)"), '' or None where it is unknown. Classes of all

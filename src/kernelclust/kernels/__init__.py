@@ -19,7 +19,7 @@ from kernelclust.kernels._scale import safe_unit
 from kernelclust.kernels.operators import (
     BLOCK,
     DenseKernel,
-    Kernel,
+    KernelOperator,
     LowRankKernel,
     RidgeKernel,
     ScaledKernel,
@@ -39,7 +39,7 @@ __all__ = [
     "DenseKernel",
     "ExactFeatures",
     "FittedKernel",
-    "Kernel",
+    "KernelOperator",
     "LowRankKernel",
     "Member",
     "NewSamples",

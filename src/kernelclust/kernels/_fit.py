@@ -28,7 +28,7 @@ from kernelclust.kernels._new_samples import (
 )
 from kernelclust.kernels._scale import is_constant, resolve_gamma, safe_unit, set_units, single_is_enough
 from kernelclust.kernels._spectrum import check_definite
-from kernelclust.kernels.operators import DenseKernel, Kernel, LowRankKernel, TiledKernel
+from kernelclust.kernels.operators import DenseKernel, KernelOperator, LowRankKernel, TiledKernel
 
 APPROXIMATIONS = (None, "auto", "nystroem", "cholesky", "random_features")
 DEFAULT_COMPONENTS = 300
@@ -312,7 +312,7 @@ def check_precomputed(K, name: str = "the kernel matrix") -> np.ndarray:
     return K
 
 
-def _check_finite(operator: Kernel, X, kernel) -> None:
+def _check_finite(operator: KernelOperator, X, kernel) -> None:
     """Refuse a kernel that left floating point, or whose differences between samples are lost in rounding."""
     raw = operator.raw_size()
     if raw < LARGEST:

@@ -9,7 +9,7 @@ import numpy as np
 
 from kernelclust.kernels._new_samples import NewSamples, Regressed, Source
 from kernelclust.kernels._spectrum import check_definite
-from kernelclust.kernels.operators import Kernel, RidgeKernel
+from kernelclust.kernels.operators import KernelOperator, RidgeKernel
 
 COMMUTE: dict[str, Any] = {"refines": False, "ring_power": 0.9}  # what commute kernels declare
 
@@ -39,14 +39,14 @@ class FittedKernel:
     prefers many short steps and one long.
     """
 
-    operator: Kernel
+    operator: KernelOperator
     source: Source
     gamma: float | None = None
     members: list[Member] = field(default_factory=list)
     pictures: list[Any] = field(default_factory=list)
     n_different: int = 0  # samples, equal ones counted once, where that is known
     base: FittedKernel | None = None  # that a discriminative kernel was made of
-    seen: Kernel | None = None
+    seen: KernelOperator | None = None
     refines: bool = True
     ring_power: float = 1.0
     remedy: str | None = None  # for a user whose kernel is not positive semidefinite; None where it is known to be

@@ -18,7 +18,7 @@ from sklearn.utils.extmath import row_norms
 
 from kernelclust._threads import in_order
 from kernelclust.kernels._function import SimilarityFunction
-from kernelclust.kernels.operators import Kernel, row_blocks
+from kernelclust.kernels.operators import KernelOperator, row_blocks
 
 ROUNDING = 1e-7  # of the length of a sample: distances up to it, by products of samples, are rounding
 
@@ -48,7 +48,7 @@ class Source(ABC):
     between_fitted_only = False  # whether the kernel has no value for new samples but through the fitted ones
 
     @abstractmethod
-    def combination(self, operator: Kernel, C: np.ndarray, image: np.ndarray | None = None) -> NewSamples:
+    def combination(self, operator: KernelOperator, C: np.ndarray, image: np.ndarray | None = None) -> NewSamples:
         """x -> sum_i k(x, x_i) C_i; `image` is operator @ C where that is known."""
 
 
@@ -101,7 +101,7 @@ class Projected(Source):
     """Given similarities under the positive part K+ = B B' of their matrix K, B = D^-1/2 U diag(values)^1/2: a new
     sample is seen from the eigenvectors U that are left, x -> sum_i k(x, x_i) (D B diag(values)^-1 B' C)_i."""
 
-    given: Kernel  # K
+    given: KernelOperator  # K
     values: np.ndarray  # (r,)
 
     def combination(self, operator, C, image=None) -> NewSamples:
@@ -287,7 +287,7 @@ class _Unknown(NewSamples):
 class Regressed(Source):
     """The kernel K (K + ridge I)^-1 of new samples, through the kernel it was made of."""
 
-    operator: Kernel
+    operator: KernelOperator
     source: Source
 
     def combination(self, operator, C, image=None) -> NewSamples:

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from kernelclust._threads import one_thread
-from kernelclust.kernels.operators import Kernel, LowRankKernel, gram
+from kernelclust.kernels.operators import KernelOperator, LowRankKernel, gram
 
 EXACT = 500  # up to here a full decomposition is cheap
 PASSES = 3  # passes over a larger kernel at most
@@ -45,7 +45,7 @@ class Spectrum:
         return self.functions * np.sqrt(np.maximum(self.values, 0))
 
 
-def leading_spectrum(kernel: Kernel, k: int, n_bounds: int, rng: np.random.RandomState) -> Spectrum:
+def leading_spectrum(kernel: KernelOperator, k: int, n_bounds: int, rng: np.random.RandomState) -> Spectrum:
     """k leading eigenpairs of a kernel, and bounds on the first n_bounds eigenvalues.
 
     Exact for kernels with a factor and small ones; otherwise by a few block Lanczos steps, one pass over the kernel
@@ -78,7 +78,7 @@ def leading_spectrum(kernel: Kernel, k: int, n_bounds: int, rng: np.random.Rando
     return Spectrum(values, vectors / root[:, None], bounds, constant)
 
 
-def certified(kernel: Kernel, spectrum: Spectrum, V: np.ndarray) -> tuple[Spectrum, np.ndarray]:
+def certified(kernel: KernelOperator, spectrum: Spectrum, V: np.ndarray) -> tuple[Spectrum, np.ndarray]:
     """The spectrum with bounds that hold, and K V: both from one pass."""
     root = np.sqrt(kernel.weight)[:, None]
     k, n_bounds = len(spectrum.values), len(spectrum.bounds)
@@ -102,21 +102,21 @@ def _exact(K: np.ndarray, root: np.ndarray, k: int, n_bounds: int) -> Spectrum:
     return Spectrum(values[:k], vectors[:, :k] / root[:, None], values[:n_bounds], constant)
 
 
-def _landmarks(kernel: Kernel, rng: np.random.RandomState) -> tuple[np.ndarray, np.ndarray]:
+def _landmarks(kernel: KernelOperator, rng: np.random.RandomState) -> tuple[np.ndarray, np.ndarray]:
     """A few hundred rows of the kernel, and which they are."""
     m = kernel.n_samples
     chosen = np.sort(rng.choice(m, min(m, LANDMARKS), replace=False))
     return kernel.sketch(chosen), chosen
 
 
-def _landmark_vectors(kernel: Kernel, k: int, rng: np.random.RandomState) -> np.ndarray:
+def _landmark_vectors(kernel: KernelOperator, k: int, rng: np.random.RandomState) -> np.ndarray:
     """Eigenvectors (m x k) as a few hundred samples see them: a start from a small part of one pass."""
     rows, chosen = _landmarks(kernel, rng)
     vectors = _descending(rows[:, chosen])[1][:, :k]
     return np.sqrt(kernel.weight)[:, None] * (rows.T @ vectors)
 
 
-def _sketched(kernel: Kernel, k: int, rng: np.random.RandomState) -> LowRankKernel:
+def _sketched(kernel: KernelOperator, k: int, rng: np.random.RandomState) -> LowRankKernel:
     """What a few hundred rows tell of the kernel in their leading directions."""
     rows, chosen = _landmarks(kernel, rng)
     values, vectors = _descending((rows[:, chosen] + rows[:, chosen].T) / 2)
@@ -126,7 +126,7 @@ def _sketched(kernel: Kernel, k: int, rng: np.random.RandomState) -> LowRankKern
     return LowRankKernel(rows.T @ (vectors[:, keep] / size), kernel.weight, overwrite=True)
 
 
-def check_definite(kernel: Kernel, remedy: str = "") -> None:
+def check_definite(kernel: KernelOperator, remedy: str = "") -> None:
     """Refuse a kernel with a negative eigenvalue of more than a tenth of the largest; `remedy` is a further way out.
 
     Both ends of the spectrum are sought by a few products with the kernel (all of it, if small): for kernels that are
@@ -144,7 +144,7 @@ def check_definite(kernel: Kernel, remedy: str = "") -> None:
     )
 
 
-def spectrum_ends(kernel: Kernel) -> tuple[float, float]:
+def spectrum_ends(kernel: KernelOperator) -> tuple[float, float]:
     """The lowest and the largest eigenvalue of D^1/2 K D^1/2: exact for small kernels, else by a block Krylov space.
 
     The ends of that lie between the true ones. A negative eigenvalue that matters stands out from the others, so that

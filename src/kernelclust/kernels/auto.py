@@ -19,7 +19,7 @@ from kernelclust.kernels._fitted_kernel import COMMUTE, FittedKernel, Member
 from kernelclust.kernels._graphs import commute_factor_and_start, commute_kernel, neighbour_graphs, spread_neighbors
 from kernelclust.kernels._new_samples import Neighbours
 from kernelclust.kernels._views import Picture, View, informative_pictures
-from kernelclust.kernels.operators import DenseKernel, Kernel, LowRankKernel
+from kernelclust.kernels.operators import DenseKernel, KernelOperator, LowRankKernel
 
 SIZES = (1.0, 1.5, 2.0)  # names of the three graphs, small to large
 DENSE_UP_TO = 3000
@@ -56,7 +56,7 @@ def fit(X, weight: np.ndarray, *, n_clusters: int, method: str | None, n_compone
         Member(picture.view.name, size, B)
         for (picture, size), B in zip(((picture, size) for picture in seen for size in SIZES), factors, strict=True)
     ]
-    operator: Kernel
+    operator: KernelOperator
     if not members:
         operator = DenseKernel(np.zeros((m, m)), weight)
     elif K is not None:

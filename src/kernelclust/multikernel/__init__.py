@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from kernelclust._names import check_keywords, check_name, keywords, load, names
-from kernelclust.kernels import Kernel
+from kernelclust.kernels import KernelOperator
 from kernelclust.multikernel._checks import check_similarities
 from kernelclust.multikernel._choice import is_auto, kernels_of, pairwise_kernel
 from kernelclust.multikernel._correlation import CORRELATIONS, correlation_matrix
@@ -95,7 +95,7 @@ def check_method_weights(name: str, weight: np.ndarray) -> None:
         )
 
 
-def load_method(name: str, kernels: Sequence[Kernel]) -> Callable:
+def load_method(name: str, kernels: Sequence[KernelOperator]) -> Callable:
     """The method's function, or an error that names what it needs and a kernel does not have."""
     part = _part(name)
     for need in getattr(part, "NEEDS", ()):

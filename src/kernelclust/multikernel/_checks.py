@@ -7,12 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from kernelclust._input import as_table
-from kernelclust.kernels import Kernel
+from kernelclust.kernels import KernelOperator
 from kernelclust.multikernel._prepare import ROUNDING
 from kernelclust.multikernel._views import is_many
 
 
-def check_informative(kernels: Sequence[Kernel], views: Sequence[int | None]) -> None:
+def check_informative(kernels: Sequence[KernelOperator], views: Sequence[int | None]) -> None:
     """Refuse a constant kernel beside others: it has no residual, so weights would go to it."""
     constant = [float(np.mean(kernel.diagonal())) <= ROUNDING * kernel.raw_size() for kernel in kernels]
     if any(constant) and not all(constant):

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils import check_array
 
 from kernelclust._names import check_name
-from kernelclust.kernels import Kernel, row_blocks
+from kernelclust.kernels import KernelOperator, row_blocks
 
 CORRELATIONS = ("trace", "hsic", "mmd", "kl")
 BLOCK = 2**18  # entries of kernels compared at a time
@@ -17,7 +17,7 @@ LARGE_BLOCK = 2**22  # where entries are made anew, which takes large blocks to 
 PAIRS = 1000  # samples whose pairs "kl" looks at, and a function of matrices is given
 
 
-def correlation_matrix(kernels: Sequence[Kernel], correlation: str | Callable = "trace") -> np.ndarray:
+def correlation_matrix(kernels: Sequence[KernelOperator], correlation: str | Callable = "trace") -> np.ndarray:
     """M_pq for prepared kernels.
 
     "trace": Tr(K_p K_q), the paper's. "hsic": Tr(K_p H K_q H) / (n - 1)^2, dependence of two views. "mmd":
@@ -42,7 +42,7 @@ def correlation_matrix(kernels: Sequence[Kernel], correlation: str | Callable = 
     return M
 
 
-def _traces(kernels: Sequence[Kernel]) -> np.ndarray:
+def _traces(kernels: Sequence[KernelOperator]) -> np.ndarray:
     """Tr(D K_p D K_q), D the sample weights."""
     m, n, weight = len(kernels), kernels[0].n_samples, kernels[0].weight
     M = np.zeros((m, m))
@@ -70,7 +70,7 @@ def _traces(kernels: Sequence[Kernel]) -> np.ndarray:
     return (M + M.T) / 2
 
 
-def _centred(M: np.ndarray, kernels: Sequence[Kernel]) -> np.ndarray:
+def _centred(M: np.ndarray, kernels: Sequence[KernelOperator]) -> np.ndarray:
     """Tr(K_p H K_q H) from Tr(K_p K_q) and row sums."""
     weight = kernels[0].weight[:, None]
     total = float(weight.sum())
@@ -79,7 +79,7 @@ def _centred(M: np.ndarray, kernels: Sequence[Kernel]) -> np.ndarray:
     return M - 2 * (sums.T @ (weight * sums)) / total + np.outer(totals, totals) / total**2
 
 
-def _matrices(kernels: Sequence[Kernel]) -> tuple[list[np.ndarray], np.ndarray]:
+def _matrices(kernels: Sequence[KernelOperator]) -> tuple[list[np.ndarray], np.ndarray]:
     """Every kernel between the same few samples, the same in every fit, and their weights."""
     n = kernels[0].n_samples
     chosen = np.arange(n)
@@ -89,7 +89,7 @@ def _matrices(kernels: Sequence[Kernel]) -> tuple[list[np.ndarray], np.ndarray]:
     return [(K + K.T) / 2 for K in matrices], kernels[0].weight[chosen]
 
 
-def _jensen_shannon(kernels: Sequence[Kernel]) -> np.ndarray:
+def _jensen_shannon(kernels: Sequence[KernelOperator]) -> np.ndarray:
     shares = []
     matrices, weight = _matrices(kernels)
     for K in matrices:
@@ -108,7 +108,7 @@ def _kl(P: np.ndarray, Q: np.ndarray) -> float:
     return float((P[some] * np.log(P[some] / Q[some])).sum())
 
 
-def _by_function(kernels: Sequence[Kernel], function: Callable) -> np.ndarray:
+def _by_function(kernels: Sequence[KernelOperator], function: Callable) -> np.ndarray:
     matrices = _matrices(kernels)[0]
     M = np.array([[float(function(K, L)) for L in matrices] for K in matrices])
     M = check_array(M, input_name="the matrix of the correlation function")

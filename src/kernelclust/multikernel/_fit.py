@@ -15,7 +15,7 @@ from kernelclust._solution import Solution
 from kernelclust._threads import one_thread
 from kernelclust._warnings import each_once, warn
 from kernelclust.engine import Fit, judge, useful_spectrum, with_order
-from kernelclust.kernels import FittedKernel, Kernel, WeightedSumKernel, fit_kernel
+from kernelclust.kernels import FittedKernel, KernelOperator, WeightedSumKernel, fit_kernel
 from kernelclust.multikernel._checks import check_informative
 from kernelclust.multikernel._choice import is_auto, kernels_of, median_gamma, pairwise_kernel
 from kernelclust.multikernel._correlation import correlation_matrix
@@ -41,7 +41,7 @@ class ManyRequest:
     the kernels that it must be able to work with."""
 
     structure: Structure
-    load: Callable[[Sequence[Kernel]], Callable[..., Relaxed]]
+    load: Callable[[Sequence[KernelOperator]], Callable[..., Relaxed]]
     method: str = "mkkm-mr"
     method_params: dict[str, Any] = field(default_factory=dict)
     kernels: Any = "auto"
@@ -136,7 +136,7 @@ def _fit(views: Views, weight: np.ndarray, request: ManyRequest, known: Constrai
     return ManyFit(fit, found.relaxed, found.refined, explained)
 
 
-def _explained(kernel: Kernel, fit: Fit) -> float:
+def _explained(kernel: KernelOperator, fit: Fit) -> float:
     """sum_j S_jj / n_j over the trace."""
     some, trace = fit.n > 0, kernel.trace()
     between = np.diag(kernel.cluster_sums(fit.labels, len(fit.n)))[some] / fit.n[some]
@@ -204,12 +204,12 @@ def _fit_kernel(X, weight, kernel, params: dict, total: int, request: ManyReques
     return fitted
 
 
-def _compares(request: ManyRequest, kernels: Sequence[Kernel]) -> bool:
+def _compares(request: ManyRequest, kernels: Sequence[KernelOperator]) -> bool:
     """Whether M matters."""
     return request.method == "mkkm-mr" and len(kernels) > 1
 
 
-def make_task(kernels: Sequence[Kernel], request: ManyRequest, rng: np.random.RandomState) -> Task:
+def make_task(kernels: Sequence[KernelOperator], request: ManyRequest, rng: np.random.RandomState) -> Task:
     """What the method is asked, of prepared kernels."""
     if _compares(request, kernels):
         M = correlation_matrix(kernels, request.correlation)

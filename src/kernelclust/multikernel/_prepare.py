@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 
-from kernelclust.kernels import Kernel, ScaledKernel
+from kernelclust.kernels import KernelOperator, ScaledKernel
 
 SMALL = 1e-12  # a diagonal entry of so much of the mean one is rounding: the sample lies on the mean
 ROUNDING = 1e-12  # share of the entries before centring that may be left of a constant kernel
 
 
 def prepare(
-    kernel: Kernel,
+    kernel: KernelOperator,
     weight: np.ndarray | None = None,
     samples: np.ndarray | None = None,
     *,
     unit: bool = True,
-    seen: Kernel | None = None,
+    seen: KernelOperator | None = None,
 ) -> ScaledKernel:
     """size^2 D K D with D_ii = 1 / sqrt(K_ii) if `unit`, else the identity, for a kernel over some of the samples.
 
@@ -33,12 +33,12 @@ def prepare(
     return ScaledKernel(kernel if seen is None else seen, scale, weight, samples)
 
 
-def view_size(kernel: Kernel, weight: np.ndarray) -> float:
+def view_size(kernel: KernelOperator, weight: np.ndarray) -> float:
     """sqrt(weight of all samples / weight of those that the kernel holds)."""
     return float(np.sqrt(weight.sum() / kernel.weight.sum()))
 
 
-def least_own(kernel: Kernel, own: np.ndarray) -> float:
+def least_own(kernel: KernelOperator, own: np.ndarray) -> float:
     """Diagonal entries up to here are rounding."""
     mean = float(kernel.weight @ np.abs(own)) / float(kernel.weight.sum())
     return max(SMALL * mean, ROUNDING * kernel.raw_size())

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from kernelclust.kernels import Kernel, LowRankKernel, WeightedSumKernel, leading_spectrum, one_hot
+from kernelclust.kernels import KernelOperator, LowRankKernel, WeightedSumKernel, leading_spectrum, one_hot
 from kernelclust.multikernel._rounding import unit_rows
 from kernelclust.multikernel._simplex import minimize_on_simplex, optimality_gap
 from kernelclust.multikernel._spectral import quadratic
@@ -91,14 +91,16 @@ class Unrelaxed:
         return mu, float(mu @ Q @ mu) + self.penalty(n), optimality_gap(Q, mu)
 
 
-def consensus(task: Task, relaxed: Relaxed) -> Kernel:
+def consensus(task: Task, relaxed: Relaxed) -> KernelOperator:
     """The kernel that a relaxed solution stands for."""
     if relaxed.coefficients is None:
         return LowRankKernel(unit_rows(relaxed.embedding), task.weight, center=False)
     return WeightedSumKernel(task.kernels, relaxed.coefficients, relaxed.by_sample)
 
 
-def pulled(known: Constraints, kernel: Kernel, objective: Dependence, rng: np.random.RandomState) -> Constraints:
+def pulled(
+    known: Constraints, kernel: KernelOperator, objective: Dependence, rng: np.random.RandomState
+) -> Constraints:
     """With soft labels in units of F: its bound for equal sizes, a sample."""
     c, total = objective.n_clusters, float(kernel.weight.sum())
     bounds = leading_spectrum(kernel, c, max(c - 1, 1), rng).bounds
@@ -107,7 +109,7 @@ def pulled(known: Constraints, kernel: Kernel, objective: Dependence, rng: np.ra
 
 
 def place(
-    kernel: Kernel,
+    kernel: KernelOperator,
     relaxed: Relaxed,
     labels: np.ndarray,
     objective: Dependence,

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from kernelclust.kernels import Kernel
+from kernelclust.kernels import KernelOperator
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class Task:
     its kernel's trace; kernels are combined as sum_p mu_p^power K_p. `space` is a `Subspace` to go on in.
     """
 
-    kernels: Sequence[Kernel]
+    kernels: Sequence[KernelOperator]
     n_clusters: int
     rng: np.random.RandomState
     M: np.ndarray

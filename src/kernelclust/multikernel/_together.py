@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
-from kernelclust.kernels import FittedKernel, Kernel, NewSamples, Source, WeightedSumKernel
+from kernelclust.kernels import FittedKernel, KernelOperator, NewSamples, Source, WeightedSumKernel
 from kernelclust.multikernel._views import Views
 
 
@@ -80,7 +80,7 @@ def over_all_views(fitted: FittedKernel, columns: Columns) -> FittedKernel:
     return replace(fitted, source=SeenTogether(columns, fitted.source))
 
 
-def beside(kernels: Sequence[Kernel], whole: Kernel) -> list[Kernel]:
+def beside(kernels: Sequence[KernelOperator], whole: KernelOperator) -> list[KernelOperator]:
     """Every kernel beside that of all views: (K_p + K) / 2."""
     return [WeightedSumKernel([kernel, whole], [0.5, 0.5]) for kernel in kernels]
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse.linalg import LinearOperator, cg
 
-from kernelclust.kernels import DenseKernel, Kernel, check_precomputed, spectrum_ends
+from kernelclust.kernels import DenseKernel, KernelOperator, check_precomputed, spectrum_ends
 from kernelclust.metrics import node_labels
 from kernelclust.objectives.dependence import loss_matrix
 from kernelclust.structures import as_structure
@@ -32,7 +32,7 @@ class StructuredRidge:
     infinite S, is nothing special. K is centred, as everywhere here; C is in units of m.
     """
 
-    kernel: Kernel
+    kernel: KernelOperator
     labels: np.ndarray  # (m,)
     A: np.ndarray  # (c, c)
     Delta: np.ndarray  # (c, c)
@@ -154,7 +154,7 @@ def first_order_error(
     return FirstOrderError(t1, float(np.vdot(r, r - first)), float(np.vdot(first, ridge.product(x))) / t1)
 
 
-def check_regression(kernel: Kernel) -> None:
+def check_regression(kernel: KernelOperator) -> None:
     """Refuse a kernel that ridge regression cannot use."""
     if kernel.factor is not None:
         return

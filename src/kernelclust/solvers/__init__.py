@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from kernelclust._names import check_keywords, check_name, keywords, load, names
-from kernelclust.kernels import Kernel
+from kernelclust.kernels import KernelOperator
 from kernelclust.solvers._constraints import Constraints
 from kernelclust.solvers._copies import equal_rows
 from kernelclust.solvers._given import check_labels
@@ -72,7 +72,7 @@ def check_solver_params(name: str, given: Mapping | None) -> dict[str, Any]:
     return check_keywords("solver_params", given, f"solver={name!r}", own + shared)
 
 
-def load_solver(name: str, kernel: Kernel) -> Callable:
+def load_solver(name: str, kernel: KernelOperator) -> Callable:
     """The solver's function, or an error that names what it needs and this kernel does not have."""
     part = load(_package(), name)
     for need in getattr(part, "NEEDS", ()):

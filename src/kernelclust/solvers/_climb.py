@@ -8,7 +8,7 @@ import numpy as np
 
 from kernelclust._progress import at
 from kernelclust._solution import Solution
-from kernelclust.kernels import Kernel
+from kernelclust.kernels import KernelOperator
 from kernelclust.objectives import Dependence
 from kernelclust.solvers._allowed_loops import count_blocked
 from kernelclust.solvers._arguments import blocks_of, form_of, known_of
@@ -27,7 +27,7 @@ Placement = Callable[..., np.ndarray]  # (S, n), and what is known about places 
 
 
 def climb(
-    kernel: Kernel,
+    kernel: KernelOperator,
     objective: Dependence,
     labels: np.ndarray,
     *,
@@ -99,7 +99,7 @@ class _Task:
 
     def __init__(
         self,
-        kernel: Kernel,
+        kernel: KernelOperator,
         objective: Dependence,
         labels: np.ndarray,
         running: np.ndarray | None,

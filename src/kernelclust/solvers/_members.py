@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
-from kernelclust.kernels import Kernel, row_blocks
+from kernelclust.kernels import KernelOperator, row_blocks
 
 TOGETHER = 128  # samples of several blocks whose similarities are computed at a time
 
@@ -48,7 +48,7 @@ class Members:
         s = len(some.indices)
         return some.indices, sparse.csr_array((some.data, np.arange(s), some.indptr), shape=(len(which), s))
 
-    def mean_rows(self, kernel: Kernel, which: np.ndarray) -> np.ndarray:
+    def mean_rows(self, kernel: KernelOperator, which: np.ndarray) -> np.ndarray:
         """Mean kernel rows of some blocks (U x m)."""
         if self._mean is None:
             return kernel.rows(which)
@@ -56,7 +56,7 @@ class Members:
         parts = (mean[:, part] @ kernel.rows(samples[part]) for part in row_blocks(len(samples), kernel.n_samples))
         return np.asarray(sum(parts, np.zeros((len(which), kernel.n_samples))))
 
-    def similarities(self, kernel: Kernel, which: np.ndarray) -> np.ndarray:
+    def similarities(self, kernel: KernelOperator, which: np.ndarray) -> np.ndarray:
         """Similarities of the means of some blocks (U x U)."""
         if self._mean is None:
             return kernel.rows(which, which)
@@ -66,7 +66,7 @@ class Members:
             C += mean[:, part] @ (mean @ kernel.rows(samples[part], samples).T).T
         return (C + C.T) / 2
 
-    def own(self, kernel: Kernel) -> np.ndarray:
+    def own(self, kernel: KernelOperator) -> np.ndarray:
         """Similarity of every block's mean with itself (M,)."""
         diagonal = kernel.diagonal()
         if self._mean is None:

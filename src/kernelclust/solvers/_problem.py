@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from kernelclust.kernels import Kernel, Spectrum
+from kernelclust.kernels import KernelOperator, Spectrum
 from kernelclust.objectives import Dependence
 from kernelclust.solvers._constraints import Constraints
 from kernelclust.structures import Structure
@@ -25,7 +25,7 @@ class Problem:
     `advice` are labels without structure that another kernel gives, and the share of F within which they settle ties.
     """
 
-    kernel: Kernel
+    kernel: KernelOperator
     spectrum: Spectrum
     objective: Dependence
     flat: Dependence

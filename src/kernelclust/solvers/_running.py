@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from kernelclust._compiled import changeable, floats
-from kernelclust.kernels import BLOCK, Kernel, feature_sums, one_hot, row_blocks
+from kernelclust.kernels import BLOCK, KernelOperator, feature_sums, one_hot, row_blocks
 from kernelclust.solvers._loops import Blocks, Form, Held, Known, Loss, State, sweep
 from kernelclust.solvers._members import Members
 
@@ -27,7 +27,9 @@ NONE = np.empty(0, dtype=np.intp)
 CENTRED = floats(np.empty(0))
 
 
-def running_sums(kernel: Kernel, members: Members, labels: np.ndarray, n_clusters: int, running: np.ndarray | None):
+def running_sums(
+    kernel: KernelOperator, members: Members, labels: np.ndarray, n_clusters: int, running: np.ndarray | None
+):
     """The running sums that fit a kernel, at labels of samples; `running` are those of an earlier climb."""
     kind = Similarities if kernel.factor is None else Features
     return kind(kernel, members, labels, n_clusters, running)
@@ -36,7 +38,7 @@ def running_sums(kernel: Kernel, members: Members, labels: np.ndarray, n_cluster
 class Features:
     """Feature sums Pi'DB (c x d)."""
 
-    def __init__(self, kernel: Kernel, members: Members, labels, n_clusters: int, running: np.ndarray | None):
+    def __init__(self, kernel: KernelOperator, members: Members, labels, n_clusters: int, running: np.ndarray | None):
         assert kernel.factor is not None
         self.kernel, self.members, self._B = kernel, members, kernel.factor
         self.sums = self.rebuilt(labels, n_clusters) if running is None else changeable(running)
@@ -99,7 +101,7 @@ class Features:
 class Similarities:
     """Similarity sums G = (K D Pi)' (c x m), and kernel rows of some blocks."""
 
-    def __init__(self, kernel: Kernel, members: Members, labels, n_clusters: int, running: np.ndarray | None):
+    def __init__(self, kernel: KernelOperator, members: Members, labels, n_clusters: int, running: np.ndarray | None):
         self.kernel, self.members = kernel, members
         self.sums = self.rebuilt(labels, n_clusters) if running is None else changeable(running)
         self._limit, self._fetched = FIRST_ROWS, 0

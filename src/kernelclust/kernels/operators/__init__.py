@@ -1,6 +1,6 @@
 """Kernels known by their products, some rows and their diagonal: a file for each way to hold one."""
 
-from kernelclust.kernels.operators._base import BLOCK, Kernel, gram, one_hot, row_blocks
+from kernelclust.kernels.operators._base import BLOCK, KernelOperator, gram, one_hot, row_blocks
 from kernelclust.kernels.operators._checks import check_operator, is_operator
 from kernelclust.kernels.operators.dense import DenseKernel
 from kernelclust.kernels.operators.low_rank import LowRankKernel, feature_sums
@@ -12,7 +12,7 @@ from kernelclust.kernels.operators.weighted_sum import WeightedSumKernel
 __all__ = [
     "BLOCK",
     "DenseKernel",
-    "Kernel",
+    "KernelOperator",
     "LowRankKernel",
     "RidgeKernel",
     "ScaledKernel",

@@ -1,6 +1,6 @@
 """What a kernel is to everyone else: products, some rows, a diagonal.
 
-Nobody asks an operator how it stores itself. Solvers, bounds and placement use the members of `Kernel` alone; what a
+Nobody asks an operator how it stores itself. Solvers, bounds and placement use the members of `KernelOperator` alone; what a
 part needs beyond them it names in NEEDS, and is refused before work starts where an operator lacks it.
 """
 
@@ -40,7 +40,7 @@ def gram(B: np.ndarray, weight: np.ndarray) -> np.ndarray:
     return sum(in_order(part, row_blocks(*B.shape)), np.zeros((B.shape[1],) * 2))
 
 
-class Kernel(ABC):
+class KernelOperator(ABC):
     """A symmetric kernel over m samples with weights w, centred: H K H', H = I - 1 w' / sum(w).
 
     Weights are part of the kernel: a weight counts as that many copies of a sample. `factor` is B (m x d), centred,

@@ -22,7 +22,9 @@ def check_operator(kernel: Any) -> None:
     name = type(kernel).__name__
     missing = [member for member in MEMBERS if not hasattr(kernel, member)]
     if missing:
-        raise ValueError(f"the kernel operator {name} lacks {', '.join(missing)}; see kernelclust.kernels.Kernel.")
+        raise ValueError(
+            f"the kernel operator {name} lacks {', '.join(missing)}; see kernelclust.kernels.KernelOperator."
+        )
     m, weight = kernel.n_samples, np.asarray(kernel.weight, dtype=float)
     if weight.shape != (m,) or not np.all(np.isfinite(weight) & (weight > 0)):
         raise ValueError(f"{name}.weight must hold a positive number for each of the {m} samples.")

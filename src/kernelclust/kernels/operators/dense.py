@@ -6,7 +6,7 @@ import numpy as np
 
 from kernelclust._threads import in_order
 from kernelclust.kernels._loops import sum_rows
-from kernelclust.kernels.operators._base import Centring, Kernel, row_blocks
+from kernelclust.kernels.operators._base import Centring, KernelOperator, row_blocks
 
 DOUBLE_UP_TO = 4096  # samples up to which products are in double precision, whatever the entries are
 WIDTH = 2048  # entries that single precision adds up before double precision takes over
@@ -14,7 +14,7 @@ UNEVEN = 1e3  # ratio of weights from which sums are centred before they are add
 STRIPE = 2**22  # entries of a stripe that a thread works on
 
 
-class DenseKernel(Kernel):
+class DenseKernel(KernelOperator):
     """A symmetric matrix K (m x m), kept as it is and centred on the way, with no second m x m matrix:
 
     (H K H')_ij = K_ij - r_i - r_j + t with row means r and grand mean t.
@@ -117,7 +117,7 @@ class DenseKernel(Kernel):
 PART = DenseKernel
 
 
-def example(rng: np.random.RandomState, weight: np.ndarray) -> tuple[Kernel, np.ndarray]:
+def example(rng: np.random.RandomState, weight: np.ndarray) -> tuple[KernelOperator, np.ndarray]:
     """An operator and the matrix that it is the centred form of, for the contract tests."""
     X = rng.standard_normal((len(weight), 3))
     K = np.exp(-0.3 * np.square(X[:, None] - X).sum(axis=2))

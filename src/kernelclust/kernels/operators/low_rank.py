@@ -6,10 +6,10 @@ import numpy as np
 
 from kernelclust._threads import in_order
 from kernelclust.kernels._loops import sum_rows
-from kernelclust.kernels.operators._base import Kernel, row_blocks
+from kernelclust.kernels.operators._base import KernelOperator, row_blocks
 
 
-class LowRankKernel(Kernel):
+class LowRankKernel(KernelOperator):
     """K = B B' with B (m x d); its columns are centred once, in a copy unless `overwrite` lets B itself be changed.
 
     `offset` (d,) is what was subtracted from the rows of B.
@@ -72,7 +72,7 @@ def _times_transposed(B: np.ndarray, V: np.ndarray) -> np.ndarray:
 PART = LowRankKernel
 
 
-def example(rng: np.random.RandomState, weight: np.ndarray) -> tuple[Kernel, np.ndarray]:
+def example(rng: np.random.RandomState, weight: np.ndarray) -> tuple[KernelOperator, np.ndarray]:
     """An operator and the matrix that it is the centred form of, for the contract tests."""
     B = rng.standard_normal((len(weight), 4)) + 1.0
     return LowRankKernel(B, weight), B @ B.T

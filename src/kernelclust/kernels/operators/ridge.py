@@ -9,12 +9,12 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from kernelclust.kernels.operators._base import Kernel, gram
+from kernelclust.kernels.operators._base import KernelOperator, gram
 from kernelclust.kernels.operators.dense import DenseKernel
 from kernelclust.kernels.operators.low_rank import LowRankKernel
 
 
-class RidgeKernel(Kernel):
+class RidgeKernel(KernelOperator):
     """K (K + ridge I)^-1 of any centred kernel; by solves, never an inverse.
 
     With sample weights D the matrix is D^-1/2 [K_w (K_w + ridge I)^-1] D^-1/2, K_w = D^1/2 K D^1/2: the regression
@@ -22,12 +22,12 @@ class RidgeKernel(Kernel):
     matrix in double precision.
     """
 
-    def __init__(self, kernel: Kernel, ridge: float):
+    def __init__(self, kernel: KernelOperator, ridge: float):
         self.weight, self.centred, self.ridge = kernel.weight, kernel.centred, ridge
         self._half = np.sqrt(kernel.weight)[:, None]
         self._base = kernel
         self._solver: tuple | None = None
-        self._inner: Kernel
+        self._inner: KernelOperator
         if kernel.factor is not None:
             values, vectors = np.linalg.eigh(gram(kernel.factor, kernel.weight))
             self._root = (vectors / np.sqrt(np.maximum(values, 0) + ridge)) @ vectors.T
@@ -36,7 +36,7 @@ class RidgeKernel(Kernel):
             self._inner = self._solved(kernel, ridge)
         self.factor = self._inner.factor
 
-    def _solved(self, kernel: Kernel, ridge: float) -> DenseKernel:
+    def _solved(self, kernel: KernelOperator, ridge: float) -> DenseKernel:
         K = kernel.rows(np.arange(kernel.n_samples))
         K *= self._half * self._half.T
         trace = float(np.trace(K))
@@ -95,7 +95,7 @@ class RidgeKernel(Kernel):
 PART = RidgeKernel
 
 
-def example(rng: np.random.RandomState, weight: np.ndarray) -> tuple[Kernel, np.ndarray]:
+def example(rng: np.random.RandomState, weight: np.ndarray) -> tuple[KernelOperator, np.ndarray]:
     """An operator and the matrix that it is the centred form of, for the contract tests."""
     X = rng.standard_normal((len(weight), 3))
     X -= weight @ X / weight.sum()

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from kernelclust.kernels.operators._base import Kernel
+from kernelclust.kernels.operators._base import KernelOperator
 from kernelclust.kernels.operators.low_rank import LowRankKernel
 
 
-class ScaledKernel(Kernel):
+class ScaledKernel(KernelOperator):
     """K~ = E D K D E' (n x n): D = diag(scale) over the samples that K holds, E puts them at `samples` of n (all by
     default). Samples that are not held have rows of zeros. Not centred again."""
 
     def __init__(
         self,
-        kernel: Kernel,
+        kernel: KernelOperator,
         scale: np.ndarray,
         weight: np.ndarray | None = None,
         samples: np.ndarray | None = None,
@@ -80,7 +80,7 @@ class ScaledKernel(Kernel):
 PART = ScaledKernel
 
 
-def example(rng: np.random.RandomState, weight: np.ndarray) -> tuple[Kernel, np.ndarray]:
+def example(rng: np.random.RandomState, weight: np.ndarray) -> tuple[KernelOperator, np.ndarray]:
     """An operator and the matrix that it is the centred form of, for the contract tests."""
     B = rng.standard_normal((len(weight), 3))
     B -= weight @ B / weight.sum()

@@ -8,12 +8,12 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from kernelclust.kernels import _tiles
-from kernelclust.kernels.operators._base import Centring, Kernel
+from kernelclust.kernels.operators._base import Centring, KernelOperator
 
 CLOSE = 128  # samples whose own similarity is computed at a time
 
 
-class TiledKernel(Kernel):
+class TiledKernel(KernelOperator):
     """K_ij = function(z_i, z_j) for prepared samples Z (m x d), made when asked for; memory grows with m alone.
 
     Entries are computed in `dtype`, sums in double precision. The first pass, whatever it is for, also brings the
@@ -110,7 +110,7 @@ class TiledKernel(Kernel):
 PART = TiledKernel
 
 
-def example(rng: np.random.RandomState, weight: np.ndarray) -> tuple[Kernel, np.ndarray]:
+def example(rng: np.random.RandomState, weight: np.ndarray) -> tuple[KernelOperator, np.ndarray]:
     """An operator and the matrix that it is the centred form of, for the contract tests."""
     X = rng.standard_normal((len(weight), 3))
 

@@ -6,16 +6,19 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from kernelclust.kernels.operators._base import Kernel
+from kernelclust.kernels.operators._base import KernelOperator
 from kernelclust.kernels.operators.low_rank import LowRankKernel
 
 
-class WeightedSumKernel(Kernel):
+class WeightedSumKernel(KernelOperator):
     """sum_p c_p diag(t_p) K_p diag(t_p) of operators over the same samples and sample weights; t_p is column p of
     `by_sample` (m x p), ones without it. No matrix beside those of the kernels."""
 
     def __init__(
-        self, kernels: Sequence[Kernel], coefficients: Sequence[float] | np.ndarray, by_sample: np.ndarray | None = None
+        self,
+        kernels: Sequence[KernelOperator],
+        coefficients: Sequence[float] | np.ndarray,
+        by_sample: np.ndarray | None = None,
     ):
         coefficients = np.asarray(coefficients, dtype=float)
         if len(kernels) != len(coefficients):
@@ -48,7 +51,7 @@ class WeightedSumKernel(Kernel):
                 piece *= t[:, None].astype(piece.dtype)
         return B
 
-    def _each(self) -> Iterator[tuple[Kernel, float, np.ndarray]]:
+    def _each(self) -> Iterator[tuple[KernelOperator, float, np.ndarray]]:
         for kernel, c, t in self._parts:
             yield kernel, c, np.ones(self.n_samples) if t is None else t
 
@@ -89,7 +92,7 @@ def _flattened(parts: list) -> list:
 PART = WeightedSumKernel
 
 
-def example(rng: np.random.RandomState, weight: np.ndarray) -> tuple[Kernel, np.ndarray]:
+def example(rng: np.random.RandomState, weight: np.ndarray) -> tuple[KernelOperator, np.ndarray]:
     """An operator and the matrix that it is the centred form of, for the contract tests."""
     factors = [rng.standard_normal((len(weight), d)) for d in (2, 3)]
     K = 0.5 * factors[0] @ factors[0].T + 2.0 * factors[1] @ factors[1].T
