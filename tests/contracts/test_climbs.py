@@ -7,6 +7,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from kernelclust import _names
+from kernelclust.constraints import equal_rows, make_constraints
+from kernelclust.constraints._repair import repair
 from kernelclust.kernels import operators
 from kernelclust.kernels.operators import DenseKernel, KernelOperator, LowRankKernel, one_hot
 from kernelclust.objectives import make_dependence
@@ -18,11 +20,8 @@ from kernelclust.solvers import (
     _members,
     _running,
     best_placement,
-    equal_rows,
-    make_constraints,
     placement_problem,
 )
-from kernelclust.solvers._allowed import repair
 from kernelclust.solvers._climb import climb
 from kernelclust.solvers._members import Members
 from kernelclust.structures import as_structure

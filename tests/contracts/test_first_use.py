@@ -14,9 +14,10 @@ from numba.core import caching
 
 import kernelclust
 from kernelclust import KernelKMeans, MaxMarginClustering, StructuredClustering, _compiled
+from kernelclust.constraints import _repair_loops
 from kernelclust.kernels._loops import add_rows
 from kernelclust.margin._loops import best_table
-from kernelclust.solvers import _allowed_loops, _block_loops, _loops
+from kernelclust.solvers import _block_loops, _loops
 
 SOURCE = """
 from kernelclust._compiled import compiled
@@ -80,7 +81,7 @@ def test_other_forms_of_the_same_numbers_compile_nothing(settings, known, few_st
 
     def signatures():
         functions = add_rows, _loops.sweep, _block_loops.exchange, _block_loops.list_chains
-        functions = *functions, _allowed_loops.give, _allowed_loops.shift_sizes
+        functions = *functions, _repair_loops.give, _repair_loops.shift_sizes
         return [one.dispatcher.signatures for one in functions]
 
     fit(X)

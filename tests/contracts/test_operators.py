@@ -10,6 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import kernelclust.kernels.operators as package
 from kernelclust import engine
 from kernelclust._names import load, names
+from kernelclust.constraints import make_constraints
 from kernelclust.kernels import (
     DenseKernel,
     FittedKernel,
@@ -24,7 +25,7 @@ from kernelclust.kernels import (
     one_hot,
 )
 from kernelclust.objectives import flat_objective
-from kernelclust.solvers import Options, make_constraints
+from kernelclust.solvers import Options
 from kernelclust.structures import as_structure
 
 NAMES = names(package)

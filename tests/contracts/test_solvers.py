@@ -8,9 +8,10 @@ import kernelclust.kernels.operators as operators
 import kernelclust.solvers as package
 from kernelclust import StructuredClustering, dependence_score
 from kernelclust._names import load, names
+from kernelclust.constraints import make_constraints
 from kernelclust.kernels import DenseKernel, leading_spectrum
 from kernelclust.objectives import make_dependence
-from kernelclust.solvers import Options, Problem, check_solver_params, load_solver, make_constraints, solver_names
+from kernelclust.solvers import Options, Problem, check_solver_params, load_solver, solver_names
 from kernelclust.structures import as_structure
 
 pytestmark = pytest.mark.usefixtures("few_starts")

@@ -28,7 +28,7 @@ COMPILED = compiled()
 ELSEWHERE = {  # whole files whose functions are swapped for their plain twins while they work, and where
     "solvers._loops": "tests/contracts/test_climbs.py",
     "solvers._block_loops": "tests/contracts/test_climbs.py",
-    "solvers._allowed_loops": "tests/truth/test_allowed.py",
+    "constraints._repair_loops": "tests/truth/test_repair.py",
 }
 rng = np.random.default_rng(0)
 

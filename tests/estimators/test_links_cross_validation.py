@@ -1,4 +1,4 @@
-"""Links under scikit-learn's cross-validation: one number a sample is divided with the samples, pairs are refused."""
+"""Links under cross-validation: one number a sample is split with the samples, pairs are rows of a fold."""
 
 import numpy as np
 import pytest
@@ -64,15 +64,27 @@ def test_a_pipeline_with_groups():
 PAIRS = np.array([[0, 1], [2, 3]])
 
 
-@pytest.mark.parametrize("links", [PAIRS, PAIRS.tolist(), np.c_[np.arange(60), (np.arange(60) + 1) % 60]])
 @pytest.mark.parametrize("name", ["must_link", "cannot_link"])
-def test_pairs_are_refused(name, links):
-    """Even where every index exists in every fold, and where there are as many pairs as samples."""
-    with pytest.raises(ValueError, match=f"{name} holds pairs, which cannot be used under cross-validation"):
-        cross_validate(MODEL, X, cv=FOLDS, params={name: links}, error_score="raise")
-    search = GridSearchCV(make_pipeline(StandardScaler(), MODEL), {"kernelkmeans__n_init": [1]}, cv=FOLDS)
-    with pytest.raises(ValueError, match="one whole number a sample"):
-        search.fit(X, **{f"kernelkmeans__{name}": links})
+def test_pairs_beyond_the_rows_of_a_fold_are_an_error_that_says_what_to_do(name):
+    """A fold has 40 of the 60 samples."""
+    pairs = [[0, 1], [2, 40]]
+    says = rf"{name}\[1\] = \[2, 40\] .* no sample 40: X has 40.* in cross-validation.* give one whole number a sample"
+    with pytest.raises(ValueError, match=says):
+        cross_validate(MODEL, X, cv=FOLDS, params={name: pairs}, error_score="raise")
+    search = GridSearchCV(
+        make_pipeline(StandardScaler(), MODEL), {"kernelkmeans__n_init": [1]}, cv=FOLDS, error_score="raise"
+    )
+    with pytest.raises(ValueError, match="no sample 40"):
+        search.fit(X, **{f"kernelkmeans__{name}": pairs})
+
+
+def test_pairs_are_rows_of_the_fold():
+    found = cross_validate(
+        MODEL, X, cv=FOLDS, params={"must_link": PAIRS}, return_estimator=True, return_indices=True, error_score="raise"
+    )
+    for model, train in zip(found["estimator"], found["indices"]["train"], strict=True):
+        assert_array_equal(model.labels_, clone(MODEL).fit(X[train], must_link=PAIRS).labels_)
+        assert_array_equal(model.labels_[PAIRS[:, 0]], model.labels_[PAIRS[:, 1]])
 
 
 def test_no_pairs_are_no_links():

@@ -10,23 +10,20 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from kernelclust import KernelKMeans
+from kernelclust.constraints import _feasibility, equal_rows, make_constraints, numbered
+from kernelclust.constraints._repair import repair
 from kernelclust.kernels import DenseKernel, LowRankKernel, leading_spectrum, one_hot
 from kernelclust.objectives import Dependence, make_dependence
 from kernelclust.solvers import (
-    _program,
     best_placement,
-    equal_rows,
     greedy,
     low_rank_sdp,
-    make_constraints,
     nmf,
-    numbered,
     placement_margin,
     placement_problem,
     polar,
     spectral,
 )
-from kernelclust.solvers._allowed import repair
 from kernelclust.solvers._climb import climb
 from kernelclust.solvers._problem import Options, Problem
 from kernelclust.structures import as_structure
@@ -563,7 +560,7 @@ def test_hard_problems_are_given_up_in_words(monkeypatch):
     class Stopped:
         x, status = None, 1
 
-    monkeypatch.setattr(_program, "milp", lambda *args, **kwargs: Stopped())
+    monkeypatch.setattr(_feasibility, "milp", lambda *args, **kwargs: Stopped())
     with pytest.raises(ValueError, match="none was ruled out"):
         make_constraints(np.array([4.0, 4.0, 4.0, 2.0, 2.0]), 3, min_size=5, max_size=6)
 

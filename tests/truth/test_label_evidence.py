@@ -7,18 +7,11 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from kernelclust import StructuredClustering
+from kernelclust.constraints import make_constraints, numbered
+from kernelclust.constraints._label_evidence import NEAR, contradicted, label_evidence, mistaken, mistakes
 from kernelclust.objectives import make_dependence
-from kernelclust.solvers import make_constraints, numbered, place_known, placement_problem
-from kernelclust.solvers._label_evidence import (
-    JITTER,
-    NEAR,
-    TAIL,
-    contradicted,
-    label_evidence,
-    mistaken,
-    mistakes,
-    temperature,
-)
+from kernelclust.solvers import place_known, placement_problem
+from kernelclust.solvers._label_placement import JITTER, TAIL, temperature
 from kernelclust.structures import as_structure
 
 pytestmark = pytest.mark.filterwarnings("ignore:several arrangements:UserWarning")

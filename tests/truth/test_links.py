@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from kernelclust.solvers import make_constraints
-from kernelclust.solvers._links import check_links
+from kernelclust.constraints import make_constraints
+from kernelclust.constraints._validation import check_links
 
 
 def some_groups(rng, m, largest):

@@ -15,6 +15,7 @@ from kernelclust._progress import EIGENVECTORS, EVIDENCE, KERNEL, SEARCH, at, st
 from kernelclust._solution import Solution
 from kernelclust._threads import in_order, one_thread
 from kernelclust._warnings import warn
+from kernelclust.constraints import Constraints, equal_rows
 from kernelclust.engine._doubt import doubt_in_words
 from kernelclust.engine._evidence import DISAGREE, SIZE_PRIOR, Evidence, alignment, seen_distances, seen_sums
 from kernelclust.engine._numbering import canonical_places, renumbered
@@ -34,16 +35,7 @@ from kernelclust.kernels import (
     one_hot,
 )
 from kernelclust.objectives import Dependence, flat_objective, make_dependence
-from kernelclust.solvers import (
-    Constraints,
-    Options,
-    PlacementProblem,
-    Problem,
-    equal_rows,
-    load_solver,
-    placement_margin,
-    placement_problem,
-)
+from kernelclust.solvers import Options, PlacementProblem, Problem, load_solver, placement_margin, placement_problem
 from kernelclust.structures import Structure
 
 EXTRA_DIMENSIONS = 8  # eigenvectors beyond the c - 1 that a flat clustering needs

@@ -6,9 +6,10 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from kernelclust._warnings import warn
+from kernelclust.constraints import Constraints
 from kernelclust.kernels import fit_kernel, leading_spectrum
 from kernelclust.objectives import Dependence
-from kernelclust.solvers import Constraints, Options, Problem, greedy
+from kernelclust.solvers import Options, Problem, greedy
 
 EXACT = 3000  # samples beyond which the kernel is approximated: it advises, and decides nothing alone
 NEAR_TIE, DOUBTED_TIE = 0.001, 0.02  # shares of F within which its clusters settle a tie of the graphs'

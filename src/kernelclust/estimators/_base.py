@@ -16,6 +16,7 @@ from kernelclust._input import as_table, check_finite, rows_are_equal
 from kernelclust._names import check_name, check_number
 from kernelclust._progress import hearing, say, working
 from kernelclust._warnings import warn
+from kernelclust.constraints import Constraints, make_constraints
 from kernelclust.engine import Fit
 from kernelclust.estimators._callbacks import CallbackSupportMixin, Tasks, with_callbacks
 from kernelclust.estimators._saving import Saving
@@ -29,7 +30,6 @@ from kernelclust.kernels import (
     kernel_part,
 )
 from kernelclust.large import is_partitioned
-from kernelclust.solvers import Constraints, make_constraints
 from kernelclust.structures import Structure, as_structure, cluster_names, named_places, warn_of_names
 
 DEFAULT_CLUSTERS = 8

@@ -10,11 +10,12 @@ from sklearn.utils.validation import validate_data
 from kernelclust._arrays import check_elsewhere, namespace_of, to_host
 from kernelclust._input import rows_are_equal
 from kernelclust._warnings import warn
+from kernelclust.constraints import check_labels
 from kernelclust.estimators._base import check_enough_samples, equal_labels
 from kernelclust.kernels import is_pairwise, kernel_part
 from kernelclust.large import grow
 from kernelclust.objectives import check_weights
-from kernelclust.solvers import Options, check_labels
+from kernelclust.solvers import Options
 from kernelclust.structures import Structure
 
 ARRAYS = ("labels_", "position_", "sizes_", "medoids_", "link_confidence_")

@@ -15,6 +15,7 @@ from kernelclust._arrays import check_elsewhere, namespace_of, to_host
 from kernelclust._progress import at, hearing, say
 from kernelclust._threads import one_thread
 from kernelclust._warnings import warn
+from kernelclust.constraints import check_labels
 from kernelclust.estimators._base import check_enough_samples
 from kernelclust.estimators._elsewhere import has_array_form, send
 from kernelclust.estimators._partitioned import first_row, keep_partitioned, keep_places_of_all
@@ -49,7 +50,7 @@ from kernelclust.multikernel import (
     weighing,
 )
 from kernelclust.objectives import check_weights
-from kernelclust.solvers import Options, check_labels
+from kernelclust.solvers import Options
 from kernelclust.structures import Structure, places_of_part
 
 METHODS, CORRELATIONS = ("average", "mkkm-mr"), ("trace", "mmd")

@@ -11,11 +11,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from kernelclust._arrays import to_host
 from kernelclust._names import check_number
+from kernelclust.constraints import Constraints
 from kernelclust.engine import Alternative, Fit, Places, Prediction, alternatives, doubtful
 from kernelclust.estimators._elsewhere import given_back
 from kernelclust.estimators._partitioned import place_partitioned
 from kernelclust.large import is_partitioned
-from kernelclust.solvers import Constraints, PlacementProblem
+from kernelclust.solvers import PlacementProblem
 from kernelclust.structures import Structure
 
 

@@ -10,9 +10,9 @@ from scipy import sparse
 from sklearn.utils import check_random_state
 
 from kernelclust._arrays import namespace_of
+from kernelclust.constraints import check_labels
 from kernelclust.large import is_partitioned
 from kernelclust.objectives import check_weights
-from kernelclust.solvers import check_labels
 
 KEPT = 5000  # rows
 

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from kernelclust._names import check_name, check_number
 from kernelclust._threads import one_thread
 from kernelclust._warnings import warn
+from kernelclust.constraints import check_labels
 from kernelclust.estimators._base import (
     KernelClusterer,
     check_flag,
@@ -24,7 +25,6 @@ from kernelclust.estimators._partitioned import place_partitioned
 from kernelclust.large import is_partitioned
 from kernelclust.margin import Embedding, Hyperplanes, Problem, check_loss, embed, solve, stay
 from kernelclust.objectives import check_weights
-from kernelclust.solvers import check_labels
 
 TRIVIAL = 0.999  # share of the objective of w = 0 above which a fit has found nothing
 STARTS = 10

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from kernelclust._input import as_array, as_table, how_to_flatten, is_frame
 from kernelclust._names import check_name, check_number
 from kernelclust._warnings import warn
+from kernelclust.constraints import Constraints
 from kernelclust.estimators._base import (
     FLOATS,
     KernelClusterer,
@@ -54,7 +55,7 @@ from kernelclust.multikernel import (
     pairwise_kernel,
 )
 from kernelclust.objectives import NORMALIZATIONS, check_weights
-from kernelclust.solvers import RULES, Constraints
+from kernelclust.solvers import RULES
 from kernelclust.structures import Structure
 
 STARTS = 10  # that n_init="auto" stands for

@@ -11,6 +11,7 @@ from kernelclust._names import check_name, check_number
 from kernelclust._progress import working
 from kernelclust._units import UnitWarning, unit_warning
 from kernelclust._warnings import warn
+from kernelclust.constraints import Constraints
 from kernelclust.engine import Fit, Prediction, Request, fit, numbered_like
 from kernelclust.estimators._base import (
     KernelClusterer,
@@ -35,15 +36,7 @@ from kernelclust.estimators._stream import Stream, add_batch
 from kernelclust.kernels import FittedKernel, Nothing, is_operator
 from kernelclust.large import is_partitioned
 from kernelclust.objectives import NORMALIZATIONS, check_weights
-from kernelclust.solvers import (
-    INITS,
-    RULES,
-    SEARCHES,
-    Constraints,
-    Options,
-    check_solver_params,
-    check_start,
-)
+from kernelclust.solvers import INITS, RULES, SEARCHES, Options, check_solver_params, check_start
 from kernelclust.structures import Structure, named_places
 
 
@@ -306,8 +299,9 @@ class StructuredClustering(Placing, KernelClusterer):
             A weight counts as that many copies; weight zero takes part in nothing but gets a label.
         must_link, cannot_link : arrays of shape (n, 2) or (m,), optional
             Pairs of sample indices that must, or must not, be in one cluster; or one whole number a sample, the same
-            for samples that belong together (`must_link`) or are all apart (`cannot_link`), -1 for none. Under
-            cross-validation give numbers, which are divided with the samples; pairs are refused there.
+            for samples that belong together (`must_link`) or are all apart (`cannot_link`), -1 for none. Pairs
+            are rows of the X passed to this call. Cross-validation fits on the rows of a fold and passes pairs on
+            unchanged, so that they would name other samples: give numbers there, which are split with the samples.
 
         Labels (unless `label_weight` makes them soft), links and sizes are kept exactly by every solver. A
         contradiction is an error, before any other work; so are sizes or links for which no labeling is found, and none

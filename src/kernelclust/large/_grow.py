@@ -14,6 +14,7 @@ from kernelclust._arrays import namespace, parts, to_host
 from kernelclust._names import keywords
 from kernelclust._progress import at, hearing
 from kernelclust._warnings import warn
+from kernelclust.constraints import make_constraints
 from kernelclust.engine import Fit, Places, Prediction, Request, fit, fitted_places
 from kernelclust.kernels import NewSamples, check_kernel_params, eigenvalue_bounds, kernel_part
 from kernelclust.large._moves import centred, rises
@@ -21,7 +22,6 @@ from kernelclust.large._rounds import Climbed, DevicePool, climb
 from kernelclust.large._rows import FeatureRows, Rows
 from kernelclust.large._whole import canonical_order, whole_fit
 from kernelclust.objectives import flat_objective
-from kernelclust.solvers import make_constraints
 
 START, EACH = 2500, 50  # samples that the ordinary engine is asked about, or so many a cluster
 MIDDLE = 2**16  # samples of the stage between

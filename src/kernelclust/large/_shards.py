@@ -21,6 +21,7 @@ from kernelclust._input import rows_are_equal
 from kernelclust._names import keywords
 from kernelclust._progress import at, hearing, tell
 from kernelclust._threads import one_thread
+from kernelclust.constraints import Constraints, make_constraints
 from kernelclust.engine import Fit, Places, Prediction, Request, fit, fitted_places
 from kernelclust.kernels import ExactFeatures, NewSamples, SimilarityFunction, fit_kernel, kernel_part
 from kernelclust.large._grow import EACH, START, centred_sums
@@ -28,7 +29,7 @@ from kernelclust.large._moves import centred, rises
 from kernelclust.large._rounds import ROUND
 from kernelclust.large._whole import canonical_order, whole_fit
 from kernelclust.objectives import Dependence, flat_objective
-from kernelclust.solvers import Constraints, Options, make_constraints
+from kernelclust.solvers import Options
 
 ROWS = 2**14  # of a partition that are looked at together
 SETTLED = 1e-4  # rounds end when a smaller share of the samples moves

@@ -14,6 +14,7 @@ from kernelclust._progress import KERNEL, SEARCH, stage
 from kernelclust._solution import Solution
 from kernelclust._threads import one_thread
 from kernelclust._warnings import each_once, warn
+from kernelclust.constraints import Constraints
 from kernelclust.engine import Fit, judge, useful_spectrum, with_order
 from kernelclust.kernels import FittedKernel, KernelOperator, WeightedSumKernel, fit_kernel
 from kernelclust.multikernel._checks import check_informative
@@ -27,7 +28,7 @@ from kernelclust.multikernel._task import Relaxed, Task
 from kernelclust.multikernel._together import Columns, beside, over_all_views, shared
 from kernelclust.multikernel._views import Views
 from kernelclust.objectives import flat_objective, make_dependence
-from kernelclust.solvers import Constraints, Problem
+from kernelclust.solvers import Problem
 from kernelclust.structures import Structure
 
 DOMINANT = 0.9  # weight from which a kernel with next to no residual is reported

@@ -14,13 +14,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from kernelclust.constraints import Constraints, repair
 from kernelclust.kernels import KernelOperator, LowRankKernel, WeightedSumKernel, leading_spectrum, one_hot
 from kernelclust.multikernel._rounding import unit_rows
 from kernelclust.multikernel._simplex import minimize_on_simplex, optimality_gap
 from kernelclust.multikernel._spectral import quadratic
 from kernelclust.multikernel._task import Relaxed, Task
 from kernelclust.objectives import Dependence
-from kernelclust.solvers import Constraints, climb, place_known, placement_problem, repair
+from kernelclust.solvers import climb, place_known, placement_problem
 
 
 @dataclass(frozen=True)

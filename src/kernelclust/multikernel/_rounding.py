@@ -8,8 +8,9 @@ import numpy as np
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
+from kernelclust.constraints import Constraints, numbered, repair
 from kernelclust.multikernel._task import Relaxed, Task
-from kernelclust.solvers import Constraints, fill_empty, numbered, repair, seeded_start
+from kernelclust.solvers import fill_empty, seeded_start
 
 
 def unit_rows(H: np.ndarray) -> np.ndarray:

@@ -10,13 +10,14 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from kernelclust._threads import useful_jobs
+from kernelclust.constraints import Constraints
 from kernelclust.kernels import WeightedSumKernel, leading_spectrum
 from kernelclust.multikernel._refine import Refined, alignment, cluster_sums, consensus, place, pulled, refine
 from kernelclust.multikernel._rounding import candidates
 from kernelclust.multikernel._spectral import lam_path
 from kernelclust.multikernel._task import Relaxed, Task
 from kernelclust.objectives import Dependence, flat_objective
-from kernelclust.solvers import Constraints, Options, Problem, greedy
+from kernelclust.solvers import Options, Problem, greedy
 
 BEYOND = 8  # eigenvectors more than c that starts are tried in
 

@@ -5,13 +5,8 @@ from typing import Any
 
 from kernelclust._names import check_keywords, check_name, keywords, load, names
 from kernelclust.kernels import KernelOperator
-from kernelclust.solvers._constraints import Constraints
-from kernelclust.solvers._copies import equal_rows
-from kernelclust.solvers._given import check_labels
-from kernelclust.solvers._side_information import make_constraints
-
-from kernelclust.solvers._climb import climb  # isort: skip
-from kernelclust.solvers._label_evidence import numbered, place_known
+from kernelclust.solvers._climb import climb
+from kernelclust.solvers._label_placement import place_known
 from kernelclust.solvers._placement import (
     RULES,
     PlacementProblem,
@@ -22,35 +17,27 @@ from kernelclust.solvers._placement import (
     placement_problem,
 )
 from kernelclust.solvers._problem import Options, Problem
-
-from kernelclust.solvers.greedy import INITS, SEARCHES, check_start  # isort: skip
-from kernelclust.solvers._allowed import repair
 from kernelclust.solvers._starts import fill_empty, seeded_start
+from kernelclust.solvers.greedy import INITS, SEARCHES, check_start
 
 __all__ = [
     "INITS",
     "RULES",
     "SEARCHES",
-    "Constraints",
     "Options",
     "PlacementProblem",
     "Problem",
     "best_placement",
-    "check_labels",
     "check_solver_params",
     "check_start",
     "climb",
     "different_placements",
-    "equal_rows",
     "fill_empty",
     "likely_placement",
     "load_solver",
-    "make_constraints",
-    "numbered",
     "place_known",
     "placement_margin",
     "placement_problem",
-    "repair",
     "seeded_start",
     "solver_names",
 ]

@@ -6,15 +6,14 @@ from collections.abc import Callable
 
 import numpy as np
 
+from kernelclust._compiled import floats, integers
 from kernelclust._progress import at
 from kernelclust._solution import Solution
+from kernelclust.constraints import Constraints, count_blocked
 from kernelclust.kernels import KernelOperator
-from kernelclust.objectives import Dependence
-from kernelclust.solvers._allowed_loops import count_blocked
-from kernelclust.solvers._arguments import blocks_of, form_of, known_of
-from kernelclust.solvers._constraints import Constraints
+from kernelclust.objectives import POWER, Dependence
 from kernelclust.solvers._exchange import Exchanges
-from kernelclust.solvers._loops import SCRATCH, State
+from kernelclust.solvers._loops import SCRATCH, Blocks, Form, Known, Loss, State
 from kernelclust.solvers._members import Members
 from kernelclust.solvers._running import running_sums
 
@@ -107,12 +106,12 @@ class _Task:
         allow_empty: bool,
     ):
         self.kernel, self.objective, self.constraints = kernel, objective, constraints
-        self.form, self.loss = form_of(objective, float(kernel.weight.sum()))
+        self.form, self.loss = _form(objective, float(kernel.weight.sum()))
         members = Members(kernel.n_samples, None if constraints is None else constraints.mean)
         self.sums = running_sums(kernel, members, labels, objective.n_clusters, running)
         weight = kernel.weight if constraints is None else constraints.weight
-        self.blocks = blocks_of(weight, self.sums.own(), allow_empty)
-        self.known = None if constraints is None else known_of(constraints)
+        self.blocks = Blocks(floats(weight), floats(self.sums.own()), bool(allow_empty))
+        self.known = None if constraints is None else _known(constraints)
 
     def sizes(self, labels: np.ndarray) -> np.ndarray:
         return np.bincount(labels, self.kernel.weight, minlength=self.objective.n_clusters)
@@ -139,3 +138,34 @@ class _Task:
             exchanges = Exchanges(self.sums, known, self.blocks, self.known, self.form, self.loss)
             moves = exchanges.make(state, objective, threshold)
         return label[known.block], moves
+
+
+def _form(objective: Dependence, total: float) -> tuple[Form, Loss | None]:
+    """The objective; `total` is the weight of all samples."""
+    near, neighbour = objective.neighbours
+    form = Form(
+        A=floats(objective.A),
+        near=integers(near),
+        neighbour=integers(neighbour),
+        power=POWER[objective.normalize],
+        added=float(objective.added_size(total)),
+        coef=float(objective.coef),
+    )
+    return form, Loss(floats(objective.T), float(objective.penalty)) if objective.has_loss else None
+
+
+def _known(constraints: Constraints) -> Known:
+    first, link = constraints.linked
+    mean = constraints.mean
+    return Known(
+        first=integers(mean.indptr),
+        member=integers(mean.indices),
+        share=floats(mean.data),
+        place=integers(constraints.place),
+        link_first=integers(first),
+        link=integers(link),
+        pull=floats(constraints.pull),
+        lower=floats(constraints.lower),
+        upper=floats(constraints.upper),
+        slack=float(constraints.slack),
+    )

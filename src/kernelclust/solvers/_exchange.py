@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from kernelclust.constraints import Constraints
 from kernelclust.objectives import Dependence
 from kernelclust.solvers._block_loops import exchange, list_chains
-from kernelclust.solvers._constraints import Constraints
 from kernelclust.solvers._loops import Blocks, Form, Known, Loss, State
 
 ROUNDS = 10  # times that swaps are listed anew

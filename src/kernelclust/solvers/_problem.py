@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from kernelclust.constraints import Constraints
 from kernelclust.kernels import KernelOperator, Spectrum
 from kernelclust.objectives import Dependence
-from kernelclust.solvers._constraints import Constraints
 from kernelclust.structures import Structure
 
 

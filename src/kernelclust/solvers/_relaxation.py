@@ -12,11 +12,10 @@ from typing import Any
 import numpy as np
 
 from kernelclust._solution import Solution
+from kernelclust.constraints import Constraints, repair, size_wishes
 from kernelclust.solvers import _starts as starts
-from kernelclust.solvers._allowed import repair
 from kernelclust.solvers._climb import climb
-from kernelclust.solvers._constraints import Constraints
-from kernelclust.solvers._label_evidence import place_known, size_wishes
+from kernelclust.solvers._label_placement import place_known
 from kernelclust.solvers._placement import best_placement, placement_problem
 from kernelclust.solvers._problem import Options, Problem
 

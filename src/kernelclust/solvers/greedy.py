@@ -13,13 +13,12 @@ from kernelclust._names import check_name
 from kernelclust._solution import Solution
 from kernelclust._threads import one_thread, useful_jobs
 from kernelclust._warnings import warn
+from kernelclust.constraints import Constraints, contradicted, numbered, repair, size_wishes
 from kernelclust.kernels import LowRankKernel, feature_sums
 from kernelclust.objectives import Dependence
 from kernelclust.solvers import _starts as starts
-from kernelclust.solvers._allowed import repair
 from kernelclust.solvers._climb import climb
-from kernelclust.solvers._constraints import Constraints
-from kernelclust.solvers._label_evidence import contradicted, numbered, place_known, size_wishes
+from kernelclust.solvers._label_placement import place_known
 from kernelclust.solvers._placement import RESTARTS, best_placement, placement_problem
 from kernelclust.solvers._problem import Options, Problem
 

@@ -9,9 +9,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from kernelclust import KernelKMeans
-from kernelclust.solvers import Constraints, _allowed, _allowed_loops, _feasible, make_constraints
-from kernelclust.solvers._allowed import pack, repair, separate, settle
-from kernelclust.solvers._allowed_loops import (
+from kernelclust.constraints import Constraints, _feasibility, _repair, _repair_loops, make_constraints
+from kernelclust.constraints._repair import pack, repair, separate, settle
+from kernelclust.constraints._repair_loops import (
     colour,
     count_blocked,
     mend_links,
@@ -91,12 +91,12 @@ def test_integer_programs_share_their_time(monkeypatch):
         asked.append(seconds)
         time.sleep(0.05)
         if sized:
-            raise _feasible.Undecided
+            raise _feasibility.Undecided
         return np.array([0, 1, 0, 1])
 
-    monkeypatch.setattr(_feasible, "exact", slow)
-    monkeypatch.setattr(_feasible, "mend_links", lambda *args: False)
-    monkeypatch.setattr(_feasible, "separate", lambda constraints, wish, score: np.zeros(4, dtype=int))
+    monkeypatch.setattr(_feasibility, "exact", slow)
+    monkeypatch.setattr(_feasibility, "mend_links", lambda *args: False)
+    monkeypatch.setattr(_feasibility, "separate", lambda constraints, wish, score: np.zeros(4, dtype=int))
     with pytest.raises(ValueError, match="all links and sizes"):
         make_constraints(np.array([3.0, 1, 2, 1]), 2, cannot_link=[(0, 1)], max_size=3.6)
     assert len(asked) == 2 and asked[1] < asked[0] - 0.04
@@ -106,7 +106,7 @@ def test_a_search_never_solves_an_integer_program(monkeypatch):
     rng = np.random.default_rng(0)
     weight = rng.uniform(0.5, 1.5, 20)
     known = make_constraints(weight, 4, max_size=1.0005 * weight.sum() / 4)
-    monkeypatch.setattr(_feasible, "exact", None)
+    monkeypatch.setattr(_feasibility, "exact", None)
     for _ in range(20):
         labels = repair(known, rng.integers(0, 4, 20), rng.standard_normal((20, 2)))
         assert known.kept_by(labels)
@@ -114,13 +114,13 @@ def test_a_search_never_solves_an_integer_program(monkeypatch):
 
 def test_the_labeling_that_is_known_is_numbered_as_wished(monkeypatch):
     """Where exchanges fail, its clusters go where the wish has them, but for those of known places."""
-    monkeypatch.setattr(_allowed, "settle", lambda *args: False)
+    monkeypatch.setattr(_repair, "settle", lambda *args: False)
     weight = np.array([7.0, 5, 4, 3, 1, 2, 2, 12])
     known = make_constraints(weight, 3, labels=[-1] * 7 + [2], min_size=12, max_size=12)
     wish = np.array([1, 0, 2])[known.witness]
     E = np.eye(3)[wish]
     wish[1] = 2  # too much there
-    monkeypatch.setattr(_allowed, "fit_sizes", lambda *args: False)
+    monkeypatch.setattr(_repair, "fit_sizes", lambda *args: False)
     assert_array_equal(repair(known, wish, E), np.array([1, 0, 2])[known.witness])
 
 
@@ -137,7 +137,7 @@ def test_even_sizes_for_what_is_loose():
 @pytest.mark.parametrize(("c", "degree"), [(3, 5), (5, 12), (5, 30)])
 def test_hidden_colourings_are_found(c, degree, monkeypatch):
     """Links between hidden groups, where greed fails and an integer program is slow."""
-    monkeypatch.setattr(_feasible, "exact", None)
+    monkeypatch.setattr(_feasibility, "exact", None)
     failed = 0
     for seed in range(4):
         pairs, _ = parted(np.random.default_rng(seed), 400, c, degree)
@@ -212,12 +212,12 @@ def test_plain_twins(seed, monkeypatch):
     def results():
         for function, arguments, _ in calls:
             arguments = [one.copy() if isinstance(one, np.ndarray) else one for one in arguments]
-            yield getattr(_allowed_loops, function.__name__)(*arguments), arguments
+            yield getattr(_repair_loops, function.__name__)(*arguments), arguments
 
     fast = list(results())
-    for name, part in list(vars(_allowed_loops).items()):
+    for name, part in list(vars(_repair_loops).items()):
         if hasattr(part, "py_func"):
-            monkeypatch.setattr(_allowed_loops, name, part.py_func)
+            monkeypatch.setattr(_repair_loops, name, part.py_func)
     for (_, _, changed), (out, compiled), (expected, simple) in zip(calls, fast, results(), strict=True):
         assert_array_equal(out, expected)
         for k in changed:

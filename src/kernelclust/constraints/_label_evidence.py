@@ -1,73 +1,27 @@
-"""Known labels as evidence about where clusters belong.
+"""Known labels as evidence about which node of the structure a cluster belongs to.
 
-A known label says where its sample belongs. What it says about the cluster around that sample can be wrong, as far as
-clusters run into each other, so that places are chosen from data and labels together: for a placement p
+A known label fixes the node of its sample. It is also evidence about the cluster around that sample, with an error rate
+that grows where clusters overlap: the log-probability of the labels if cluster j is at node p_j is
 
-    -v log(1 + (best score - score(p)) / v t) + sum_i w_i log((1 - e_i) [p_j(i) = y_i] + e_i q(y_i | p_j(i)))
+    sum_i w_i log((1 - e_i) [p_j(i) = y_i] + e_i q(y_i | p_j(i)))
 
-where j(i) is the cluster whose mean is nearest to labelled sample i, e_i the rate of mistakes there, q where mistakes
-go to (neighbouring places more than others), and t what the score changes by if distances between means are a little
-different. By how much they might be is itself unknown, hence the logarithm: of things that look alike from two sides
-the best arrangement can be far from the right one. One label turns a ring; labels of every cluster outweigh an unclear
-order, and sure ones a clear one.
+where j(i) is the cluster whose mean is nearest to labelled sample i, e_i the error rate there, and q(. | p) the
+distribution of wrong labels at node p (neighbouring nodes are more likely than others).
 """
 
 from __future__ import annotations
-
-from dataclasses import replace
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
 
+from kernelclust.constraints._constraints import Constraints
 from kernelclust.kernels import feature_sums
-from kernelclust.solvers._constraints import Constraints
-from kernelclust.solvers._placement import EXHAUSTIVE, RESTARTS, PlacementProblem, best_placement, every_placement
-from kernelclust.structures import Structure, as_structure
 
 LEAST = 0.01  # rate of mistakes of the best sample of the best cluster
 FOR = 1.1  # a label is so many times as likely where its place is the cluster's as anywhere else, at least
-JITTER = 0.25  # distances between means might as well be so much longer or shorter
-TAIL = 2.0  # v: the smaller, the more may the data be wrong altogether
-WIDENED = (1.0, 4.0, 16.0)  # multiples of t that placements of many clusters are sought at
 BORNE = 0.3  # of the labels may be against the clusters where these are unclear
-TIE = 1e-3  # of the largest distance: neighbours save at least so much
-TIED = 1e-9  # of log-probabilities
 NEAR = 0.5  # share of mistakes that go to neighbouring places; the others go anywhere
-
-
-def place_known(
-    problem: PlacementProblem,
-    constraints: Constraints | None,
-    labels: np.ndarray,
-    E: np.ndarray,
-    structure: Structure | None = None,
-    restarts: int = RESTARTS,
-) -> np.ndarray:
-    """Node of each cluster, best by the score of `problem` and by the known labels together.
-
-    E are features (m, d), `structure` is what A is the kernel of.
-    """
-    free = best_placement(problem, restarts)
-    if constraints is None or not constraints.votes.any():
-        return free
-    L = label_evidence(constraints, labels, E, problem.A)
-    t, c = temperature(problem, free), len(free)
-    if problem.symmetric:
-        return best_placement(replace(problem, linear=problem.linear + t * L), restarts)
-    movable = np.flatnonzero(problem.movable)
-    if len(movable) <= EXHAUSTIVE:
-        tried = every_placement(np.arange(c), movable)
-    else:
-        structure = as_structure(problem.A) if structure is None else structure
-        turned = structure.align(L[np.argsort(free)].T)[free]  # equivalent, and as the labels say
-        start = turned if problem.movable.all() else None
-        known = [replace(problem, linear=problem.linear + k * t * L) for k in WIDENED]
-        tried = np.array([best_placement(one, restarts, start) for one in known])
-    bare = replace(problem, linear=np.zeros((c, c)))
-    behind = np.maximum(bare.scores(free[None]) - bare.scores(tried), 0.0)
-    value = (L + problem.linear / t)[np.arange(c), tried].sum(axis=1) - TAIL * np.log1p(behind / (TAIL * t))
-    return tried[np.flatnonzero(value >= value.max() - TIED)[0]]
 
 
 def numbered(constraints: Constraints, labels: np.ndarray, E: np.ndarray) -> np.ndarray:
@@ -143,25 +97,6 @@ def mistaken(A: np.ndarray) -> np.ndarray:
     total = links.sum(axis=1, keepdims=True)
     anywhere = (1 - np.eye(c)) / max(c - 1, 1)
     return np.where(total > 0, NEAR * links / np.where(total > 0, total, 1.0) + (1 - NEAR) * anywhere, anywhere)
-
-
-def temperature(problem: PlacementProblem, p: np.ndarray) -> float:
-    """What the score of placement p changes by if distances between means change by JITTER, for a typical cluster.
-
-    Of a distance only that part counts which neighbours save: groups in many dimensions are all far from each other.
-    """
-    M, A = problem.M, problem.A[np.ix_(p, p)]
-    if problem.objective is not None:
-        x = problem.objective.inverse_norms(problem.n)
-        M = M * np.outer(x, x)
-    own, off = np.diag(M), ~np.eye(len(p), dtype=bool)
-    far = np.abs(own[:, None] + own - 2 * M)
-    links, others = np.where(off, A, 0.0), np.where(off, A[off].max(initial=0.0) - A, 0.0)
-    if links.any() and others.any():
-        saved = (far * others).sum() / others.sum() - (far * links).sum() / links.sum()
-        far = np.minimum(far, max(saved, TIE * far.max()))
-    size = float(np.abs(links * far).max())
-    return JITTER / 2 * size * float(np.sqrt(((links * far / size) ** 2).sum() / len(p))) if size > 0 else 1.0
 
 
 def _means(constraints: Constraints, labels: np.ndarray, E: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

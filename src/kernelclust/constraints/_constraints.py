@@ -1,7 +1,8 @@
-"""What is known about samples, as every solver sees it: blocks, their places, links between them, sizes of clusters.
+"""Constraints as every solver sees them: blocks of samples, their nodes, links between blocks, sizes of clusters.
 
-Must-linked samples form a block that moves as one. A block may have a known place; blocks may be cannot-linked; sizes
-of clusters may be bounded. `_side_information` makes it from what users give, `_allowed` finds labelings that keep it.
+Must-linked samples form a block that moves as one. A block may have a known node; blocks may be cannot-linked; sizes
+of clusters may be bounded. `_side_information` builds it from what users pass, `_repair` finds labelings that respect
+it.
 """
 
 from __future__ import annotations

@@ -6,8 +6,8 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from kernelclust._compiled import floats, integers
-from kernelclust.solvers._allowed_loops import colour, pack_largest, settle_sizes, shift_sizes
-from kernelclust.solvers._constraints import Constraints
+from kernelclust.constraints._constraints import Constraints
+from kernelclust.constraints._repair_loops import colour, pack_largest, settle_sizes, shift_sizes
 
 KICKS, LOOKED = 50, 5e6  # a start is shaken so often, and so many swaps are looked at, before the search gives it up
 SHAKEN = 3  # swaps a shake

@@ -6,17 +6,20 @@ import time
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import sparse
+from scipy.optimize import Bounds, LinearConstraint, milp
 
-from kernelclust.solvers._allowed import fit_sizes, pack, separate, settle
-from kernelclust.solvers._allowed_loops import mend_links
-from kernelclust.solvers._constraints import Constraints, some
-from kernelclust.solvers._program import Undecided, exact
+from kernelclust.constraints._constraints import Constraints, some
+from kernelclust.constraints._repair import fit_sizes, pack, separate, settle
+from kernelclust.constraints._repair_loops import mend_links
 
 PATIENCE = 2.5  # seconds of integer programming in all
 KICKS, LOOKED = 20_000, 50_000_000  # shakes, and moves or swaps looked at, before it is decided exactly
 NOISE = 100_003  # random numbers that the search for links uses over and over
 TRIED = 50  # samples that a clique of cannot-links is sought around
 CLIQUES = 1_000_000  # and so many pairs of their partners at most, after the first sample
+MAX_PROGRAM_ENTRIES = 100_000  # entries of a program that is tried
+PROGRAM_WEIGHT = 1000.0  # weight of all samples there, so that its tolerance (1e-6) is like the slack of a bound
 
 
 @dataclass
@@ -110,3 +113,66 @@ def _clique(start: int, first, link) -> list[int]:
         clique.append(u)
         candidates &= set(link[first[u] : first[u + 1]].tolist())
     return clique
+
+
+class Undecided(Exception):
+    """Neither a labeling was found, nor was it shown that there is none."""
+
+
+def exact(constraints: Constraints, *, sized: bool, seconds: float) -> np.ndarray | None:
+    """A labeling that keeps everything (sizes only if `sized`), or None where there is none; undecided, an error.
+
+    Blocks without links that weigh the same are counted, not told apart.
+    """
+    c, weight, place = constraints.n_clusters, constraints.weight, constraints.place
+    first, link = constraints.linked
+    free = place < 0
+    apart = np.diff(first) > 0
+    linked, alone = np.flatnonzero(free & apart), np.flatnonzero(free & ~apart)
+    kinds, kind = np.unique(weight[alone], return_inverse=True)
+    number = np.full(len(place), -1)
+    number[linked] = np.arange(len(linked))
+    L, Q = len(linked), len(kinds)
+    highest = np.concatenate([np.ones((L, c)), np.tile(np.bincount(kind, minlength=Q)[:, None], c).astype(float)])
+    rows = np.repeat(np.arange(len(place)), np.diff(first))
+    to_placed = free[rows] & ~free[link]
+    highest[number[rows[to_placed]], place[link[to_placed]]] = 0.0
+    once = sparse.kron(sparse.eye_array(L + Q), np.ones((1, c)), format="csr")
+    amount = np.concatenate([np.ones(L), np.bincount(kind, minlength=Q)])
+    rules = [LinearConstraint(once, amount, amount)]
+    edges = free[rows] & free[link] & (rows < link)
+    if edges.any():
+        e = np.arange(edges.sum())
+        pairs = sparse.coo_array((np.ones(len(e)), (e, number[rows[edges]])), shape=(len(e), L + Q)).tocsr()
+        pairs = pairs + sparse.coo_array((np.ones(len(e)), (e, number[link[edges]])), shape=(len(e), L + Q)).tocsr()
+        rules.append(LinearConstraint(sparse.kron(pairs, sparse.eye_array(c), format="csr"), -np.inf, 1.0))
+    if sized:
+        heavy = sparse.kron(np.concatenate([weight[linked], kinds])[None, :], sparse.eye_array(c), format="csr")
+        held = np.bincount(place[~free], weight[~free], minlength=c)
+        lower, upper = constraints.lower - held - constraints.slack, constraints.upper - held + constraints.slack
+        unit = weight.sum() / PROGRAM_WEIGHT
+        rules.append(LinearConstraint(heavy / unit, lower / unit, upper / unit))
+    if not L + Q:
+        return place if constraints.keeps_sizes(place) or not sized else None
+    if seconds <= 0 or sum(rule.A.nnz for rule in rules) > MAX_PROGRAM_ENTRIES:
+        raise Undecided
+    size = (L + Q) * c
+    found = milp(
+        np.zeros(size),
+        constraints=rules,
+        integrality=np.ones(size),
+        bounds=Bounds(0.0, highest.ravel()),
+        options={"time_limit": seconds},
+    )
+    if found.x is None:
+        if found.status == 1:
+            raise Undecided
+        return None
+    counts = np.round(found.x).astype(int).reshape(L + Q, c)
+    label = place.copy()
+    label[linked] = np.argmax(counts[:L], axis=1)
+    for q in range(Q):
+        label[alone[kind == q]] = np.repeat(np.arange(c), counts[L + q])
+    if sized and not constraints.keeps_sizes(label):  # within the program's tolerance, not within ours
+        raise Undecided
+    return label

@@ -1,16 +1,91 @@
-"""Links as users give them: pairs of samples, or one number a sample, which cross-validation can divide."""
+"""Check labels, sizes and links as users pass them.
+
+Links are pairs of row indices of X, or one number per sample. Cross-validation splits the numbers together with the
+samples; it passes pairs on unchanged, and an index that exceeds the rows of a fold is an error.
+"""
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from kernelclust.solvers._constraints import some
+from kernelclust._warnings import warn
+from kernelclust.constraints._constraints import some
 
 EXACT = 2.0**53  # whole numbers that a float holds
+
+
+def check_labels(labels: Any, n_samples: int, n_clusters: int) -> np.ndarray:
+    """Known labels: a place of the structure for each sample, -1 where it is not known.
+
+    Whole numbers that leave no sample unknown and do not fit the structure are classes, not places: ignored, with a
+    warning.
+    """
+    if labels is None:
+        return np.full(n_samples, -1)
+    wanted = f"y holds known labels: whole numbers from 0 to {n_clusters - 1} (places), -1 where the label is unknown"
+    given = np.asarray(labels)
+    if given.ndim == 2 and given.shape[1] == 1:
+        given = given[:, 0]
+    if given.shape != (n_samples,):
+        raise ValueError(f"y has shape {given.shape}, but X has {n_samples} samples; {wanted}.")
+    if given.dtype.kind == "b":
+        raise ValueError(f"y holds True and False; {wanted}.")
+    try:
+        numbers = given.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"Unknown label type: y holds {given.dtype.type.__name__} values such as {given[0]!r}; {wanted}. Names "
+            "need a structure that has them, such as 'chain:(low,high)'. To fit without labels, leave y out."
+        ) from error
+    whole = numbers == np.floor(numbers)
+    wrong = np.flatnonzero(~(whole & (numbers >= -1) & (numbers < n_clusters)))
+    if len(wrong) and whole.all() and numbers.min() >= 0:  # classes, as scikit-learn's tools hand them to everyone
+        warn(
+            f"y is ignored: it leaves no sample unknown (-1) and holds {given[wrong[0]]}, but the structure has places "
+            f"0 to {n_clusters - 1}."
+        )
+        return np.full(n_samples, -1)
+    if len(wrong):
+        i = wrong[0]
+        raise ValueError(
+            f"Unknown label type: y[{i}] = {given[i]} is no place of the structure; {wanted}. To fit without labels, "
+            "leave y out."
+        )
+    return numbers.astype(np.intp)
+
+
+def size_bounds(min_size: Any, max_size: Any, c: int) -> tuple[np.ndarray, np.ndarray]:
+    lower = _size_bound("min_cluster_size", min_size, c, 0.0)
+    upper = _size_bound("max_cluster_size", max_size, c, np.inf)
+    wrong = np.flatnonzero(lower > upper)
+    if len(wrong):
+        j = wrong[0]
+        raise ValueError(
+            f"min_cluster_size={lower[j]:g} is above max_cluster_size={upper[j]:g} (cluster {j}): no cluster can be "
+            "both."
+        )
+    return lower, upper
+
+
+def _size_bound(name: str, value: Any, c: int, nothing: float) -> np.ndarray:
+    if value is None:
+        return np.full(c, nothing)
+    wanted = f"{name} must be a number of 0 or more, or {c} of them, one a cluster"
+    if isinstance(value, (bool, np.bool_, str)) or not (isinstance(value, Real) or np.ndim(value) == 1):
+        raise TypeError(f"{wanted}; got {value!r}.")
+    try:
+        sizes = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{wanted}; got {value!r}.") from error
+    if sizes.ndim == 1 and len(sizes) != c:
+        raise ValueError(f"{wanted}; got {len(sizes)}.")
+    if not np.all(sizes >= 0) or (name.startswith("min") and np.isinf(sizes).any()):
+        raise ValueError(f"{wanted}; got {value!r}.")
+    return np.broadcast_to(sizes, c).copy()
 
 
 @dataclass(frozen=True)
@@ -57,12 +132,6 @@ def check_links(name: str, given: Any, n_samples: int, n_clusters: int) -> Links
         if name == "must_link":
             return Links(name, _stars(group), group)
         return Links(name, _all_pairs(group, n_clusters), group)
-    if _called_by_cross_validation():
-        raise ValueError(
-            f"{name} holds pairs, which cannot be used under cross-validation: their indices name samples of the whole "
-            f"set, and each fit sees a part of it. Give one whole number a sample instead, {meaning}, -1 for none: it "
-            "is divided with the samples."
-        )
     return Links(name, _check_pairs(name, array, numbers, n_samples, wanted))
 
 
@@ -71,7 +140,12 @@ def _check_pairs(name: str, array: np.ndarray, numbers: np.ndarray, n_samples: i
     if len(wrong):
         pair = numbers[wrong[0]]
         far = pair[(pair >= n_samples) & (pair == np.floor(pair))]
-        beyond = f" There is no sample {far[0]:.0f}: X has {n_samples}, counted from 0." if len(far) else ""
+        beyond = (
+            f" There is no sample {far[0]:.0f}: X has {n_samples}, counted from 0. Pairs are rows of the X of this "
+            "fit; in cross-validation, where a fit sees the rows of a fold, give one whole number a sample instead."
+            if len(far)
+            else ""
+        )
         raise ValueError(f"{name}[{wrong[0]}] = {array[wrong[0]].tolist()} is no pair of samples: {wanted}.{beyond}")
     pairs = numbers.astype(np.intp)
     same = np.flatnonzero(pairs[:, 0] == pairs[:, 1])
@@ -120,19 +194,3 @@ def _all_pairs(group: np.ndarray, n_clusters: int) -> np.ndarray:
     steps = [np.flatnonzero(number[step:] == number[:-step]) for step in range(1, int(size.max(initial=1)))]
     pairs = [np.stack([samples[i], samples[i + step]], axis=1) for step, i in enumerate(steps, start=1)]
     return np.concatenate([np.empty((0, 2), dtype=np.intp), *pairs])
-
-
-def _called_by_cross_validation() -> bool:
-    """Whether scikit-learn's model selection asked for this fit, itself or through a pipeline of its own.
-
-    The search ends at other callers: code that a user wrote may well make pairs for the samples at hand.
-    """
-    frame = sys._getframe()
-    while frame is not None:
-        module = str(frame.f_globals.get("__name__", ""))
-        if module.startswith("sklearn.model_selection"):
-            return True
-        if module.split(".")[0] not in ("kernelclust", "sklearn"):
-            return False
-        frame = frame.f_back  # type: ignore[assignment]
-    return False
