@@ -80,7 +80,7 @@ dist: setup
 
 # The versions that everything here was last tested with, and what is known against them.
 lock: setup
-	@$(BIN)/python -m pip freeze --exclude-editable > requirements-dev.lock
+	@$(BIN)/python -m pip freeze --all --exclude-editable --exclude pip > requirements-dev.lock
 
 audit: setup
 	@$(BIN)/python -m pip install --quiet --quiet pip-audit

@@ -1,12 +1,19 @@
 """The source keeps its own rules: private modules stay at home, no operator is asked how it stores itself."""
 
 import re
+import tomllib
+from importlib.metadata import requires
 from pathlib import Path
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 import kernelclust
 
 SOURCE = Path(kernelclust.__file__).parent
 FILES = sorted(SOURCE.rglob("*.py"))
+ROOT = Path(__file__).parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 
 
 def test_no_package_imports_a_private_module_of_another():
@@ -28,3 +35,46 @@ def test_nobody_asks_an_operator_how_it_stores_itself():
 
 def test_warnings_find_the_users_line_by_themselves():
     assert [str(f) for f in FILES if "stacklevel=" in f.read_text() and f.name != "_warnings.py"] == []
+
+
+def test_every_module_has_a_layer_and_the_document_lists_them_in_order():
+    """pyproject.toml is the source."""
+    contract = PROJECT["tool"]["importlinter"]["contracts"][0]["layers"]
+    layer = {name: level for level, line in enumerate(contract) for name in re.findall(r"kernelclust\.(\w+)", line)}
+    modules = {path.stem for path in SOURCE.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()}
+    assert set(layer) == modules - {"__init__", "__main__"}
+    block = re.search(
+        r"## The folders\n.*?\n\n((?:    [^\n]*\n)+)", (ROOT / "docs/architecture.md").read_text(), re.DOTALL
+    )
+    listed = []
+    for line in block[1].splitlines():
+        if line[4] == "_":
+            listed += line.split()
+        elif line[4] != " ":
+            listed.append(line.split()[0].rstrip("/"))
+    assert sorted(listed) == sorted(layer)
+    assert [layer[name] for name in listed] == sorted(layer.values())
+
+
+def test_the_lock_holds_all_that_the_dev_extra_needs():
+    """Also what these packages need themselves, in versions that pyproject.toml allows."""
+    lines = (ROOT / "requirements-dev.lock").read_text().splitlines()
+    locked = {canonicalize_name(name): version for name, _, version in (line.partition("==") for line in lines)}
+    own = PROJECT["project"]
+    todo = [(Requirement(text), "") for text in [*own["dependencies"], *own["optional-dependencies"]["dev"]]]
+    seen = set()
+    while todo:
+        requirement, extra = todo.pop()
+        name = canonicalize_name(requirement.name)
+        if requirement.marker is not None and not requirement.marker.evaluate({"extra": extra}):
+            continue
+        if name == "kernelclust":
+            todo += [
+                (Requirement(text), "") for each in requirement.extras for text in own["optional-dependencies"][each]
+            ]
+            continue
+        assert name in locked and requirement.specifier.contains(locked[name], prereleases=True), requirement
+        for each in {"", *requirement.extras} - {each for package, each in seen if package == name}:
+            seen.add((name, each))
+            todo += [(Requirement(text), each) for text in requires(name) or ()]
+    assert len(seen) > 60

@@ -1,14 +1,14 @@
 """Kernel clustering that listens to what people know: clusters on a chain, a ring, a grid, a tree.
 
-Names are imported when they are first used: scikit-learn and scipy take seconds, which help and an interrupt need not
-wait for.
+Names and submodules (`kernelclust.plots`, `kernelclust.anndata`, ...) are imported when they are first used:
+scikit-learn and scipy take seconds, which help and an interrupt need not wait for.
 """
 
 from importlib import import_module
+from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # what editors and type checkers see; `_HOME` says the same to Python
-    from kernelclust import margin, metrics, structures
     from kernelclust._model_files import load, load_extra
     from kernelclust.estimators import (
         CLUHSIC,
@@ -39,13 +39,10 @@ __all__ = [
     "dependence_score",
     "load",
     "load_extra",
-    "margin",
-    "metrics",
     "select_kernel",
     "select_n_clusters",
     "select_structure",
     "stability_bound",
-    "structures",
 ]
 
 _HOME = {
@@ -56,18 +53,23 @@ _HOME = {
     "select_n_clusters": "selection",
     "select_structure": "selection",
     "stability_bound": "selection",
-}  # all others are estimators, or modules themselves
+}  # all others are estimators
+
+
+def _submodules() -> set[str]:
+    """Return the names of the public modules and packages in this folder, without importing them."""
+    return {module.name for module in iter_modules(__path__) if not module.name.startswith("_")}
 
 
 def __getattr__(name: str) -> Any:
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    if name in ("margin", "metrics", "structures"):
+    if name in __all__:
+        value = getattr(import_module(f"{__name__}.{_HOME.get(name, 'estimators')}"), name)
+        globals()[name] = value
+        return value
+    if not name.startswith("_") and name in _submodules():
         return import_module(f"{__name__}.{name}")
-    value = getattr(import_module(f"{__name__}.{_HOME.get(name, 'estimators')}"), name)
-    globals()[name] = value
-    return value
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *__all__, *_submodules()})

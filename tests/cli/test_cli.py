@@ -1,6 +1,7 @@
 """Labels come out as the library gives them; bad input is refused in one line, and nothing is written."""
 
 import csv
+import json
 import os
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from kernelclust import StructuredClustering
 from kernelclust._files import write_files
 from kernelclust.cli import main
 from kernelclust.datasets import structured_blobs
+from kernelclust.structures import as_structure, structure_class
 
 pytestmark = pytest.mark.usefixtures("few_starts")
 
@@ -288,6 +290,14 @@ def test_list_names_every_part(capsys):
     assert main(["list"]) == 0
     words = capsys.readouterr().out.split()
     assert {"flat", "chain", "ring", "grid", "tree", "rbf", "linear", "graph"} <= set(words)
+
+
+def test_every_structure_that_list_offers_is_accepted(capsys):
+    assert main(["list", "--json"]) == 0
+    examples = json.loads(capsys.readouterr().out)["structures"]
+    assert len(examples) > 5
+    for name, example in examples.items():
+        assert isinstance(as_structure(example), structure_class(name))
 
 
 def test_demo_puts_the_photograph_back_on_its_ring(tmp_path, capsys):

@@ -6,6 +6,7 @@ import io
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -369,7 +370,6 @@ def test_info_and_list(capsys):
 
 def test_extras_are_those_of_the_package():
     import tomllib
-    from pathlib import Path
 
     from kernelclust.cli.info import EXTRAS
 
@@ -386,6 +386,29 @@ def test_without_typer_one_line_says_what_to_install(monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "typer", None)
     assert main(["fit", "x.csv"]) == 2
     assert capsys.readouterr().err.endswith("needs typer: pip install 'kernelclust[cli]'.\n")
+
+
+def test_every_public_submodule_is_reachable_lazily():
+    """After `import kernelclust` alone, as the README writes it; found from the folder."""
+    folder = Path(kernelclust.__file__).parent
+    modules = [path.stem for path in folder.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()]
+    public = sorted(name for name in modules if not name.startswith("_"))
+    code = f"""
+import sys, time
+start = time.process_time()
+import kernelclust
+seconds = time.process_time() - start
+assert not [name for name in sys.modules if name.startswith("kernelclust.")] and "numpy" not in sys.modules
+assert seconds < 0.1, seconds
+for name in {public}:
+    assert name in dir(kernelclust)
+    module = getattr(kernelclust, name)
+    assert module is sys.modules["kernelclust." + name]
+assert callable(kernelclust.anndata.structured) and not hasattr(kernelclust, "plot")
+"""
+    assert {"anndata", "constraints", "datasets", "kernels", "plots", "structures"} <= set(public)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
 
 
 def test_the_library_does_without_the_command_line():

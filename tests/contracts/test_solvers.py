@@ -41,7 +41,7 @@ def solved(name, kernel, constraints=None, params=None, **options):
 
 
 def test_the_folder_is_found():
-    assert {"greedy", "spectral", "polar", "nmf", "low_rank_sdp", "sdp"} == set(NAMES)
+    assert {"greedy", "spectral", "polar", "nmf", "low_rank_sdp", "sdp"} <= set(NAMES)
 
 
 @pytest.mark.parametrize(("name", "weighted"), [("greedy", False), *((name, True) for name in NAMES)])

@@ -12,7 +12,8 @@ from kernelclust.structures import structure_class, structure_names
 
 def run(arguments: SimpleNamespace) -> None:
     """Print the structures with an example of each, the kernels and the estimators."""
-    structures = {name: structure_class(name).text_form for name in structure_names()}
+    examples = {name: structure_class(name).text_form for name in structure_names()}
+    structures = {name: example for name, example in examples.items() if example}
     if arguments.json:
         print_json({"structures": structures, "kernels": list(kernel_names()), "estimators": ESTIMATORS})
         return

@@ -54,7 +54,7 @@ class Structure:
     """
 
     text_form: ClassVar[str] = ""
-    """An example of the text that `as_structure` reads."""
+    """An example of the text that `as_structure` reads; empty where text cannot hold the structure."""
 
     size_is_enough: ClassVar[bool] = False
     """Whether the number of clusters alone defines the structure."""

@@ -85,7 +85,7 @@ def _from_text(text: str, n_clusters: int | None) -> Structure:
         return structure_class("product").from_text(text.removeprefix("product:"))
     name, colon, rest = (piece.strip() for piece in text.partition(":"))
     part = structure_class(name)
-    if colon:
+    if colon or not part.text_form:
         return part.from_text(rest)
     if not part.size_is_enough:
         raise ValueError(f"structure {name!r} needs its shape, like '{part.text_form}'.")

@@ -41,8 +41,6 @@ class Custom(Structure):
     array([1, 0, 2])
     """
 
-    text_form = "custom:5"
-
     def __init__(self, kernel: Any, loss: npt.ArrayLike | None = None, names: Sequence[str] | None = None) -> None:
         matrix = _graph_kernel(kernel) if is_graph(kernel) else _square(kernel, "kernel")
         _check_psd(matrix)
@@ -69,8 +67,7 @@ class Custom(Structure):
     @classmethod
     def from_text(cls, text: str) -> Structure:
         raise ValueError(
-            f"structure 'custom:{text}' cannot be read back from text, which holds no matrix; "
-            "pass the matrix or the graph itself."
+            "structure 'custom' cannot be read from text, which holds no matrix: pass the matrix or the graph itself."
         )
 
     @classmethod
