@@ -371,7 +371,7 @@ def test_size_from_outside():
         ("product:flat:3", None, ValueError, r"product 'flat:3' cannot be read; write it like 'flat:4\*chain:3'"),
         ("flat:3*", None, ValueError, r"product 'flat:3\*' cannot be read"),
         ("flat*chain:3", None, ValueError, "'flat' needs a number of clusters"),
-        ("custom:5", None, ValueError, "'custom:5' cannot be read back from text.*pass the matrix"),
+        ("custom:5", None, ValueError, "'custom' cannot be read from text.*pass the matrix"),
         ("ring:", None, ValueError, "structure 'ring:' cannot be read; write it like 'ring:12'"),
         ("ring:2.5", None, ValueError, r"'ring:2\.5' cannot be read"),
         ("ring:-2", None, ValueError, "'ring:-2' cannot be read"),
