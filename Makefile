@@ -1,11 +1,11 @@
-# make setup | demo | test | docs | test-gpu | soak MINUTES=10 | lint | format | bench | dist | lock | audit | clean
+# make setup | demo | test | docs | test-gpu | soak MINUTES=10 | lint | format | bench | papers DATA=DIR | dist | lock | audit | clean
 PYTHON ?= python3
 BIN := .venv/bin
 MINUTES ?= 10
 STAMP := .venv/.ready
 DOCS := .venv/.docs
 
-.PHONY: setup demo test docs test-gpu soak lint format bench dist lock audit clean
+.PHONY: setup demo test docs test-gpu soak lint format bench papers dist lock audit clean
 
 setup: $(STAMP)
 
@@ -51,7 +51,6 @@ format: setup
 
 # Every benchmark in short, ten minutes in all; its own defaults are what the documentation shows.
 SHORT_auto := --only simulated --seeds 1 --methods auto,rbf
-SHORT_baselines := --repeats 3
 SHORT_multikernel := --repeats 1
 SHORT_order := --fits 10 --only level,chains,calibration
 SHORT_position := --seeds 1
@@ -67,6 +66,10 @@ bench: setup
 	@missed=""; $(foreach script,$(wildcard benchmarks/[!_]*.py),echo "== $(script)"; \
 	    $(BIN)/python $(script) $(SHORT_$(basename $(notdir $(script)))) || missed="$$missed $(script)";) \
 	echo "bars missed, or failed:$${missed:- none}"; test -z "$$missed"
+
+# The papers' tables on few samples, theirs beside ours; DATA is a folder of sets that do not come along.
+papers: setup
+	@$(BIN)/python -m reproduction run --all --quick --out build/papers $(if $(DATA),--data $(DATA))
 
 # Source archive and wheel, each installed into an empty environment and tried there.
 dist: setup

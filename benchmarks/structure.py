@@ -19,6 +19,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+import _root  # noqa: F401
 import auto
 import numpy as np
 import real_data
@@ -26,8 +27,9 @@ from real_data import Task
 
 from kernelclust import KernelKMeans, StructuredClustering, arrange
 from kernelclust.metrics import clustering_accuracy, structured_accuracy
-from kernelclust.papers import Data, Work, _sets
 from kernelclust.structures import as_structure
+from reproduction import Data, Work
+from reproduction.tables import _sets
 
 MADE: dict[str, Callable] = {
     "002: shifted photographs": _sets.expressions,

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.spatial.distance import cdist
+from sklearn.cluster import AgglomerativeClustering
 from sklearn.metrics.pairwise import linear_kernel
 
 from kernelclust import KernelKMeans, MaxMarginClustering, MultiKernelClustering, StructuredClustering, plots
-from kernelclust.baselines import TreeLinkage
 from kernelclust.plots import (
     ConfusionDisplay,
     EmbeddingDisplay,
@@ -161,8 +161,8 @@ def test_what_cannot_be_shown_is_said_in_words(model):
         StructureDisplay.from_predictions([0, 5], "chain:3")
     with pytest.raises(ValueError, match="not fitted"):
         EmbeddingDisplay.from_estimator(StructuredClustering(2), X)
-    placed = TreeLinkage("tree:2x2").fit(X)
-    with pytest.raises(ValueError, match="TreeLinkage places no new samples"):
+    placed = AgglomerativeClustering(4).fit(X)  # knows no new samples, has no structure
+    with pytest.raises(ValueError, match="AgglomerativeClustering places no new samples"):
         ProfileDisplay.from_estimator(placed, X[:5])
     assert ProfileDisplay.from_estimator(placed, X).profile.shape == (2, 4)
 

@@ -27,6 +27,11 @@ def test_no_package_imports_a_private_module_of_another():
     assert wrong == []
 
 
+def test_the_package_does_not_need_the_reproduction_of_the_papers():
+    imported = re.compile(r"^\s*(from|import) reproduction\b|import_module\(.reproduction", re.MULTILINE)
+    assert [str(file) for file in FILES if imported.search(file.read_text())] == []
+
+
 def test_nobody_asks_an_operator_how_it_stores_itself():
     asked = re.compile(r"isinstance\([^)]*(Kernel|Operator)\b|(kernel|operator)\.(form|K|B)\b")
     wrong = [f"{file.relative_to(SOURCE)}: {m.group()}" for file in FILES for m in asked.finditer(file.read_text())]

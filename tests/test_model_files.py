@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import ClusterMixin
-from sklearn.cluster import KMeans
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics.pairwise import rbf_kernel
 
@@ -23,7 +22,6 @@ from kernelclust import (
     MaxMarginClustering,
     MultiKernelClustering,
     StructuredClustering,
-    baselines,
     load,
     load_extra,
 )
@@ -36,9 +34,8 @@ pytestmark = pytest.mark.usefixtures("few_starts")
 
 ESTIMATORS = {
     name: part
-    for package in (kernelclust, baselines)
-    for name in package.__all__
-    if inspect.isclass(part := getattr(package, name)) and issubclass(part, ClusterMixin)
+    for name in kernelclust.__all__
+    if inspect.isclass(part := getattr(kernelclust, name)) and issubclass(part, ClusterMixin)
 }
 OF_NEW_SAMPLES = ("predict", "transform", "membership", "position", "score", "decision_function")
 OF_THE_FIT = ("arrangements", "questions")
@@ -105,11 +102,7 @@ def test_every_estimator_survives(name, path):
         **{key: known[key] for key in known if key in inspect.signature(ESTIMATORS[name]).parameters}
     )
     quietly(model, X)
-    if name == "PlacedClustering":
-        with pytest.raises(ValueError, match=r"PlacedClustering\.clusterer_ is of class sklearn.*joblib"):
-            model.save(path)
-    else:
-        check_round_trip(model, NEW, path)
+    check_round_trip(model, NEW, path)
 
 
 @pytest.mark.parametrize("approximation", ["auto", "nystroem", "cholesky"])
@@ -278,9 +271,6 @@ def test_foreign_objects_are_refused_by_name(path):
     model = quietly(MaxMarginClustering(2, loss=MyLoss(), random_state=0), X)
     with pytest.raises(ValueError, match=r"MaxMarginClustering\.loss is of class .*MyLoss"):
         model.save(path)
-    placed = quietly(baselines.PlacedClustering(KMeans(2, n_init=1), structure="chain:2", random_state=0), X)
-    with pytest.raises(ValueError, match=r"PlacedClustering\.clusterer is of class sklearn"):
-        placed.save(path)
 
 
 def test_lazy_labels_are_refused_until_they_are_computed(path):

@@ -22,7 +22,6 @@ from kernelclust import (
     StructuredClustering,
     select_n_clusters,
 )
-from kernelclust.baselines import XWSS, HierarchicalKernelKMeans, NormalizedCut, PlacedClustering, TreeLinkage
 
 pytestmark = pytest.mark.usefixtures("few_starts")
 
@@ -35,11 +34,6 @@ MODELS = [
     DisKMeans(3, random_state=0),
     MultiKernelClustering(3, random_state=0),
     MaxMarginClustering(3, random_state=0),
-    HierarchicalKernelKMeans("flat:3", random_state=0),
-    NormalizedCut(3, random_state=0),
-    PlacedClustering(structure="chain:3", random_state=0),
-    TreeLinkage("flat:3"),
-    XWSS("flat:3", random_state=0),
 ]
 every_model = pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
 X = np.random.default_rng(0).standard_normal((24, 4)) + 6 * np.repeat(np.eye(3, 4), 8, axis=0)

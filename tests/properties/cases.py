@@ -19,9 +19,6 @@ from sklearn.base import ClusterMixin
 from sklearn.metrics.pairwise import linear_kernel
 
 import kernelclust
-from kernelclust import baselines
-from kernelclust.baselines.linkage import LINKAGES
-from kernelclust.baselines.normalized_cut import ASSIGNMENTS
 from kernelclust.kernels import APPROXIMATIONS, is_pairwise, kernel_names, kernel_part
 from kernelclust.margin import loss_names
 from kernelclust.multikernel import CORRELATIONS, method_names
@@ -33,9 +30,8 @@ Pick = Callable[[Sequence], Any]
 
 ESTIMATORS = {
     name: part
-    for package in (kernelclust, baselines)
-    for name in package.__all__
-    if inspect.isclass(part := getattr(package, name)) and issubclass(part, ClusterMixin)
+    for name in kernelclust.__all__
+    if inspect.isclass(part := getattr(kernelclust, name)) and issubclass(part, ClusterMixin)
 }
 YES_NO = [False, True]
 TWINS = ["jobs", "order", "repeats"]  # what a second fit, or kernel, of the same samples is compared by
@@ -126,14 +122,10 @@ CHOICES: dict[str, Sequence] = {
     "C": ["auto", 1e-3, 10.0],
     "bias": YES_NO,
     "balance": [None, 0.0, 0.1],
-    "linkage": LINKAGES,
-    "assign_labels": ASSIGNMENTS,
 }
 OF_CLASS: dict[str, dict[str, Sequence]] = {
     "MaxMarginClustering": {"loss": loss_names()},
-    "XWSS": {"loss": ["structure", "zero-one", "array"], "init": ["random", "hierarchical"]},
 }
-ON_TREES = ("TreeLinkage", "HierarchicalKernelKMeans")
 
 
 def _parameters(pick: Pick, name: str) -> tuple[int, dict[str, Any]]:
@@ -143,7 +135,7 @@ def _parameters(pick: Pick, name: str) -> tuple[int, dict[str, Any]]:
     out = {key: pick(choices[key]) for key in signature if key in choices and pick(YES_NO)}
     c = pick([2, 3, 1, 4, 5, 6])
     if "structure" in signature:
-        structure = structure_class(pick(["flat", "tree"] if name in ON_TREES else structure_names())).example(c)
+        structure = structure_class(pick(structure_names())).example(c)
         out["structure"], c = structure, structure.n_clusters
     else:
         out["n_clusters"] = c
@@ -177,8 +169,6 @@ def _agree(name: str, parameters: dict[str, Any]) -> None:
             drop("center")
         if parameters.get("center", True) and not parameters.get("bias"):
             drop("balance")
-    if name == "XWSS" and type(parameters["structure"]).__name__ not in ("Flat", "Tree"):
-        parameters["init"] = "random"
     if parameters.get("kernels") == "graph":
         drop("center")
     if parameters.get("kernels") == "precomputed":
@@ -366,7 +356,7 @@ def inputs(case: Case) -> Inputs:
     """The arrays of a case."""
     rng = np.random.default_rng(case.seed)
     Z, weight = _table(case, rng), _weights(case, rng)
-    takes = inspect.signature(ESTIMATORS[case.estimator].fit).parameters if hasattr(kernelclust, case.estimator) else {}
+    takes = inspect.signature(ESTIMATORS[case.estimator].fit).parameters
     if weight is None or "sample_weight" not in takes:
         arguments, weight = {}, np.ones(len(Z))
     else:

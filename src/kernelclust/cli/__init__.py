@@ -1,4 +1,4 @@
-"""``kernelclust fit FILE``, ``predict``, ``select``, ``compare``, ``demo``, ``papers``, ``list``, ``info``."""
+"""``kernelclust fit FILE``, ``predict``, ``select``, ``compare``, ``demo``, ``list``, ``info``."""
 
 from __future__ import annotations
 

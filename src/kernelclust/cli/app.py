@@ -50,11 +50,6 @@ COMMANDS: dict[str, tuple[str, dict[str, options.Option]]] = {
          **options.TALK},
     ),
     "demo": ("Arrange a turning photograph on a ring, from data that come along.", {**options.DEMO, **options.TALK}),
-    "papers": (
-        "The tables and figures of the papers behind this library: list shows them, run prints the paper's numbers and "
-        "ours side by side.",
-        {**options.PAPERS, **options.TALK},
-    ),
     "list": ("List the structures, kernels and estimators.", {**options.JSON, **options.TALK}),
     "info": ("Show versions, threads, extras and where compiled code is kept.", {**options.JSON, **options.TALK}),
 }  # fmt: skip

@@ -211,25 +211,3 @@ COMPARING = {
 }
 COMPARED = {"n_clusters": STRUCTURE["n_clusters"], "gamma": KERNEL["gamma"], **SEED}
 DEMO = {"out": _option(str, "--out", "-o", help="folder", panel=WRITE, default="kernelclust-demo", metavar="DIR")}
-PAPERS = {
-    "what": _argument("WHAT", "list or run", Literal["list", "run"]),
-    "name": Option(
-        str | None, typer.Argument(metavar="[NAME]", help="a table, such as 000-table-1", show_default=False), None
-    ),
-    "all": _option(bool, "--all", help="all that have a script", default=False),
-    "data": _option(
-        str, "--data", help="folder of .npz files, where data do not come along", panel=READ, metavar="DIR"
-    ),
-    "repeats": _option(int, "--repeats", help="repetitions (else as many as in the paper)", panel=CLUSTER),
-    "jobs": _option(int, "--jobs", help="repetitions to run at the same time", panel=CLUSTER, default=1),
-    "quick": _option(bool, "--quick", help="a trial: few repetitions and samples", panel=CLUSTER, default=False),
-    "out": _option(
-        str,
-        "--out",
-        "-o",
-        help="folder for CSV, Markdown and PNG; a run that was stopped goes on there",
-        panel=WRITE,
-        metavar="DIR",
-    ),
-    **JSON,
-}

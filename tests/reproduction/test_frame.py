@@ -1,0 +1,218 @@
+"""The frame of the papers' tables: marks by their rule, runs that resume, data that are checked."""
+
+import json
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from reproduction import as_csv, as_markdown, as_text, frame, item_names, items, run, table_names, write
+from reproduction import data as files
+from reproduction.__main__ import main
+from reproduction.frame import CLAIM, Column, Work, mark
+from reproduction.tables import _margin
+
+
+def test_marks_follow_the_rule():
+    percent = Column("higher", 100.0)
+    for ours, expected in [(81.9, "reproduced"), (78.1, "reproduced"), (82.1, "better"), (77.9, "missed")]:
+        assert mark(80.0, ours, [ours], percent, False) == expected
+        swapped = {"better": "missed", "missed": "better"}.get(expected, expected)
+        assert mark(80.0, ours, [ours], Column("lower", 100.0), False) == swapped
+    assert mark(80.0, 76.0, [72.0, 80.0, 76.0], percent, False) == "reproduced"  # two standard errors are 4.6
+    assert mark(80.0, 74.0, [50.0, 98.0], percent, False) == "missed"  # a large deviation excuses 5 % at most
+    assert mark(80.0, 10.0, [10.0], percent, True) == "stand-in"
+    assert mark(None, 10.0, [10.0], percent, False) == mark(80.0, 10.0, [10.0], Column(""), False) == ""
+
+
+def test_the_best_repetition_counts_where_the_paper_says_so():
+    table = SimpleNamespace(PAPER={"row": {"ACC": 90.0}}, STATE="", COLUMNS={"ACC": Column(best=True)})
+    cell = frame._cell(table, "row", "ACC", [70.0, 91.0])
+    assert (cell.value, cell.mark) == (91.0, "reproduced")
+    table.COLUMNS = {"ACC": Column()}
+    cell = frame._cell(table, "row", "ACC", [70.0, 91.0])
+    assert (cell.value, cell.mark) == (80.5, "missed")
+    assert cell.deviation == pytest.approx(np.std([70, 91], ddof=1))
+    assert np.std([0.1] * 3, ddof=1) > 0 and frame._cell(table, "row", "ACC", [0.1] * 3).deviation == 0
+
+
+def test_every_table_and_figure_is_listed_once_with_its_state():
+    listed = {one["name"]: one for one in items()}
+    assert list(listed) == item_names() and not set(table_names()) & set(frame.WITHOUT)
+    figures = {"000": 7, "001": 1, "002": 4, "003": 7, "004": 4}
+    tables = {"000": 6, "001": 5, "002": 1, "003": 1, "004": 3}
+    expected = {f"{paper}-figure-{n + 1}" for paper, most in figures.items() for n in range(most)}
+    expected |= {f"{paper}-table-{n + 1}" for paper, most in tables.items() for n in range(most)}
+    assert set(listed) == expected
+    assert all(one["state"] and one["title"] and one["why"] for one in listed.values())
+
+
+@pytest.mark.parametrize("name", table_names())
+def test_scripts_state_what_the_frame_needs(name):
+    table = frame.load(name)
+    assert table.REPEATS >= 1 and table.STATE in (frame.EXACT, frame.MADE, frame.STAND_IN)
+    assert {column for printed in table.PAPER.values() for column in printed} <= set(table.COLUMNS)
+    assert set(getattr(table, "FILES", {})) <= set(table.PAPER)
+    assert set(getattr(table, "FILES", {}).values()) <= set(files.FILES)
+    assert set(getattr(table, "STAND_INS", ())) <= set(table.PAPER)
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """A table of two rows, its measure counted."""
+    asked = []
+
+    def measure(row, seed, work):
+        asked.append((row, seed))
+        return {"ours": seed, "claim": row == "a"}
+
+    paper = {"a": {"claim": 1.0}, "b": {"claim": 1.0, "ours": 0.5}}
+    made = SimpleNamespace(
+        TITLE="T", WHY="W", STATE="made as told", REPEATS=3, PAPER=paper, measure=measure, asked=asked
+    )
+    made.COLUMNS = {"ours": Column("higher", 1.0), "claim": CLAIM}
+    monkeypatch.setattr(frame, "load", lambda name: made)
+    return made
+
+
+def test_a_stopped_run_goes_on(small, tmp_path):
+    whole = run("small", keep=tmp_path / "kept.json")
+    assert len(small.asked) == 6
+    parts = json.loads((tmp_path / "kept.json").read_text())
+    del parts["parts"]["b seed 1"]
+    (tmp_path / "kept.json").write_text(json.dumps(parts))
+    again = run("small", keep=tmp_path / "kept.json")
+    assert small.asked[6:] == [("b", 1)] and again.cells == whole.cells
+    with pytest.raises(ValueError, match="other work"):
+        run("small", keep=tmp_path / "kept.json", quick=True)
+
+
+def test_the_time_left_is_that_of_the_whole_table(small, tmp_path, monkeypatch):
+    """Repetitions kept from before took no time, and foretell nothing."""
+    run("small", keep=tmp_path / "kept.json")
+    parts = json.loads((tmp_path / "kept.json").read_text())
+    parts["parts"] = {label: found for label, found in parts["parts"].items() if label.startswith("a")}
+    (tmp_path / "kept.json").write_text(json.dumps(parts))
+    told, shares = [], []
+    monkeypatch.setattr(frame._progress, "now", told.append)
+    monkeypatch.setattr(frame._progress, "part", lambda done, total: shares.append(done / total))
+    run("small", keep=tmp_path / "kept.json")
+    assert told[0] == "small: 3 of 6 done, b seed 0" and shares == [0, 1 / 3, 2 / 3]
+
+
+def test_a_result_is_shown_and_written(small, tmp_path):
+    result = run("small", repeats=2)
+    text = as_text(result)
+    assert "1 > 1 ±0 =" in text and "1 > 0 ±0 -" in text and "0.5 > 0.5 ±0.707 =" in text
+    assert "seeds 0 to 1" in text and "numpy" in text and "2 reproduced, 1 missed" in text
+    assert as_csv(result).splitlines()[1:3] == ["small,a,ours,,0.5,0.707107,2,", "small,a,claim,1,1,0,2,reproduced"]
+    assert "| b | 0.5 > 0.5 ±0.707 = |" in as_markdown(result)
+    written = write(result, tmp_path, Work(files.Data()))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["small.csv", "small.md", "small.png"]
+    assert len(written) == 3
+
+
+@pytest.mark.parametrize("repeats", [0, 1.5])
+def test_repetitions_are_whole_numbers(small, repeats):
+    with pytest.raises((ValueError, TypeError), match="repeats"):
+        run("small", repeats=repeats)
+
+
+def test_quick_runs_take_samples_of_every_class():
+    y = np.repeat([0, 1, 2], [500, 40, 3])
+    X, few = Work(files.Data(), quick=True).few(np.arange(543), y, 0, most=60)
+    np.testing.assert_array_equal(y[X], few)
+    assert np.bincount(few).tolist() == [29, 28, 3] and len(set(X)) == 60
+    X, every = Work(files.Data()).few(np.arange(543), y, 0)
+    assert len(every) == 543 and set(X) == set(range(543))
+
+
+# -- data -------------------------------------------------------------------------------------------------------------
+
+
+def stored(folder, **arrays):
+    np.savez_compressed(folder / "glass.npz", **arrays)
+
+
+def test_files_are_checked_before_they_are_used(tmp_path, monkeypatch):
+    X, y = np.arange(12.0).reshape(6, 2), np.arange(6) % 2
+    right = files.File(6, files.checksum({"X": X, "y": y}), "the origin of glass")
+    monkeypatch.setitem(files.FILES, "glass", right)
+    data = files.Data(tmp_path)
+    assert not data.has("glass")
+    with pytest.raises(ValueError, match=r"no glass.npz .the origin of glass. in"):
+        data("glass")
+    for arrays, problem in [({"X": X, "y": y[:5]}, "5 labels"), ({"X": X + 1, "y": y}, "other numbers")]:
+        files._read.cache_clear()
+        stored(tmp_path, **arrays)
+        with pytest.raises(ValueError, match=f"glass.npz.*{problem}"):
+            data.check(["glass"])
+    files._read.cache_clear()
+    stored(tmp_path, X=X.astype(np.float32), y=y.astype(np.int16), more=np.ones(2))
+    np.testing.assert_array_equal(data("glass")["X"], X)  # the numbers count, not their type
+    files._read.cache_clear()
+    (tmp_path / "glass.npz").write_bytes((tmp_path / "glass.npz").read_bytes()[:100])
+    with pytest.raises(ValueError, match=r"glass.npz cannot be read"):
+        data("glass")
+    with pytest.raises(ValueError, match="no such folder"):
+        files.Data(tmp_path / "elsewhere")
+
+
+def test_sizes_that_the_papers_print_wrongly():
+    """001, table II: ionosphere has the sizes of the row above it. 002, table 1: breast cancer 669, digits swapped."""
+    X, _ = _margin.load("digits8v9", 0, Work(files.Data()))
+    assert X.shape == (354, 64)  # the row above
+    assert files.FILES["ionosphere"].n_samples == 351
+    assert files.FILES["breastcancer_wisconsin"].n_samples == 699
+
+
+@pytest.mark.parametrize("make, classes", [("collinear", 3), ("ring", 2), ("xor", 2), ("ringnorm", 2)])
+def test_made_sets_have_even_classes(make, classes):
+    X, y = getattr(files, make)(120, np.random.default_rng(0))
+    assert len(X) == 120 and np.bincount(y).tolist() == [120 // classes] * classes
+    again, _ = getattr(files, make)(120, np.random.default_rng(0))
+    np.testing.assert_array_equal(X, again)
+
+
+def test_ringnorm_has_its_moments():
+    X, y = files.ringnorm(40000, np.random.default_rng(0))
+    np.testing.assert_allclose(X[y == 0].mean(), 0, atol=0.02)
+    np.testing.assert_allclose([X[y == 0].var(), X[y == 1].var()], [4, 1], rtol=0.02)
+    np.testing.assert_allclose(X[y == 1].mean(axis=0), 2 / np.sqrt(20), atol=0.04)
+
+
+# -- the command ------------------------------------------------------------------------------------------------------
+
+
+def test_list_names_every_item(capsys):
+    assert main(["list"]) == 0
+    out = capsys.readouterr().out
+    assert all(name in out for name in item_names())
+    assert main(["list", "--json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)["tables"]) == len(item_names())
+
+
+def test_wrong_names_suggest_the_nearest(capsys):
+    assert main(["run", "002-tabel-1"]) == 2
+    assert "Did you mean '002-table-1'?" in capsys.readouterr().err
+    assert main(["run", "004-figure-1"]) == 2
+    assert "not to be had" in capsys.readouterr().err
+    for wrong in (["run"], ["run", "002-table-1", "--all"]):
+        assert main(wrong) == 2
+        assert "reproduction list" in capsys.readouterr().err
+
+
+def test_missing_data_are_named_with_their_origin(capsys, tmp_path):
+    assert main(["run", "000-table-1", "--data", str(tmp_path)]) == 2
+    err = capsys.readouterr().err
+    assert "no proteinfold_12views.npz (Ding and Dubchak" in err and list(tmp_path.iterdir()) == []
+
+
+def test_a_corrupt_file_is_refused_and_nothing_is_written(capsys, tmp_path):
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "glass.npz").write_bytes(b"PK no more")
+    out = tmp_path / "out"
+    asked = ["run", "002-table-1", "--quick", "--data", str(tmp_path / "data"), "--out", str(out)]
+    assert main(asked) == 2
+    assert "glass.npz cannot be read" in capsys.readouterr().err
+    assert list(out.iterdir()) == []
