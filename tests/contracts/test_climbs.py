@@ -13,7 +13,6 @@ from kernelclust.kernels import operators
 from kernelclust.kernels.operators import DenseKernel, KernelOperator, LowRankKernel, one_hot
 from kernelclust.objectives import make_dependence
 from kernelclust.solvers import (
-    _block_loops,
     _climb,
     _exchange,
     _loops,
@@ -343,9 +342,9 @@ def test_the_compiled_climb_is_the_plain_climb(kind, known, monkeypatch):
     constraints = side_information(known, kernels[0].weight, 1)
     start = a_start(kernels[0], constraints, 1)
     fast = [climb(kernel, objective, start, constraints=constraints) for kernel in kernels]
-    twins = compiled(_loops) | compiled(_block_loops)
+    twins = compiled(_loops)
     assert {"sweep", "exchange", "list_chains", "visit_plain", "visit_loss"} <= set(twins)
-    for module in (_loops, _block_loops, _running, _exchange, _climb):
+    for module in (_loops, _running, _exchange, _climb):
         for name, twin in twins.items():
             if hasattr(module, name):
                 monkeypatch.setattr(module, name, twin)

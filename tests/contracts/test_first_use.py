@@ -1,9 +1,11 @@
 """What compiling needs and says: one set of argument types, files that may be missing or broken, one line."""
 
+import importlib
 import importlib.util
 import logging
 import os
 import pickle
+import pkgutil
 import subprocess
 import sys
 
@@ -17,7 +19,7 @@ from kernelclust import KernelKMeans, MaxMarginClustering, StructuredClustering,
 from kernelclust.constraints import _repair_loops
 from kernelclust.kernels._loops import add_rows
 from kernelclust.margin._loops import best_table
-from kernelclust.solvers import _block_loops, _loops
+from kernelclust.solvers import _loops
 
 SOURCE = """
 from kernelclust._compiled import compiled
@@ -40,7 +42,7 @@ def fresh(tmp_path, monkeypatch):
     path.write_text(SOURCE)
 
     def load():
-        monkeypatch.setattr(_compiled, "_WORD", _compiled._Word())
+        monkeypatch.setattr(_compiled, "_notice", _compiled._Notice())
         spec = importlib.util.spec_from_file_location("own_loops", path)
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
@@ -80,7 +82,7 @@ def test_other_forms_of_the_same_numbers_compile_nothing(settings, known, few_st
         model.set_params(**settings, **sizes).fit(X, **links)
 
     def signatures():
-        functions = add_rows, _loops.sweep, _block_loops.exchange, _block_loops.list_chains
+        functions = add_rows, _loops.sweep, _loops.exchange, _loops.list_chains
         functions = *functions, _repair_loops.give, _repair_loops.shift_sizes
         return [one.dispatcher.signatures for one in functions]
 
@@ -132,22 +134,38 @@ def test_what_was_compiled_is_kept(fresh, tmp_path):
 
 @pytest.mark.parametrize("suffix", ["nbi", "nbc"])
 @pytest.mark.parametrize("broken", [b"", b"nothing of the kind", None])
-def test_broken_files_are_replaced(fresh, tmp_path, suffix, broken):
+def test_broken_files_are_not_fatal(fresh, tmp_path, suffix, broken, caplog):
     fresh().four_times(3.0)
     (file,) = tmp_path.rglob(f"*.{suffix}")
     file.write_bytes(file.read_bytes()[:-20] if broken is None else broken)
     second = fresh()
-    assert second.four_times(3.0) == 12.0 and loaded(second.four_times) == 0
-    third = fresh()
-    assert third.four_times(3.0) == 12.0 and loaded(third.four_times) == 1
+    assert second.four_times(3.0) == 12.0 and second.four_times(3) == 12 and loaded(second.four_times) == 0
+    (record,) = caplog.records
+    assert "again in every process" in record.message and "NUMBA_CACHE_DIR" in record.message
 
 
-def test_files_of_other_sources_are_not_used(fresh, monkeypatch):
-    """numba looks at the file of a function alone, and not at those of functions that are part of it."""
-    fresh().four_times(3.0)
-    monkeypatch.setattr(_compiled, "_stamp", lambda: "other")
+def test_files_of_other_sources_are_not_used(fresh, tmp_path):
+    assert fresh().four_times(3.0) == 12.0
+    path = tmp_path / "own_loops.py"
+    path.write_text(path.read_text().replace("2 * x", "3 * x"))
     second = fresh()
-    assert second.four_times(3.0) == 12.0 and loaded(second.four_times) == 0
+    assert second.four_times(3.0) == 27.0 and loaded(second.four_times) == 0
+
+
+def test_compiled_functions_call_those_of_their_own_file_only():
+    """numba renews its files when the file of a function changes, and not when that of one that it calls does."""
+    for module in pkgutil.walk_packages(kernelclust.__path__, "kernelclust."):
+        if module.name.endswith("loops"):
+            for part in vars(importlib.import_module(module.name)).values():
+                assert not isinstance(part, _compiled.Compiled) or part.__module__ == module.name, part.__name__
+
+
+def test_a_genuine_error_is_raised(fresh, caplog):
+    with pytest.raises(numba.TypingError):
+        fresh().twice(None)
+    with pytest.raises(TypeError, match="too many arguments"):
+        fresh().twice(1.0, 2.0)
+    assert not caplog.records
 
 
 def test_without_a_place_one_line_says_what_to_do(fresh, monkeypatch, caplog):
@@ -166,17 +184,17 @@ def test_a_full_disk_is_not_fatal(fresh, monkeypatch, caplog):
     monkeypatch.setattr(caching.IndexDataCacheFile, "_save_data", full)
     module = fresh()
     assert module.four_times(3.0) == 12.0 and module.four_times(3) == 12
-    assert [record.message for record in caplog.records] == [_compiled.AGAIN]
+    assert [record.message for record in caplog.records] == [_compiled.NO_CACHE.format("No space left on device")]
 
 
 # -- the line ---------------------------------------------------------------------------------------------------------
 
 
 def test_one_line_while_compiling_takes_long(fresh, monkeypatch, caplog):
-    monkeypatch.setattr(_compiled, "PATIENCE", 1e9)
+    monkeypatch.setattr(_compiled, "QUIET_SECONDS", 1e9)
     fresh().four_times(3.0)
     assert not caplog.records
-    monkeypatch.setattr(_compiled, "PATIENCE", 0.0)
+    monkeypatch.setattr(_compiled, "QUIET_SECONDS", 0.0)
     module = fresh()
     module.four_times(3.0)  # found in its files
     assert not caplog.records
@@ -184,7 +202,7 @@ def test_one_line_while_compiling_takes_long(fresh, monkeypatch, caplog):
     module.twice(np.arange(3.0))
     (record,) = caplog.records
     assert record.name == "kernelclust" and record.levelno == logging.WARNING
-    assert record.message == _compiled.ONCE
+    assert record.message == _compiled.FIRST_USE
 
 
 # -- without numba, a home or a place for files -----------------------------------------------------------------------

@@ -27,7 +27,6 @@ def compiled():
 COMPILED = compiled()
 ELSEWHERE = {  # whole files whose functions are swapped for their plain twins while they work, and where
     "solvers._loops": "tests/contracts/test_climbs.py",
-    "solvers._block_loops": "tests/contracts/test_climbs.py",
     "constraints._repair_loops": "tests/truth/test_repair.py",
 }
 rng = np.random.default_rng(0)

@@ -14,8 +14,7 @@ import numpy as np
 
 from kernelclust.constraints import Constraints
 from kernelclust.objectives import Dependence
-from kernelclust.solvers._block_loops import exchange, list_chains
-from kernelclust.solvers._loops import Blocks, Form, Known, Loss, State
+from kernelclust.solvers._loops import Blocks, Form, Known, Loss, State, exchange, list_chains
 
 ROUNDS = 10  # times that swaps are listed anew
 ALL_PAIRS = 30  # up to so many blocks every swap is tried
