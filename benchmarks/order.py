@@ -8,7 +8,7 @@ calibration: random smooth curves and grids with noise up to the loss of the ord
 the confidence says and how many are right (agreement of orders at least 0.9, as an accuracy would call other cuts along
 a curve wrong). Seeds are not those that constants were fitted on.
 real: chains and rings of pictures (DIR: see docs/real-data.md). Right: structured accuracy at least 0.9 of the accuracy
-under the best naming. Area under the ROC curve, beside support and margin.
+under the best naming. Area under the ROC curve, beside the margin.
 cost: seconds with and without.
 others: losses, known labels, weights, search="global", 5000 samples.
 """
@@ -194,12 +194,11 @@ def real(load) -> int:
                 one = real_data.shuffled(task, 0)
                 model = fit(one.X, task.structure, 0, kernel=kernel)
                 kind = "chains" if "chain" in str(task.structure) else "rings"
-                signals = model.order_confidence_, model.placement_margin_, model.support_ or 0.0
-                rows.append((kind, *signals, is_right(one.y, model)))
-        kind, told, margin, support, right = (np.array(column) for column in zip(*rows, strict=True))
+                rows.append((kind, model.order_confidence_, model.placement_margin_, is_right(one.y, model)))
+        kind, told, margin, right = (np.array(column) for column in zip(*rows, strict=True))
         auc = roc_auc_score(right, told)
         print(f"kernel={kernel!r}: {len(right)} real chains and rings, {right.sum()} in the right order")
-        print(f"  margin {roc_auc_score(right, margin):.2f}, support {roc_auc_score(right, support):.2f}")
+        print(f"  margin {roc_auc_score(right, margin):.2f}")
         for one in ("chains", "rings"):
             print(f"  {one}: AUC {roc_auc_score(right[kind == one], told[kind == one]):.2f}")
         print_calibration(list(zip(kind, told, right, strict=True)))

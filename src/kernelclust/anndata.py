@@ -28,7 +28,6 @@ EVIDENCE = (
     "order_pvalue_",
     "link_confidence_",
     "placement_margin_",
-    "support_",
     "view_agreement_",
     "rbf_agreement_",
     "sizes_",

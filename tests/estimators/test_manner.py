@@ -20,8 +20,7 @@ from kernelclust import (
     StructuredClustering,
 )
 from kernelclust._threads import one_thread
-from kernelclust.engine import _evidence
-from kernelclust.engine import _fit as engine
+from kernelclust.policies import auto as policy
 
 pytestmark = pytest.mark.usefixtures("few_starts")
 
@@ -84,15 +83,15 @@ def test_a_number_that_contradicts_the_structure_is_always_an_error(Estimator):
 
 @pytest.mark.parametrize("Preset", [CLUHSIC, CLUHSICAL, DisKMeans, Diffrac])
 def test_presets_take_no_size_prior_that_they_do_not_have(Preset, monkeypatch):
-    monkeypatch.setattr(engine, "DISAGREE", 2.0)  # views always disagree
-    monkeypatch.setattr(_evidence, "TRUSTED", 2.0)  # and rbf with them
-    assert _evidence.SIZE_PRIOR > 0
+    monkeypatch.setattr(policy, "MIN_VIEW_AGREEMENT", 2.0)  # views always disagree
+    monkeypatch.setattr(policy, "TRUSTED_AGREEMENT", 2.0)  # and rbf with them
+    assert policy.SIZE_PRIOR > 0
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         model = Preset(4, kernel="auto", random_state=0).fit(X)
         general = StructuredClustering(4, kernel="auto", random_state=0).fit(X)
     assert model.size_prior_ == 0
-    assert general.size_prior_ == _evidence.SIZE_PRIOR
+    assert general.size_prior_ == policy.SIZE_PRIOR
     assert sum("size_prior" in str(one.message) for one in caught) == 1
 
 

@@ -13,8 +13,7 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from kernelclust import KernelKMeans, StructuredClustering
-from kernelclust.engine import _evidence
-from kernelclust.engine._evidence import Evidence, alignment, seen_sums
+from kernelclust.engine._steps import distance_fit, squared_distances
 from kernelclust.kernels import _graphs, auto, fit_kernel
 from kernelclust.kernels._graphs import (
     commute_factor,
@@ -25,7 +24,9 @@ from kernelclust.kernels._graphs import (
     neighbour_graphs,
     smoothest,
 )
-from kernelclust.kernels._views import informative_pictures
+from kernelclust.kernels._views import informative_views
+from kernelclust.policies import auto as policy
+from kernelclust.policies.auto import ViewClusterings, alignment
 from kernelclust.structures import as_structure
 
 RNG = np.random.default_rng(0)
@@ -115,7 +116,7 @@ def test_sparse_columns_of_equal_numbers_have_no_deviation():
         weight = 10 ** rng.uniform(-5, 5, 33)
         below += np.any(mean_variance_axis(equal, axis=0, weights=weight)[1] < 0)
         with np.errstate(all="raise"):
-            assert all(np.isfinite(one.view.scale).all() for one in informative_pictures(equal, weight))
+            assert all(np.isfinite(one.view.scale).all() for one in informative_views(equal, weight))
     assert below
 
 
@@ -259,39 +260,27 @@ def on_a_ring(c=6, each=12, noise=0.15, columns=8):
     return plane @ turn, np.repeat(np.arange(c), each)
 
 
-def evidence_of(data, c):
-    weight = np.ones(len(data))
-    fitted = fit_kernel(data, weight, kernel="auto", n_clusters=c, rng=np.random.RandomState(0))
-    evidence = Evidence(fitted.members, weight, c, np.random.RandomState(0))
-    return evidence, lambda labels: seen_sums(fitted.pictures, labels, weight, c)
+def mean_of_graphs(data, c):
+    return fit_kernel(data, np.ones(len(data)), kernel="auto", n_clusters=c, rng=np.random.RandomState(0))
 
 
-def test_support_is_full_for_a_clear_order_and_does_not_see_symmetries():
+def test_rbf_kernels_of_the_views_see_an_order_that_commute_times_lose():
     data, y = on_a_ring()
-    evidence, seen = evidence_of(data, 6)
-    A = as_structure("ring:6").kernel
-    right = evidence.support(A, y, seen(y), 0.9)
-    assert right > 0.97
-    for node in ((np.arange(6) + 2) % 6, -np.arange(6) % 6):
-        assert_allclose(evidence.support(A, node[y], seen(node[y]), 0.9), right)
-    mixed = np.array([0, 3, 1, 4, 2, 5])[y]
-    wrong = evidence.support(A, mixed, seen(mixed), 0.9)
-    assert wrong < 0.8 < right
+    kernel, n = mean_of_graphs(data, 6), np.full(6, 12.0)
+    one_ring = np.minimum(np.arange(6), 6 - np.arange(6))[(np.arange(6)[:, None] - np.arange(6)) % 6]
+    own = squared_distances(kernel.operator.cluster_sums(y, 6), n)
+    companions = kernel.companion_sums(y, 6)
+    assert len(companions) == 6  # two widths for each of three views
+    given = companions[1][0]
+    D = cdist(data, data, "sqeuclidean")
+    K, Pi = np.exp(-D * (72 * 71) / D.sum()), np.eye(6)[y]
+    assert_allclose(given, Pi.T @ K @ Pi)
+    for S, sizes in companions:
+        assert_array_equal(sizes, n)
+        assert distance_fit(squared_distances(S, sizes), one_ring)[0] > max(0.85, distance_fit(own, one_ring)[0])
+    assert kernel.companion_sums(np.zeros(72, dtype=int), 6) == []  # clusters without samples have no distances
     model = StructuredClustering(structure="ring:6", kernel="auto", random_state=0).fit(data)
-    assert_allclose(model.support_, right)
     assert model.order_confidence_ > 0.8  # though commute times between clusters with gaps know no order
-    assert StructuredClustering(structure="ring:6", kernel="rbf", random_state=0).fit(data).support_ is None
-
-
-def test_views_with_different_orders_leave_little_support():
-    rng = np.random.default_rng(3)
-    y = np.repeat(np.arange(5), 15)
-    other = np.array([0, 3, 1, 4, 2])[y]
-    data = np.c_[50.0 * y, np.outer(other, np.ones(6))] + 0.1 * rng.standard_normal((75, 7))
-    data -= data.mean(0)
-    model = StructuredClustering(structure="chain:5", kernel="auto", random_state=0).fit(data)
-    assert model.support_ < 0.8
-    assert adjusted_rand_score(y, model.labels_) == 1
 
 
 def test_views_that_disagree_bring_the_size_prior():
@@ -300,11 +289,12 @@ def test_views_that_disagree_bring_the_size_prior():
     noisy = rng.lognormal(0, 3, (120, 1)) * (direction + 0.3 * rng.standard_normal((120, 40)))
     noisy = noisy * np.r_[np.ones(20), np.full(20, 5.0)]
     model = KernelKMeans(3, kernel="auto", random_state=0)
-    if evidence_of(noisy, 3)[0].agreement() < _evidence.DISAGREE:
-        with pytest.warns(UserWarning, match="similar sizes"):
-            model.fit(noisy)
-        assert model.size_prior_ == _evidence.SIZE_PRIOR
-    assert model.view_agreement_ < _evidence.DISAGREE
+    agreement = ViewClusterings(mean_of_graphs(noisy, 3).view_factors, np.ones(120), 3).agreement()
+    assert agreement < policy.MIN_VIEW_AGREEMENT
+    with pytest.warns(UserWarning, match="similar sizes"):
+        model.fit(noisy)
+    assert model.size_prior_ == policy.SIZE_PRIOR
+    assert model.view_agreement_ == agreement
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warnings.filterwarnings("ignore", message=".*look at both")

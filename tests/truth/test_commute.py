@@ -12,14 +12,14 @@ from sklearn.metrics import adjusted_rand_score
 
 from kernelclust import CLUHSIC, CLUHSICAL, Diffrac, DisKMeans, KernelKMeans, StructuredClustering, dependence_score
 from kernelclust.datasets import structured_blobs
-from kernelclust.engine import _evidence
-from kernelclust.engine import _fit as engine
-from kernelclust.engine._evidence import alignment
-from kernelclust.engine._rbf import advice, rbf_clusters
+from kernelclust.engine import Policy, Request, Samples
 from kernelclust.kernels import DenseKernel, LowRankKernel, fit_kernel, leading_spectrum
 from kernelclust.kernels._graphs import n_neighbors_for, spread_neighbors
 from kernelclust.metrics import structured_accuracy
 from kernelclust.objectives import Dependence, flat_objective, make_dependence
+from kernelclust.policies import AutoPolicy, policy_for
+from kernelclust.policies import auto as policy
+from kernelclust.policies.auto import alignment, rbf_clusters
 from kernelclust.solvers import Options, Problem, best_placement, greedy, placement_problem
 from kernelclust.structures import as_structure
 
@@ -170,8 +170,6 @@ def test_advice_settles_near_ties_and_nothing_else():
     assert adjusted_rand_score(ends, two_pairs(1.1, None)) == 1
     assert adjusted_rand_score(sides, two_pairs(1.1, sides, tie=0.2)) == 1  # F is 1 against 1.21
     assert adjusted_rand_score(ends, two_pairs(1.1, sides, tie=0.17)) == 1
-    labels = np.arange(3)
-    assert advice(labels, 0.9) == (labels, 0.001) and advice(labels, 0.6) == (labels, 0.02)
 
 
 # -- maps --------------------------------------------------------------------------------------------------------------
@@ -273,10 +271,11 @@ def test_rbf_clusters_count_weights_as_copies_in_any_order():
     data, _ = make_blobs(60, centers=4, n_features=3, random_state=1)
     rng = np.random.default_rng(0)
     copies, order = rng.integers(1, 4, 60), rng.permutation(60)
-    labels = rbf_clusters(data, copies.astype(float), 4, None, None)
-    repeated = rbf_clusters(np.repeat(data, copies, axis=0), np.ones(copies.sum()), 4, None, None)
+    labels = rbf_clusters(data, Samples(data, copies.astype(float)), 4)
+    each = np.repeat(data, copies, axis=0)
+    repeated = rbf_clusters(each, Samples(each, np.ones(copies.sum())), 4)
     assert adjusted_rand_score(np.repeat(labels, copies), repeated) == 1
-    turned = rbf_clusters(data[order], copies[order].astype(float), 4, None, None)
+    turned = rbf_clusters(data[order], Samples(data[order], copies[order].astype(float)), 4)
     assert adjusted_rand_score(labels[order], turned) == 1
 
 
@@ -287,28 +286,50 @@ def test_presets_keep_rbf_and_commute_kernels_say_what_they_are():
     for kernel in ("rbf", "linear", "diffusion", "graph", "auto"):
         made = fit_kernel(data, np.ones(20), kernel=kernel, n_clusters=3, rng=np.random.RandomState(0))
         commute = kernel in ("graph", "auto")
-        assert made.refines is not commute and (made.ring_power < 1) is commute
+        assert made.supports_refinement is not commute and (made.ring_distance_exponent < 1) is commute
     assert isinstance(made.operator, DenseKernel)
 
 
 def test_the_size_prior_is_left_out_where_graph_and_rbf_of_x_as_given_agree(monkeypatch):
     data, _ = make_blobs(60, centers=3, n_features=4, random_state=0)
-    monkeypatch.setattr(engine, "DISAGREE", 2.0)  # the views are said to disagree
+    monkeypatch.setattr(policy, "MIN_VIEW_AGREEMENT", 2.0)  # the views are said to disagree
     assert fitted(data, "flat:3").size_prior_ == 0
     far = np.vstack([data, [[200.0, 0, 0, 0], [201.0, 0, 0, 0]]])  # rbf's fourth cluster is two outliers, and right
     assert fitted(far, "flat:4").size_prior_ > 0
-    monkeypatch.setattr(_evidence, "TRUSTED", 2.0)
+    monkeypatch.setattr(policy, "TRUSTED_AGREEMENT", 2.0)
     assert fitted(data, "flat:3").size_prior_ > 0
 
 
-def test_ties_of_few_samples_a_place_are_left_to_the_graphs(monkeypatch):
-    asked = []
-    monkeypatch.setattr(engine, "advice", lambda labels, agreement: asked.append(len(labels)) or (labels, 0.0))
+def tie_break(data, text):
+    structure, weight = as_structure(text), np.ones(len(data))
+    kernel = fit_kernel(data, weight, kernel="auto", n_clusters=structure.n_clusters, rng=np.random.RandomState(0))
+    return AutoPolicy(Request(structure), Samples(data, weight), kernel).tie_break()
+
+
+def test_rbf_settles_ties_of_chains_and_rings_with_more_than_a_few_samples_per_cluster(monkeypatch):
     data, _ = months(12)
     for each in (10, 11):
-        some = np.arange(144) % 12 < each
-        fitted(data[some], "ring:12")
-        fitted(np.repeat(data[some], 2, axis=0), "ring:12")  # copies are no more samples
-    assert asked == [132, 264]
-    fitted(data, "tree:3x4")
-    assert len(asked) == 2
+        some = data[np.arange(144) % 12 < each]
+        for samples in (some, np.repeat(some, 2, axis=0)):  # copies are no more samples
+            advice = tie_break(samples, "ring:12")
+            assert (advice is None) == (each == 10)
+    assert_array_equal(advice[0], rbf_clusters(samples, Samples(samples, np.ones(264)), 12))
+    assert tie_break(data, "tree:3x4") is None and tie_break(data, "flat:12") is None
+    for least, fraction in ((0.0, 0.001), (2.0, 0.02)):  # views that agree, views that do not
+        monkeypatch.setattr(policy, "DOUBTED_VIEWS", least)
+        assert tie_break(data, "chain:12")[1] == fraction
+
+
+def test_a_kernel_that_the_user_chose_leaves_nothing_to_decide():
+    data = np.random.default_rng(0).standard_normal((30, 3))
+    assert {policy_for(kernel) for kernel in ("rbf", "graph", "precomputed", np.dot)} == {Policy}
+    assert policy_for("auto") is AutoPolicy
+    for structure in map(as_structure, ("grid:2x2", "ring:4")):
+        settings = {"kernel": "graph"}
+        assert Policy.arrangement_kernel(settings, structure) == settings
+        expected = "rbf" if structure.is_map else "auto"
+        assert AutoPolicy.arrangement_kernel({"kernel": "auto"}, structure) == {"kernel": expected}
+        kernel = fit_kernel(data, np.ones(30), kernel="graph", n_clusters=4, rng=np.random.RandomState(0))
+        plain = Policy(Request(structure, size_prior="auto"), Samples(data, np.ones(30)), kernel)
+        assert (plain.size_prior(), plain.tie_break(), plain.diagnostics(np.zeros(30, dtype=int))) == (0.0, None, {})
+        assert plain.options(kernel).search == ("refine" if structure.is_map else "place")

@@ -17,6 +17,7 @@ from kernelclust.kernels import _graphs, _neighbours, _smooth, _views, auto, fit
 from kernelclust.kernels._graphs import commute_factor, commute_kernel, neighbour_graphs
 from kernelclust.kernels._neighbours import nearest_neighbours
 from kernelclust.kernels._smooth import filtered_smoothest
+from kernelclust.policies import auto as policy
 
 pytestmark = pytest.mark.usefixtures("few_starts")
 
@@ -174,14 +175,12 @@ def test_a_graph_that_does_not_get_coarser_is_no_trap():
 
 
 def test_clusters_of_a_few_thousand_samples_say_what_those_of_all_do(monkeypatch):
-    from kernelclust.engine import _evidence
-
     data, _ = make_blobs(600, 6, centers=4, cluster_std=1.5, random_state=3)
     whole = StructuredClustering(4, structure="chain", kernel="auto", random_state=0).fit(data)
-    monkeypatch.setattr(_evidence, "CLUSTERED", 300)
+    monkeypatch.setattr(policy, "MAX_COMPARED_SAMPLES", 300)
     part = StructuredClustering(4, structure="chain", kernel="auto", random_state=0).fit(data)
     assert_array_equal(part.labels_, whole.labels_)
-    assert_allclose([part.support_, part.view_agreement_], [whole.support_, whole.view_agreement_], atol=0.05)
+    assert_allclose(part.view_agreement_, whole.view_agreement_, atol=0.05)
 
 
 # -- graphs that users bring ------------------------------------------------------------------------------------------
@@ -337,7 +336,8 @@ def test_samples_without_weight_are_placed_by_their_links():
 
 def test_all_views_are_kept_for_the_evidence():
     fitted = fit_kernel(DATA, np.ones(90), kernel="auto", n_clusters=3, rng=np.random.RandomState(0))
-    for search, Z in zip(fitted.source.searches, fitted.pictures, strict=True):
+    for search, Z in zip(fitted.source.searches, fitted.view_data, strict=True):
         assert_array_equal(search.prepare(DATA), Z)
     low = auto.fit(DATA, np.ones(90), n_clusters=3, method="functions")
-    assert all(np.shares_memory(member.B, low.operator.factor) for member in low.members)
+    assert len(low.view_factors) == 3
+    assert all(np.shares_memory(B, low.operator.factor) for B in low.view_factors)

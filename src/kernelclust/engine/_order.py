@@ -45,6 +45,9 @@ SHRUNK = 0.2  # of the exponent with three arrangements, where signals hardly te
 PARTS, LESS = 5.0, 4.0  # of J in trees and products: weak, and the others say nothing on real ones
 LINK = 0.6  # of the share of repeats that keep a link, where the order is wrong
 FEW = 3  # arrangements that data can hardly choose between
+UNSURE = 0.5  # confidence below which there is a warning
+LOOSE = 0.8  # correlation of distances with steps
+NOISE = 0.2  # p-value from which noise is named
 
 
 @dataclass(frozen=True)
@@ -121,6 +124,25 @@ def _order_of(given: Clusters) -> Order:
     told = (np.mean(kept, axis=0) * (LINK + (1 - LINK) * confidence)) ** question
     shares = np.where(linked, (told + told.T) / 2, np.nan)
     return Order(order_pvalue(A, fit, rank_fit), confidence, shares, connected, number, fit, h, J)
+
+
+def doubt_in_words(order: Order, structure: str) -> str:
+    """Return the warning that an order deserves; empty for none."""
+    if not order.confidence < UNSURE:
+        return ""
+    said = f"the order of these clusters on '{structure}' is uncertain"
+    if order.arrangements <= FEW:
+        return f"{said}: only {order.arrangements:.0f} arrangements exist, and data can hardly show which is right."
+    noise = f" Noise is arranged as well (p = {order.pvalue:.2g})." if order.pvalue >= NOISE else ""
+    if not order.connected:
+        share = f"of {JITTERS} slight changes of the distances between them {JITTERS * order.jitter:.0f} keep it"
+        return f"{said}: {share}.{noise} The clusters may be right."
+    return (
+        f"{said} (confidence {order.confidence:.2f}): distances between them follow it "
+        f"{'loosely' if order.fit < LOOSE else 'well'} (correlation {order.fit:.2f}), and halves of the samples "
+        f"{'agree with it' if order.halves >= KEPT else 'give others'} (agreement {order.halves:.2f}).{noise} "
+        "The clusters may be right."
+    )
 
 
 def n_arrangements(A: np.ndarray) -> float:

@@ -16,6 +16,7 @@ from kernelclust.engine import Request
 from kernelclust.estimators.structured import StructuredClustering
 from kernelclust.kernels import FittedKernel, fit_kernel
 from kernelclust.objectives import check_weights
+from kernelclust.policies import policy_for
 from kernelclust.structures import Structure, Tree, as_structure
 
 SHOWN = 8  # names of groups that a message lists at most
@@ -114,10 +115,9 @@ def arrange(X, labels, structure="chain", *, kernel="auto", sample_weight=None, 
     whole = len(used) == len(weight)
     model._warn_of_units(X if whole else X[used], weight[used])
     samples, settings = X if whole else model._subset(X, used), model._kernel_settings()
-    options: dict[str, Any] = {"n_clusters": len(groups), "rng": np.random.RandomState(0)}
-    kept = fit_kernel(samples, weight[used], **options, **settings)
-    if shape is not None and shape.is_map and kept.pictures:  # graphs hold no order on a map
-        kept = fit_kernel(samples, weight[used], **options, **settings | {"kernel": "rbf"})
+    if shape is not None:
+        settings = policy_for(kernel).arrangement_kernel(settings, shape)
+    kept = fit_kernel(samples, weight[used], n_clusters=len(groups), rng=np.random.RandomState(0), **settings)
     kept.check_definite()
     return _arranged(kept, codes, used, called, shape)
 

@@ -36,6 +36,7 @@ from kernelclust.estimators._stream import Stream, add_batch
 from kernelclust.kernels import FittedKernel, Nothing, is_operator
 from kernelclust.large import is_partitioned
 from kernelclust.objectives import NORMALIZATIONS, check_weights
+from kernelclust.policies import policy_for
 from kernelclust.solvers import INITS, RULES, SEARCHES, Options, check_solver_params, check_start
 from kernelclust.structures import Structure, named_places
 
@@ -162,9 +163,6 @@ class StructuredClustering(Placing, KernelClusterer):
         arrangements. A description: in a long chain it is small however clear the order is.
     sizes_ : (c,) array
         Weight of every cluster.
-    support_ : float or None
-        With kernel="auto" on a chain or ring: how far other graphs of the same samples, and rbf kernels, give the same
-        arrangement; 1 when all do. Not a probability.
     order_confidence_ : float or None
         How likely the order of the clusters is right, in [0, 1]: 1 / (1 + exp(-3.2 atanh T - 2.2 h - 1.8 J + 5.3)),
         fitted to simulated data, half of them in the right order. T is the correlation of distances between cluster
@@ -399,10 +397,9 @@ class StructuredClustering(Placing, KernelClusterer):
         self.size_bound_ = found.size_bound
         self.gap_ = found.gap
         self.placement_margin_ = found.placement_margin
-        self.size_prior_ = found.size_prior
-        self.view_agreement_ = found.view_agreement
-        self.support_ = found.support
-        self.rbf_agreement_ = found.rbf_agreement
+        self.size_prior_ = found.objective.size_prior
+        self.view_agreement_ = found.diagnostics.get("view_agreement")
+        self.rbf_agreement_ = found.diagnostics.get("rbf_agreement")
         self._keep_order(found)
         self.relaxed_objective_ = found.solution.relaxed_value
         self.n_iter_ = found.solution.n_iter
@@ -514,6 +511,7 @@ class StructuredClustering(Placing, KernelClusterer):
         return Request(
             structure,
             kernel=self._kernel_settings(),
+            policy=policy_for(self.kernel),
             loss=self.loss,
             normalize=self.normalize,
             rho=self.rho,

@@ -11,7 +11,7 @@ from kernelclust.kernels._fit import (
     kernel_names,
     kernel_part,
 )
-from kernelclust.kernels._fitted_kernel import FittedKernel, Member, discriminative
+from kernelclust.kernels._fitted_kernel import FittedKernel, discriminative
 from kernelclust.kernels._function import SimilarityFunction
 from kernelclust.kernels._low_rank import incomplete_cholesky
 from kernelclust.kernels._new_samples import ExactFeatures, NewSamples, Nothing, Source, UnitScaled
@@ -41,7 +41,6 @@ __all__ = [
     "FittedKernel",
     "KernelOperator",
     "LowRankKernel",
-    "Member",
     "NewSamples",
     "Nothing",
     "RidgeKernel",

@@ -11,7 +11,7 @@ from kernelclust._threads import one_thread
 from kernelclust.kernels._fitted_kernel import FittedKernel
 from kernelclust.kernels._graphs import n_neighbors_for, neighbour_graphs
 from kernelclust.kernels._new_samples import Neighbours
-from kernelclust.kernels._views import Picture, given_view
+from kernelclust.kernels._views import ViewData, given_view
 from kernelclust.kernels.operators import DenseKernel, LowRankKernel
 
 SIZE = 1.5
@@ -45,14 +45,14 @@ def fit_on_nodes(
 
 def _fit(X, weight: np.ndarray, n_clusters: int, n_neighbors: int | None, gram, factor) -> FittedKernel:
     view = given_view(X, weight)
-    picture = Picture(view, view(X))
-    source = Neighbours([picture.search()])
-    which = picture.which
-    if len(picture.first) < 2:
+    data = ViewData(view, view(X))
+    source = Neighbours([data.search()])
+    which = data.which
+    if len(data.first) < 2:
         return FittedKernel(DenseKernel(np.zeros((len(which), len(which))), weight), source)
-    W = neighbour_graph(picture.nodes, n_clusters, n_neighbors)
+    W = neighbour_graph(data.nodes, n_clusters, n_neighbors)
     if gram is None:
-        return FittedKernel(LowRankKernel(picture.spread(factor(W)), weight, overwrite=True), source)
+        return FittedKernel(LowRankKernel(data.spread(factor(W)), weight, overwrite=True), source)
     K = gram(W)
-    K = K if len(picture.first) == len(which) else K[np.ix_(which, which)]
+    K = K if len(data.first) == len(which) else K[np.ix_(which, which)]
     return FittedKernel(DenseKernel(K, weight), source)

@@ -40,7 +40,7 @@ class View:
 
 
 @dataclass
-class Picture:
+class ViewData:
     """The samples as one view shows them."""
 
     view: View
@@ -82,12 +82,12 @@ def given_view(X, weight: np.ndarray) -> View:
     return View("given", None if keeps_zeros else (weight / weight.sum()) @ (X / unit), unit=unit)
 
 
-def informative_pictures(X, weight: np.ndarray) -> list[Picture]:
+def informative_views(X, weight: np.ndarray) -> list[ViewData]:
     """X as given, with columns standardised, and with rows of length one, where that says something: directions are
     left out where they hardly tell samples apart, and in fewer than `FEW_COLUMNS` columns, where the length is too
     much to lose."""
     given = given_view(X, weight)
-    first = Picture(given, given(X))
+    first = ViewData(given, given(X))
     if sparse.issparse(first.Z):
         variance = mean_variance_axis((X / given.unit).tocsr().astype(np.float64), axis=0, weights=weight)[1]
         variance = np.maximum(variance, 0.0)  # of equal numbers it may be less, by rounding
@@ -96,10 +96,10 @@ def informative_pictures(X, weight: np.ndarray) -> list[Picture]:
     deviation = np.sqrt(variance)
     deviation = np.where(deviation > 1e-12 * deviation.max(), deviation, 1.0)
     standard = View("standardised", given.shift, deviation, given.unit)
-    found = [first, Picture(standard, standard(X))]
+    found = [first, ViewData(standard, standard(X))]
     if X.shape[1] >= FEW_COLUMNS:
         directions = View("unit rows", unit=given.unit, unit_rows=True)
-        last = Picture(directions, directions(X))
+        last = ViewData(directions, directions(X))
         if 2 * len(last.first) > len(first.first):
             found.append(last)
     return found

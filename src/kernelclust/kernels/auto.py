@@ -5,100 +5,158 @@ graphs (b, 1.5 sqrt(b B) and 2 B, with b = clip(m / 2c, 3, 10) and B = clip(m / 
 each a commute kernel as in kernel="graph", scaled to trace m; K is their mean. It stands for "neighbours are alike,
 whatever the units": images, cells, text. For round groups in few, well chosen columns kernel="rbf" is as good or
 better. Beyond `DENSE_UP_TO` samples each kernel keeps its smoothest functions alone.
+
+This file is the kernel alone. What a fit with kernel="auto" decides beyond it is in `policies/auto.py`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
+from scipy import sparse
+from sklearn.metrics.pairwise import euclidean_distances
 
 from kernelclust._progress import within
 from kernelclust._threads import in_order
-from kernelclust.kernels._fitted_kernel import COMMUTE, FittedKernel, Member
+from kernelclust.kernels._fitted_kernel import COMMUTE, FittedKernel
 from kernelclust.kernels._graphs import commute_factor_and_start, commute_kernel, neighbour_graphs, spread_neighbors
 from kernelclust.kernels._new_samples import Neighbours
-from kernelclust.kernels._views import Picture, View, informative_pictures
-from kernelclust.kernels.operators import DenseKernel, KernelOperator, LowRankKernel
+from kernelclust.kernels._views import View, ViewData, informative_views
+from kernelclust.kernels.operators import DenseKernel, KernelOperator, LowRankKernel, one_hot
 
-SIZES = (1.0, 1.5, 2.0)  # names of the three graphs, small to large
 DENSE_UP_TO = 3000
 FUNCTIONS = 10  # beyond 2c that are kept of each graph
+N_GRAPHS = 3  # of every view, small to large
 MIDDLE, OTHERS = 1, (0, 2)  # the functions of the middle graph are the start for the others
+MAX_RBF_SAMPLES = 2000  # that rbf kernels of the views compare clusters on
+RBF_WIDTHS = (0.5, 1.0)  # gamma of these kernels times the mean squared distance
 
 
-def fit(X, weight: np.ndarray, *, n_clusters: int, method: str | None, n_components: int | None = None) -> FittedKernel:
-    """The mean kernel of samples X (m x d): its matrix (method None), or the factors of all graphs side by side."""
+@dataclass(frozen=True)
+class GraphMean(FittedKernel):
+    """The mean of commute kernels, and what it is made of.
+
+    `view_data` holds the samples as every view shows them. `view_factors` holds B (m x k), the smoothest functions on
+    the middle graph of every view that tells samples apart, centred. `n_distinct` counts equal samples once.
+    """
+
+    view_data: list[Any] = field(default_factory=list)
+    view_factors: list[np.ndarray] = field(default_factory=list)
+    n_distinct: int = 0
+
+    def companion_sums(self, labels: np.ndarray, n_clusters: int) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Return cluster sums and sizes of some samples by rbf kernels of the views.
+
+        Commute times between clusters that are joined by few links hold no order. The list is empty where a cluster
+        has none of these samples.
+        """
+        chosen = evenly_spaced(len(labels), MAX_RBF_SAMPLES)
+        labels, weight = labels[chosen], self.operator.weight[chosen]
+        sizes = np.bincount(labels, weight, minlength=n_clusters)
+        if not sizes.all():
+            return []
+
+        def sums(Z: Any) -> list[np.ndarray]:
+            return _rbf_sums(Z[chosen], labels, weight, n_clusters)
+
+        each = in_order(sums, self.view_data, large=len(chosen) == MAX_RBF_SAMPLES)
+        return [(S, sizes) for of_view in each for S in of_view]
+
+
+def fit(X, weight: np.ndarray, *, n_clusters: int, method: str | None, n_components: int | None = None) -> GraphMean:
+    """Return the mean kernel of samples X (m x d): its matrix (method None), or the factors of all graphs together."""
     m, share = X.shape[0], weight / weight.sum()
-    pictures = informative_pictures(X, weight)
-    seen = [picture for picture in pictures if len(picture.first) > 1]
+    views = informative_views(X, weight)
+    useful = [data for data in views if len(data.first) > 1]
     number = n_components or 2 * n_clusters + FUNCTIONS
-    K = None
-    factors: list[np.ndarray] = []
+    large = m > DENSE_UP_TO
 
-    def begin(picture: Picture) -> tuple[list, np.ndarray, np.ndarray]:
-        graphs = neighbour_graphs(picture.nodes, spread_neighbors(picture.nodes.shape[0], n_clusters))
+    def begin(data: ViewData) -> tuple[list[sparse.csr_array], np.ndarray, np.ndarray]:
+        graphs = neighbour_graphs(data.nodes, spread_neighbors(data.nodes.shape[0], n_clusters))
         return graphs, *commute_factor_and_start(graphs[MIDDLE], number)
 
-    def finish(graphs: list, start: np.ndarray) -> Callable[[int], np.ndarray]:
+    def finish(graphs: list[sparse.csr_array], start: np.ndarray) -> Callable[[int], np.ndarray]:
         return lambda i: commute_factor_and_start(graphs[i], number, start=start)[0]
 
-    for k, (graphs, middle, start) in enumerate(in_order(begin, seen, large=m > DENSE_UP_TO)):
-        picture = seen[k]
-        found = {MIDDLE: middle}  # the others are found while the next pictures begin
-        found |= zip(OTHERS, in_order(finish(graphs, start), OTHERS, large=m > DENSE_UP_TO), strict=True)
-        factors += [_scaled(picture.spread(found[i]), share) for i in range(len(SIZES))]
-        within(k + 1, len(seen))
-        for W in graphs if method is None else []:
-            one = _dense(W, picture, share)
-            K = one if K is None else np.add(K, one, out=K)
-    members = [
-        Member(picture.view.name, size, B)
-        for (picture, size), B in zip(((picture, size) for picture in seen for size in SIZES), factors, strict=True)
-    ]
+    K = None if useful else np.zeros((m, m))
+    middles: list[np.ndarray] = []
+    factors: list[np.ndarray] = []
+    for k, (graphs, middle, start) in enumerate(in_order(begin, useful, large=large)):
+        data = useful[k]
+        if method is None:
+            middles.append(_scaled(data.spread(middle), share))
+            for W in graphs:
+                K_graph = _dense(W, data, share)
+                K = K_graph if K is None else np.add(K, K_graph, out=K)
+        else:
+            of_size = {MIDDLE: middle}  # the others are computed while the next views begin
+            of_size |= zip(OTHERS, in_order(finish(graphs, start), OTHERS, large=large), strict=True)
+            factors += [_scaled(data.spread(of_size[i]), share) for i in range(N_GRAPHS)]
+        within(k + 1, len(useful))
     operator: KernelOperator
-    if not members:
-        operator = DenseKernel(np.zeros((m, m)), weight)
-    elif K is not None:
-        operator = DenseKernel(np.divide(K, len(members), out=K), weight)
+    if K is not None:
+        operator = DenseKernel(np.divide(K, max(N_GRAPHS * len(middles), 1), out=K), weight)
     else:
-        operator = LowRankKernel(_side_by_side(members), weight, overwrite=True)
-    return FittedKernel(
+        B, columns = _side_by_side(factors)
+        operator = LowRankKernel(B, weight, overwrite=True)
+        middles = columns[MIDDLE::N_GRAPHS]
+    return GraphMean(
         operator,
-        Neighbours([picture.search() for picture in pictures]),
-        members=members,
-        pictures=[picture.Z for picture in pictures],
-        n_different=len(pictures[0].first),
+        Neighbours([data.search() for data in views]),
+        view_data=[data.Z for data in views],
+        view_factors=middles,
+        n_distinct=len(views[0].first),
         **COMMUTE,
     )
 
 
-def _side_by_side(members: list[Member]) -> np.ndarray:
-    """The factors of all graphs as one, of which they are columns from now on, so that nothing is held twice."""
-    widths = [member.B.shape[1] for member in members]
-    B = np.empty((len(members[0].B), sum(widths)))
-    for member, end, width in zip(members, np.cumsum(widths), widths, strict=True):
-        B[:, end - width : end] = member.B
-        member.B = B[:, end - width : end]
-    B /= np.sqrt(len(members))
-    return B
+def evenly_spaced(number: int, at_most: int) -> np.ndarray:
+    """Return indices of at most so many of `number` samples, as far apart as they can be."""
+    return np.unique(np.linspace(0, number - 1, min(number, at_most)).astype(int))
+
+
+def _rbf_sums(Z, labels: np.ndarray, weight: np.ndarray, n_clusters: int) -> list[np.ndarray]:
+    """Return cluster sums by rbf kernels, one for each of the widths."""
+    Pi = one_hot(labels, n_clusters, weight)
+    D = euclidean_distances(Z, squared=True)
+    mean = weight @ D @ weight / (weight.sum() ** 2 - weight @ weight)
+    return [Pi.T @ np.exp(-width / mean * D) @ Pi for width in RBF_WIDTHS] if mean > 0 else []
+
+
+def _side_by_side(factors: list[np.ndarray]) -> tuple[np.ndarray, list[np.ndarray]]:
+    """Return B with B B' the mean of the kernels of the factors, and its columns factor by factor.
+
+    The list of factors is emptied on the way, so that nothing is held twice.
+    """
+    number, ends = len(factors), np.cumsum([B.shape[1] for B in factors])
+    B = np.empty((len(factors[0]), ends[-1]))
+    columns = []
+    for end in ends:
+        factor = factors.pop(0)
+        columns.append(B[:, end - factor.shape[1] : end])
+        columns[-1][:] = factor
+    B /= np.sqrt(number)
+    return B, columns
 
 
 def views(X, weight: np.ndarray) -> list[View]:
-    """The views of X that say something."""
-    return [picture.view for picture in informative_pictures(X, weight)]
+    """Return the views of X that tell samples apart."""
+    return [data.view for data in informative_views(X, weight)]
 
 
 def _scaled(B: np.ndarray, share: np.ndarray) -> np.ndarray:
-    """Centred, and of trace one a sample."""
+    """Return a factor centred, and of trace one per sample."""
     B = B - share @ B
     B /= np.sqrt(share @ np.einsum("ij,ij->i", B, B))
     return B
 
 
-def _dense(W, picture: Picture, share: np.ndarray) -> np.ndarray:
-    """A graph's kernel matrix, of trace one a sample."""
+def _dense(W, data: ViewData, share: np.ndarray) -> np.ndarray:
+    """Return the kernel matrix of a graph, of trace one per sample."""
     K = commute_kernel(W)
-    whole = np.bincount(picture.which, share, minlength=len(K))
-    K /= whole @ np.diagonal(K) - whole @ K @ whole
-    return K if len(picture.first) == len(picture.which) else K[np.ix_(picture.which, picture.which)]
+    total = np.bincount(data.which, share, minlength=len(K))
+    K /= total @ np.diagonal(K) - total @ K @ total
+    return K if len(data.first) == len(data.which) else K[np.ix_(data.which, data.which)]

@@ -15,7 +15,7 @@ from kernelclust._solution import Solution
 from kernelclust._threads import one_thread
 from kernelclust._warnings import each_once, warn
 from kernelclust.constraints import Constraints
-from kernelclust.engine import Fit, judge, useful_spectrum, with_order
+from kernelclust.engine import Fit, distance_exponent, judge, useful_spectrum, with_order
 from kernelclust.kernels import FittedKernel, KernelOperator, WeightedSumKernel, fit_kernel
 from kernelclust.multikernel._checks import check_informative
 from kernelclust.multikernel._choice import is_auto, kernels_of, median_gamma, pairwise_kernel
@@ -105,8 +105,8 @@ def _fit(views: Views, weight: np.ndarray, request: ManyRequest, known: Constrai
         refines=request.refine,
         rule=request.placement,
         known=known,
-        keeps=not (all(one.refines for one in fitted) or structure.is_map or objective.has_loss),
-        power=min(one.ring_power for one in fitted) if structure.is_closed else 1.0,
+        keeps=not (all(one.supports_refinement for one in fitted) or structure.is_map or objective.has_loss),
+        power=min(distance_exponent(one, structure) for one in fitted),
         n_jobs=request.n_jobs,
         report=request.report,
     )
@@ -126,13 +126,14 @@ def _fit(views: Views, weight: np.ndarray, request: ManyRequest, known: Constrai
     seen = None
     if any(one.seen is not None for one in fitted):
         seen = WeightedSumKernel(_prepared(fitted, held, weight, request, seen=True), coefficients)
-    pictures = fitted[-1].pictures if together or len(fitted) == 1 else []  # of all samples
-    options: dict[str, Any] = {"pictures": pictures, "refines": not search.keeps, "ring_power": search.power}
-    kernel = FittedKernel(operator, source, seen=seen, **options)
+    kernel = FittedKernel(
+        operator, source, seen=seen, supports_refinement=not search.keeps, ring_distance_exponent=search.power
+    )
     solution = _solution(found, problem)
     fit = judge(kernel, problem, solution, structure, request.placement, found.placed)
     if request.confidence:
-        fit = with_order(fit, problem)
+        over_all = together or len(fitted) == 1  # whether the last kernel compares all samples
+        fit = with_order(fit, problem, fitted[-1].companion_sums(fit.labels, c) if over_all else [])
     explained = np.array([_explained(one, fit) for one in kernels[: len(weighed)]])
     return ManyFit(fit, found.relaxed, found.refined, explained)
 

@@ -117,7 +117,6 @@ def margin_in_words(margin: float | None) -> str:
 def agreement_in_words(model: Any) -> list[str]:
     """What kernel="auto" saw in other kernels of the same samples."""
     said = {
-        "support_": "Other graphs of the same samples agree with the arrangement to {:.2f} of 1 (support).",
         "view_agreement_": "Clusters by raw, standardised and row-scaled columns agree to {:.2f} of 1.",
         "rbf_agreement_": "Clusters by an rbf kernel agree with these to {:.2f} of 1.",
     }

@@ -188,8 +188,8 @@ def _fit(
     delta = shortfall(values, captured(operator, found.labels, c)) if c > 1 else 0.0
     vectors = found.spectrum.functions[:, : c - 1]
     one = Refit(found.structure, found.labels, found.n, model, operator, values, vectors, delta, said)
-    whole = found.kernel.base or found.made or found.kernel
-    return one, (whole, found.spectrum if whole.operator is operator and operator.cheap else None)
+    shared = found.data_kernel or found.kernel
+    return one, (shared, found.spectrum if shared.operator is operator and operator.cheap else None)
 
 
 def kernel_key(model: StructuredClustering, n_samples: int) -> tuple:

@@ -1,0 +1,192 @@
+"""A solution as a frozen fit: clusters numbered, bounded, and their order judged."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from kernelclust._progress import EVIDENCE, stage
+from kernelclust._solution import Solution
+from kernelclust._warnings import warn
+from kernelclust.engine._numbering import canonical_places, renumbered
+from kernelclust.engine._order import Clusters, Order, doubt_in_words, leading_directions, order_of
+from kernelclust.engine._places import Places, fitted_places
+from kernelclust.engine._prediction import Prediction
+from kernelclust.engine._request import distance_exponent
+from kernelclust.engine._steps import squared_distances
+from kernelclust.kernels import FittedKernel, KernelOperator, Spectrum, certified, one_hot
+from kernelclust.objectives import Dependence, flat_objective
+from kernelclust.solvers import PlacementProblem, Problem, placement_margin, placement_problem
+from kernelclust.structures import Structure
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A fit as a value: operator, spectrum, solution, evidence and certificate, for the samples of positive weight.
+
+    `labels` are places, numbered canonically; `S` and `n` are the cluster sums and sizes there.
+    """
+
+    structure: Structure
+    kernel: FittedKernel
+    spectrum: Spectrum
+    objective: Dependence
+    solution: Solution
+    labels: np.ndarray
+    S: np.ndarray
+    n: np.ndarray
+    value: float
+    upper_bound: float
+    size_bound: float
+    placement_margin: float
+    placing: PlacementProblem = field(repr=False)  # of these clusters, as they are numbered
+    reach: float = 1.0  # fraction of the trace of the kernel that c clusters could explain at best
+    ridge: float | None = None
+    diagnostics: dict[str, float] = field(default_factory=dict)  # of the policy
+    data_kernel: FittedKernel | None = None  # of X, where `kernel` was made of it or took its place in the search
+    order: Order | None = None
+    image: np.ndarray | None = field(default=None, repr=False)  # K D Pi (m, c), where it is known
+
+    @property
+    def gap(self) -> float:
+        if not np.isfinite(self.upper_bound):
+            return 1.0
+        # nothing to gain: the value is zero but for rounding
+        return (self.upper_bound - self.value) / abs(self.upper_bound) if self.upper_bound != 0 else 0.0
+
+    def prediction(self) -> Prediction:
+        weight = self.kernel.operator.weight
+        Pi = one_hot(self.labels, len(self.n), weight)
+        judged, base, S = None, self.kernel.base, self.S
+        if base is not None:
+            judged = base.combination(Pi), base.operator.cluster_sums(self.labels, len(self.n))
+        similarities = self.kernel.combination(Pi, self.image)
+        if self.kernel.seen is not None:
+            S, judged = self.kernel.seen.cluster_sums(self.labels, len(self.n)), (similarities, S)
+        objective = flat_objective(self.objective) if self.solution.placed else self.objective
+        return Prediction.of(similarities, objective, S, self.n, judged, self.reach)
+
+    def places(self, prediction: Prediction) -> tuple[Places, np.ndarray, np.ndarray | None]:
+        """Where new samples lie among the clusters, and where the fitted ones do: see `fitted_places`."""
+        base, operator = self.kernel.base, self.kernel.operator
+        Pi = one_hot(self.labels, len(self.n), operator.weight)
+        if base is not None:
+            operator, G, S = base.operator, base.operator @ Pi, prediction.sums
+        else:
+            G, S = operator @ Pi if self.image is None else self.image, self.S
+        axes = self.structure.axes()
+        return fitted_places(prediction, axes, G, operator.diagonal(), S, self.labels, operator.weight)
+
+
+def judge(
+    kernel: FittedKernel,
+    problem: Problem,
+    solution: Solution,
+    structure: Structure,
+    rule: str,
+    placed_by: np.ndarray | None = None,
+) -> Fit:
+    """A solution as a fit: clusters numbered, and what any labeling could reach bounded.
+
+    `placed_by` (c x c) are the cluster sums that the clusters were placed by, where those of the kernel were not.
+    """
+    objective, operator = problem.objective, problem.kernel
+    c, spectrum, S, image = objective.n_clusters, problem.spectrum, solution.cluster_sums, None
+    if not spectrum.certain:
+        Pi = one_hot(solution.labels, c, operator.weight)
+        spectrum, image = certified(operator, spectrum, Pi)
+        S = Pi.T @ image
+        S = (S + S.T) / 2
+    elif operator.factor is None and solution.running.shape == (c, operator.n_samples):
+        image = solution.running.T
+    n = problem.sizes(solution.labels)
+    if c == 1 and operator.centred:  # over all samples K adds up to zero: what else was found is rounding
+        S = np.zeros((1, 1))
+        solution = replace(solution, value=objective.value(S, n), history=[objective.value(S, n)])
+    arranged = S if placed_by is None else placed_by
+    node = canonical_places(structure, S, n, **problem.placing(objective, solution.labels))
+    if not objective.unchanged_by(node):  # a loss of the user's own need not have the structure's symmetries
+        node = np.arange(c)
+    labels = node[solution.labels]
+    arranged = renumbered(node, arranged, n)[0]
+    S, n = renumbered(node, S, n)
+    image = None if image is None else image[:, np.argsort(node)]
+    fresh = problem.constraints is not None or not problem.spectrum.certain
+    value = objective.value(S, n) if fresh else solution.value
+    bound = objective.upper_bound(spectrum.bounds, n.sum(), operator.weight.min())
+    bound = max(min(bound, solution.bound), value)
+    power = distance_exponent(kernel, structure)
+    placing = placement_problem(rule, objective, arranged, n, power=power, **problem.placing(objective, labels))
+    return Fit(
+        structure,
+        kernel,
+        spectrum,
+        objective,
+        solution,
+        labels,
+        S,
+        n,
+        value,
+        upper_bound=bound,
+        size_bound=max(objective.size_bound(spectrum.bounds, n), value) if operator.centred else bound,
+        placement_margin=placement_margin(placing),
+        placing=placing,
+        reach=_reach(operator, spectrum),
+        image=image,
+    )
+
+
+def numbered_like(found: Fit, labels: np.ndarray) -> Fit:
+    """The same fit, its clusters numbered as nearly like these labels of the samples as the structure allows."""
+    c, weight = len(found.n), found.kernel.operator.weight
+    alike = np.bincount(labels * c + found.labels, weight, minlength=c * c).reshape(c, c)
+    node = np.asarray(found.structure.align(alike))
+    if not found.objective.unchanged_by(node):
+        return found
+    order = np.argsort(node)
+    S, n = renumbered(node, found.S, found.n)
+    M, placing = found.placing.M[np.ix_(order, order)], found.placing
+    placing = replace(placing, M=M, n=placing.n[order], movable=placing.movable[order], linear=placing.linear[order])
+    judged = found.order
+    if judged is not None:
+        judged = replace(judged, links=judged.links[np.ix_(order, order)])
+    image = None if found.image is None else found.image[:, order]
+    return replace(found, labels=node[found.labels], S=S, n=n, image=image, placing=placing, order=judged)
+
+
+def _reach(operator: KernelOperator, spectrum: Spectrum) -> float:
+    """Largest share of the trace that as many clusters can explain: that of the eigenvalues they can use."""
+    trace = float(operator.weight @ operator.diagonal())
+    share = float(np.maximum(spectrum.bounds, 0).sum()) / trace if trace > 0 else 0.0
+    return min(share, 1.0) if share > 0 else 1.0
+
+
+def with_order(found: Fit, problem: Problem, companions: Sequence[tuple[np.ndarray, np.ndarray]] | None = None) -> Fit:
+    """Return the fit with the confidence of its order, and warn where that is low.
+
+    `companions` are cluster sums and sizes by other kernels that judge the order too; None takes those of the kernel.
+    """
+    stage(EVIDENCE, "how sure the order is")
+    c, constraints, weight = len(found.n), problem.constraints, found.kernel.operator.weight
+    companions = found.kernel.companion_sums(found.labels, c) if companions is None else companions
+    known = np.zeros(c, dtype=bool)
+    if constraints is not None:
+        known[constraints.place[constraints.place >= 0]] = True
+    order = order_of(
+        Clusters(
+            found.structure.kernel,
+            leading_directions(found.spectrum.embedding, c),
+            weight,
+            found.labels,
+            found.S,
+            found.n,
+            known=known,
+            movable=problem.placing(found.objective, found.labels).get("movable"),
+            views=[squared_distances(S, n) for S, n in companions],
+        )
+    )
+    if doubt := doubt_in_words(order, str(found.structure)):
+        warn(doubt)
+    return replace(found, order=order)

@@ -1,0 +1,15 @@
+"""How a default is decided: a policy compares kernels of the samples, chooses, and explains its choice."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kernelclust.engine import Policy
+from kernelclust.policies.auto import AutoPolicy
+
+__all__ = ["AutoPolicy", "Policy", "policy_for"]
+
+
+def policy_for(kernel: Any) -> type[Policy]:
+    """Return the policy of a kernel: `AutoPolicy` for "auto", the plain one for a kernel that the user chose."""
+    return AutoPolicy if isinstance(kernel, str) and kernel == "auto" else Policy
