@@ -5,7 +5,6 @@ scikit-learn and scipy take seconds, which help and an interrupt need not wait f
 """
 
 from importlib import import_module
-from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # what editors and type checkers see; `_HOME` says the same to Python
@@ -58,6 +57,8 @@ _HOME = {
 
 def _submodules() -> set[str]:
     """Return the names of the public modules and packages in this folder, without importing them."""
+    from pkgutil import iter_modules
+
     return {module.name for module in iter_modules(__path__) if not module.name.startswith("_")}
 
 

@@ -371,7 +371,7 @@ def test_info_and_list(capsys):
 def test_extras_are_those_of_the_package():
     import tomllib
 
-    from kernelclust.cli.info import EXTRAS
+    from kernelclust.cli.commands.info import EXTRAS
 
     given = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
     assert set(EXTRAS) == set(given["optional-dependencies"]) - {"dev", "docs"}

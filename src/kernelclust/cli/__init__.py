@@ -1,4 +1,4 @@
-"""``kernelclust fit FILE``, ``predict``, ``select``, ``compare``, ``demo``, ``list``, ``info``."""
+"""The command line: ``kernelclust fit FILE`` and the other commands, a file each in `commands`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The commands and their options, as typer shows them; imported when they run, so that --help answers at once."""
+"""The program: every command of the folder `commands`, with its options, as typer shows them."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ import shlex
 from collections.abc import Sequence
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
-from types import SimpleNamespace
+from pkgutil import iter_modules
+from types import ModuleType, SimpleNamespace
 from typing import Annotated, Any
 
 import typer
 
-from kernelclust.cli import guard, options
+from kernelclust.cli import commands, guard
 
 HELP = "Kernel clustering whose clusters come out arranged: on a chain, a ring, a grid, a tree."
 CODES = "Exit codes: 0 done; 2 the file or the command is wrong, nothing is written; 130 interrupted; 1 a bug."
@@ -28,32 +29,6 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
 
-COMMANDS: dict[str, tuple[str, dict[str, options.Option]]] = {
-    "fit": (
-        "Cluster the rows of a table, and write the label of each.",
-        {**options.FILE, **options.OUTPUT, **options.READING, **options.PREPARING, **options.KNOWN, **options.MODEL,
-         **options.TALK},
-    ),
-    "predict": (
-        "Place the rows of a new table among the clusters of a model that fit --model saved; they are prepared as the "
-        "fitted ones were, columns by name.",
-        {**options.MODEL_FILE, **options.FILE, **options.PREDICTED, **options.WRITTEN, **options.TALK},
-    ),
-    "select": (
-        "Choose how many clusters (k), a kernel or a structure: a table of evidence that needs no labels.",
-        {**options.WHAT, **options.FILE, **options.CHOOSING, **options.READING, **options.PREPARING, **options.FIXED,
-         **options.TALK},
-    ),
-    "compare": (
-        "Fit several structures, kernels and estimators to one table, and rank them by evidence that needs no labels.",
-        {**options.FILE, **options.COMPARING, **options.READING, **options.PREPARING, **options.COMPARED,
-         **options.TALK},
-    ),
-    "demo": ("Arrange a turning photograph on a ring, from data that come along.", {**options.DEMO, **options.TALK}),
-    "list": ("List the structures, kernels and estimators.", {**options.JSON, **options.TALK}),
-    "info": ("Show versions, threads, extras and where compiled code is kept.", {**options.JSON, **options.TALK}),
-}  # fmt: skip
-
 
 def run(argv: Sequence[str]) -> int:
     """Run one command; its exit code."""
@@ -64,28 +39,27 @@ def run(argv: Sequence[str]) -> int:
     return 0
 
 
-def _command(name: str, given: dict[str, options.Option]) -> Any:
-    """The function that typer calls, with a parameter for every option."""
+def _command(command: ModuleType) -> Any:
+    """Return the function that typer calls, with a parameter for every option."""
 
     def call(context: typer.Context, **values: Any) -> None:
-        module = {"list": "listing"}.get(name, name)
-        work = lambda arguments: import_module(f"kernelclust.cli.{module}").run(arguments)  # noqa: E731
-        raise typer.Exit(guard.guarded(work, SimpleNamespace(command=context.obj, **values)))
+        raise typer.Exit(guard.guarded(command.run, SimpleNamespace(command=context.obj, **values)))
 
     parameters = [inspect.Parameter("context", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)]
     parameters += [
         inspect.Parameter(
             key, inspect.Parameter.KEYWORD_ONLY, default=one.default, annotation=Annotated[one.kind, one.about]
         )
-        for key, one in given.items()
+        for key, one in command.OPTIONS.items()
     ]
     call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     call.__annotations__ = {one.name: one.annotation for one in parameters}
     return call
 
 
-for _name, (_help, _options) in COMMANDS.items():
-    app.command(_name, help=_help)(_command(_name, _options))
+for _name in sorted(module.name for module in iter_modules(commands.__path__)):
+    _module = import_module(f"{commands.__name__}.{_name}")
+    app.command(_name, help=" ".join((_module.__doc__ or "").split()))(_command(_module))
 
 
 def _show_version(asked: bool) -> None:

@@ -1,17 +1,21 @@
-"""``kernelclust list``: what can be named."""
+"""List the structures, kernels and estimators."""
 
 from __future__ import annotations
 
 from types import SimpleNamespace
 
-from kernelclust.cli.models import ESTIMATORS
-from kernelclust.cli.outputs import print_json
-from kernelclust.kernels import kernel_names
-from kernelclust.structures import structure_class, structure_names
+from kernelclust.cli import options
+
+OPTIONS = {**options.JSON, **options.TALK}
 
 
 def run(arguments: SimpleNamespace) -> None:
     """Print the structures with an example of each, the kernels and the estimators."""
+    from kernelclust.cli.models import ESTIMATORS
+    from kernelclust.cli.outputs import print_json
+    from kernelclust.kernels import kernel_names
+    from kernelclust.structures import structure_class, structure_names
+
     examples = {name: structure_class(name).text_form for name in structure_names()}
     structures = {name: example for name, example in examples.items() if example}
     if arguments.json:

@@ -1,22 +1,55 @@
-"""``kernelclust select``: how many clusters, which kernel, which structure."""
+"""Choose how many clusters (k), a kernel or a structure: a table of evidence that needs no labels."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Literal
 
-from kernelclust import select_kernel, select_n_clusters, select_structure
-from kernelclust._files import write_files
-from kernelclust.cli.guard import warn
-from kernelclust.cli.inputs import load
-from kernelclust.cli.models import settings, sized, split
-from kernelclust.cli.outputs import check_targets, labels_csv, print_json, spread
+from kernelclust.cli import options
+
+OPTIONS = {
+    "what": options.argument("WHAT", "k, kernel or structure", Literal["k", "kernel", "structure"]),
+    **options.FILE,
+    "among": options.option(
+        str,
+        "--among",
+        help="candidates with commas between: numbers or 2-10 for k, kernels, or structures such as flat:6,ring:6",
+        panel=options.CLUSTER,
+        metavar="LIST",
+    ),
+    "n_perturbations": options.option(
+        int, "--noise-refits", help="noisy copies that are clustered anew", panel=options.CLUSTER
+    ),
+    "n_null": options.option(
+        int, "--reference-refits", help="sets of data without clusters, clustered anew", panel=options.CLUSTER
+    ),
+    "checkpoint": options.option(
+        str,
+        "--checkpoint",
+        help="file that keeps finished refits: stopped, it goes on",
+        panel=options.WRITE,
+        metavar="FILE",
+    ),
+    **options.WRITTEN,
+    **options.READING,
+    **options.PREPARING,
+    **options.STRUCTURE,
+    **options.KERNEL,
+    **options.SEED,
+    **options.TALK,
+}
 
 
 def run(arguments: SimpleNamespace) -> None:
     """Print the table of evidence, and write the labels of what was chosen where that is asked."""
+    from kernelclust._files import write_files
+    from kernelclust.cli.guard import warn
+    from kernelclust.cli.inputs import load
+    from kernelclust.cli.models import settings
+    from kernelclust.cli.outputs import check_targets, labels_csv, print_json, spread
+
     check_targets(arguments.out, arguments.checkpoint, uses=[arguments.file])
     given = settings(arguments)
     choose = CHOICES[arguments.what](arguments, given)
@@ -44,6 +77,8 @@ def run(arguments: SimpleNamespace) -> None:
 
 
 def _k(arguments: SimpleNamespace, given: dict[str, Any]) -> Callable[..., Any]:
+    from kernelclust import select_n_clusters
+
     if "n_clusters" in given:
         raise ValueError("-c is what select k chooses; name candidates with --among 2-10.")
     numbers = _numbers(arguments.among or "2-10")
@@ -51,6 +86,9 @@ def _k(arguments: SimpleNamespace, given: dict[str, Any]) -> Callable[..., Any]:
 
 
 def _kernel(arguments: SimpleNamespace, given: dict[str, Any]) -> Callable[..., Any]:
+    from kernelclust import select_kernel
+    from kernelclust.cli.models import split
+
     if "kernel" in given:
         raise ValueError("-k is what select kernel chooses; name candidates with --among rbf,graph.")
     kernels = {"kernels": split(arguments.among)} if arguments.among else {}
@@ -60,6 +98,9 @@ def _kernel(arguments: SimpleNamespace, given: dict[str, Any]) -> Callable[..., 
 
 
 def _structure(arguments: SimpleNamespace, given: dict[str, Any]) -> Callable[..., Any]:
+    from kernelclust import select_structure
+    from kernelclust.cli.models import sized, split
+
     if "structure" in given:
         raise ValueError("-s is what select structure chooses; name candidates with --among flat:6,ring:6.")
     structures = sized(split(arguments.among or "flat,chain,ring"), given.pop("n_clusters", None))
@@ -71,6 +112,8 @@ CHOICES = {"k": _k, "kernel": _kernel, "structure": _structure}
 
 def _numbers(text: str) -> list[int]:
     """2,3,5-8 as 2, 3, 5, 6, 7, 8."""
+    from kernelclust.cli.models import split
+
     numbers: list[int] = []
     for one in split(text):
         low, dash, high = one.partition("-")

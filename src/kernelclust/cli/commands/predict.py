@@ -1,22 +1,41 @@
-"""``kernelclust predict``: place new rows among the clusters of a saved model."""
+"""Place the rows of a new table among the clusters of a model that fit --model saved; they are prepared as the fitted
+ones were, columns by name."""
 
 from __future__ import annotations
 
 import os
 import sys
 from types import SimpleNamespace
+from typing import Literal
 
-import kernelclust
-from kernelclust._files import write_files
-from kernelclust.cli.fit import predicted
-from kernelclust.cli.guard import tell, warn
-from kernelclust.cli.inputs import read_file
-from kernelclust.cli.outputs import check_targets, formulas, labels_csv, print_json, spread
-from kernelclust.tables import assign, prepared_like
+from kernelclust.cli import options
+
+OPTIONS = {
+    "model": options.argument("MODEL", "what fit --model wrote"),
+    **options.FILE,
+    **options.IDS,
+    **options.HOW,
+    "missing": options.option(
+        Literal["error", "drop", "median"],
+        "--missing",
+        help="cells that are empty, NA or a text that the fit did not see; as in the fit unless given",
+        panel=options.PREPARE,
+    ),
+    **options.WRITTEN,
+    **options.TALK,
+}
 
 
 def run(arguments: SimpleNamespace) -> None:
     """Prepare the new rows as the fitted ones were, and write where they belong."""
+    import kernelclust
+    from kernelclust._files import write_files
+    from kernelclust.cli.fit import predicted
+    from kernelclust.cli.guard import tell, warn
+    from kernelclust.cli.inputs import read_file
+    from kernelclust.cli.outputs import check_targets, formulas, labels_csv, print_json, spread
+    from kernelclust.tables import assign, prepared_like
+
     check_targets(arguments.out, uses=[arguments.model, arguments.file])
     if not os.path.exists(arguments.model):
         raise FileNotFoundError(f"there is no model {arguments.model}; fit --model writes one.")

@@ -1,4 +1,4 @@
-"""``kernelclust info``: what runs here, for whoever has to help."""
+"""Show versions, threads, extras and where compiled code is kept."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from kernelclust._threads import cpu_count
-from kernelclust.cli.outputs import print_json
+from kernelclust.cli import options
+
+OPTIONS = {**options.JSON, **options.TALK}
 
 CORE = ("kernelclust", "numpy", "scipy", "scikit-learn", "numba", "joblib", "daqp")
 EXTRAS = {
@@ -29,6 +30,8 @@ EXTRAS = {
 
 def run(arguments: SimpleNamespace) -> None:
     """Print versions, threads, extras and the cache."""
+    from kernelclust.cli.outputs import print_json
+
     found = gathered()
     if arguments.json:
         print_json(found)
@@ -47,7 +50,9 @@ def run(arguments: SimpleNamespace) -> None:
 
 
 def gathered() -> dict[str, Any]:
-    """All of it, as JSON has it."""
+    """Return all of it, as JSON has it."""
+    from kernelclust._threads import cpu_count
+
     names = ("OMP_NUM_THREADS", "NUMBA_NUM_THREADS", "NUMBA_CACHE_DIR")
     return {
         "python": sys.version.split()[0],
@@ -69,7 +74,7 @@ def _version(name: str) -> str | None:
 
 def _cache() -> dict[str, Any]:
     """Where numba keeps what it compiled, as far as it has."""
-    folder = Path(os.environ.get("NUMBA_CACHE_DIR") or Path(__file__).parent.parent)
+    folder = Path(os.environ.get("NUMBA_CACHE_DIR") or Path(__file__).parents[2])
     files = [file for file in folder.rglob("*.nb[ci]") if file.is_file()]
     return {
         "folder": str(folder),
