@@ -119,7 +119,7 @@ def level(fits: int) -> int:
         X = noise(as_structure(name).n_clusters, rng)
         model = fit(X, name, seed, kernel=kernel)
         for group in (kernel, name, "in the plane" if X.shape[1] == 2 else "beyond the plane", "all"):
-            said.setdefault(group, []).append((model.order_pvalue_ < 0.05, model.order_confidence_ > 0.5))
+            said.setdefault(group, []).append((model.order_.pvalue < 0.05, model.order_confidence_ > 0.5))
     print("noise: p < 0.05, confidence > 0.5")
     for group, rows in said.items():
         p, confidence = np.mean(rows, axis=0)
@@ -156,7 +156,7 @@ def calibration(fits: int) -> None:
             X, y = arranged(name, rng)
             model = fit(X, name, seed, kernel=kernel)
             right = in_order(y, model)
-        rows.append((name, model.order_confidence_, right, model.order_pvalue_, model.placement_margin_))
+        rows.append((name, model.order_confidence_, right, model.order_.pvalue, model.order_.margin))
     print_calibration([row[:3] for row in rows])
     print_calibration([(kind_of(name), told, right) for name, told, right, *_ in rows])
     names, told, right, p, margin = (np.array(column) for column in zip(*rows, strict=True))
@@ -194,7 +194,7 @@ def real(load) -> int:
                 one = real_data.shuffled(task, 0)
                 model = fit(one.X, task.structure, 0, kernel=kernel)
                 kind = "chains" if "chain" in str(task.structure) else "rings"
-                rows.append((kind, model.order_confidence_, model.placement_margin_, is_right(one.y, model)))
+                rows.append((kind, model.order_confidence_, model.order_.margin, is_right(one.y, model)))
         kind, told, margin, right = (np.array(column) for column in zip(*rows, strict=True))
         auc = roc_auc_score(right, told)
         print(f"kernel={kernel!r}: {len(right)} real chains and rings, {right.sum()} in the right order")
@@ -252,9 +252,9 @@ def others() -> None:
     print(f"{'chain:8: confidence (p)':26}{'a chain':>16}{'noise':>16}")
     for name, given in settings.items():
         cells = [fit(data, "chain:8", 0, **given) for data in (X, Z)]
-        print(f"  {name:24}" + "".join(f"{f'{m.order_confidence_:.2f} ({m.order_pvalue_:.2f})':>16}" for m in cells))
+        print(f"  {name:24}" + "".join(f"{f'{m.order_confidence_:.2f} ({m.order_.pvalue:.2f})':>16}" for m in cells))
     cells = [fit(data, "chain:8", 0) for data in (L, rng.standard_normal(L.shape))]
-    print(f"  {'m = 5000':24}" + "".join(f"{f'{m.order_confidence_:.2f} ({m.order_pvalue_:.2f})':>16}" for m in cells))
+    print(f"  {'m = 5000':24}" + "".join(f"{f'{m.order_confidence_:.2f} ({m.order_.pvalue:.2f})':>16}" for m in cells))
 
 
 def main(argv: Sequence[str] | None = None) -> int:

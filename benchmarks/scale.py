@@ -131,7 +131,7 @@ def by_workers(sizes: list[int]) -> list[float]:
                 features = None if kernel == "linear" else Nystroem(n_components=100, random_state=0).fit(ring(2500))
                 fitted = model(kernel=kernel, approximation="nystroem" if features else "auto", n_components=100)
                 mine = seconds(lambda fitted=fitted, X=X: fitted.fit(X))
-                rounds = len(fitted.history_) + 2  # and the looks before and after
+                rounds = len(fitted.diagnostics_.history) + 2  # and the looks before and after
                 theirs = seconds(lambda X=X, rounds=rounds, features=features: lloyd(X, rounds, features))
                 ratio = f"Lloyd with {rounds} passes {theirs:.1f} s: {mine / theirs:.2f}"
                 print(f"  {m} rows, {kernel}: {mine:.1f} s, {ratio}")

@@ -196,7 +196,7 @@ def answered(task: auto.Task, kernel: str, seed: int) -> list[float]:
     """Structured accuracy in % without labels, what answers add, and the accuracy under the best naming."""
     y, model = task.y, unlabelled(task, kernel, seed)
     found = model.fit(task.X).labels_
-    ask = model.questions(max(ASKED))
+    ask = model.order_.queries(max(ASKED))
     alone = 100 * auto.structured_accuracy(y, found, task.structure)
     gains = []
     for n in ASKED:

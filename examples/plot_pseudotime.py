@@ -44,6 +44,6 @@ plt.show()
 # %%
 # Where an order is in doubt, the next best ones can be asked for, and so can the samples whose places would settle it.
 
-for places, score in model.arrangements(3):
+for places, score in model.order_.alternatives(3):
     print("arrangement", places, f"score {score:.2f}")
-print("samples worth asking for:", model.questions(2))
+print("samples worth asking for:", model.order_.queries(2))

@@ -39,7 +39,7 @@ def test_what_is_written_is_what_the_library_finds():
     assert np.array_equal(adata.obs["kernelclust_position"], model.position_)
     evidence = adata.uns["kernelclust"]["evidence"]
     assert evidence["order_confidence"] == model.order_confidence_
-    assert np.array_equal(evidence["link_confidence"], model.link_confidence_, equal_nan=True)
+    assert np.array_equal(evidence["order_links"], model.order_.links, equal_nan=True)
     assert adata.uns["kernelclust"]["params"]["structure"] == "chain:5"
     assert len(adata.uns["kernelclust_colors"]) == 5
 

@@ -179,7 +179,7 @@ def test_a_stream_goes_on_after_loading(path):
         again = load(path)
         for batch in (X + 0.1, X - 0.1):
             assert bits(again.partial_fit(batch).labels_) == bits(model.partial_fit(batch).labels_)
-    assert again.n_samples_seen_ == model.n_samples_seen_ == 3 * len(X)
+    assert again.diagnostics_.n_samples_seen == model.diagnostics_.n_samples_seen == 3 * len(X)
 
 
 def test_awkward_parameters_survive(path):

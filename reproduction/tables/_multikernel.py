@@ -95,7 +95,7 @@ def _by_labels(name: str, method: str, work: Work) -> tuple[dict[str, Any], np.n
     grid = grid[:: max(1, len(grid) // 2)] if work.quick else grid
     every = [(settings, fit(name, method, work, **settings)) for settings in grid]
     settings, model = best_by_labels(every, lambda one: accuracy_and_information(y, one[1].labels_)[0])
-    return settings, model.embedding_
+    return settings, model.diagnostics_.embedding
 
 
 @lru_cache(maxsize=64)

@@ -27,13 +27,13 @@ FILES = {row: SETS[row.split(":")[0]] for row in PAPER}
 def measure(row: str, seed: int, work: Work) -> dict[str, float]:
     name, power = row.split(": 2^")
     y, model = stack(name, work)[1], fit(name, "proposed", work, lam=2.0 ** int(power))
-    ours, plain = rounded(model.embedding_, y, seed, 10)[1], _plain(name, seed, work)
+    ours, plain = rounded(model.diagnostics_.embedding, y, seed, 10)[1], _plain(name, seed, work)
     return dict(zip(COLUMNS, (ours > plain, ours, plain), strict=True))
 
 
 @lru_cache
 def _plain(name: str, seed: int, work: Work) -> float:
-    return rounded(fit(name, "MKKM", work).embedding_, stack(name, work)[1], seed, 10)[1]
+    return rounded(fit(name, "MKKM", work).diagnostics_.embedding, stack(name, work)[1], seed, 10)[1]
 
 
 def draw(figure: Any, result: Result, work: Work) -> None:

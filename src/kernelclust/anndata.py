@@ -25,11 +25,6 @@ EVIDENCE = (
     "upper_bound_",
     "gap_",
     "order_confidence_",
-    "order_pvalue_",
-    "link_confidence_",
-    "placement_margin_",
-    "view_agreement_",
-    "rbf_agreement_",
     "sizes_",
     "medoids_",
 )
@@ -191,6 +186,9 @@ def _settings(model: StructuredClustering, source: str) -> dict[str, Any]:
 
 def _evidence(model: StructuredClustering) -> dict[str, Any]:
     found = {name.rstrip("_"): getattr(model, name, None) for name in EVIDENCE}
+    if model.order_ is not None:
+        found |= {f"order_{name}": getattr(model.order_, name) for name in ("pvalue", "links", "margin")}
+    found |= {name: model.diagnostics_[name] for name in ("view_agreement", "rbf_agreement")}
     return {name: value for name, value in found.items() if value is not None}
 
 

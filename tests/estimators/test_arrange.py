@@ -52,9 +52,9 @@ def test_the_evidence_is_that_of_a_fit():
     found = arrange(X, model.labels_, kernel="rbf")
     assert_array_equal(found.labels, model.labels_)
     assert found.objective == pytest.approx(model.objective_)
-    assert found.placement_margin == pytest.approx(model.placement_margin_)
-    for one, other in zip(found.alternatives, model.arrangements(5), strict=True):
-        assert_array_equal(one.places, other.places)
+    assert found.placement_margin == pytest.approx(model.order_.margin)
+    for one, other in zip(found.alternatives, model.order_.alternatives(5), strict=True):
+        assert_array_equal(one.nodes, other.nodes)
         assert one.score == pytest.approx(other.score)
 
 

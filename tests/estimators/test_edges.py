@@ -187,7 +187,7 @@ def test_one_cluster_has_no_order(Estimator, kernel):
             with config_context(working_memory=kept):
                 model = Estimator(1, kernel=kernel, approximation=None, random_state=0)
                 model.fit(X[order], sample_weight=weight[order])
-            assert model.objective_ == model.upper_bound_ == model.gap_ == 0 and model.history_ == [0.0]
+            assert model.objective_ == model.upper_bound_ == model.gap_ == 0 and model.diagnostics_.history == [0.0]
 
 
 @pytest.mark.parametrize("strength", [0.5, 1e-3])

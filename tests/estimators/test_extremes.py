@@ -78,13 +78,13 @@ def check_sound(model, X, sample_weight=None):
     c = model.structure_.n_clusters
     assert model.labels_.shape == (len(X),)
     assert_array_equal(np.unique(model.labels_), np.arange(c))
-    assert np.isfinite([model.objective_, model.size_bound_]).all()
+    assert np.isfinite([model.objective_, model.diagnostics_.size_bound]).all()
     assert np.isfinite(model.sizes_).all()
-    assert not np.isnan([model.upper_bound_, model.gap_, model.placement_margin_]).any()
+    assert not np.isnan([model.upper_bound_, model.gap_, model.order_.margin]).any()
     assert model.upper_bound_ >= model.objective_
-    assert model.size_bound_ >= model.objective_
+    assert model.diagnostics_.size_bound >= model.objective_
     assert model.gap_ >= 0
-    assert np.isfinite(model.history_).all()
+    assert np.isfinite(model.diagnostics_.history).all()
     fresh = model.predict(X)
     assert ((fresh >= 0) & (fresh < c)).all()
     assert np.isfinite(model.score(X, sample_weight=sample_weight))
@@ -229,7 +229,7 @@ def test_constant_data_have_no_dependence(value, kernel):
     if kernel != "polynomial":
         assert_allclose(model.objective_, 0, atol=1e-9 * max(value, 1) ** 2)
     if kernel in ("rbf", "laplacian", "polynomial"):
-        assert model.gamma_ <= 1e9, "made of rounding"
+        assert model.diagnostics_.gamma <= 1e9, "made of rounding"
         nearby = model.predict(X + 1e-6 * value)
         assert ((nearby >= 0) & (nearby < 4)).all()
 
@@ -584,9 +584,9 @@ def test_objective_is_the_value_of_the_labels(name, loss, normalize):
             compute_confidence=False,
             random_state=0,
         ).fit(blobs, sample_weight=weight)
-        K = rbf_kernel(blobs[used], gamma=model.gamma_)
+        K = rbf_kernel(blobs[used], gamma=model.diagnostics_.gamma)
         Delta = as_structure(structure).loss if loss == "structure" else loss
         A = Custom(as_structure(structure).kernel)
         value = dependence_score(K, model.labels_[used], A, loss=Delta, normalize=normalize, sample_weight=weight[used])
         assert_allclose(model.objective_, value, rtol=1e-6)
-        assert (np.diff(model.history_) >= -1e-9 * np.abs(model.history_[1:])).all()
+        assert (np.diff(model.diagnostics_.history) >= -1e-9 * np.abs(model.diagnostics_.history[1:])).all()

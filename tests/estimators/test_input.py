@@ -66,7 +66,7 @@ def test_sparse_numbers_of_every_kind_are_those_of_the_array(kernel, dtype):
 def test_single_precision_counts_as_single_cells_come():
     counts = sparse.random(200, 50, 0.1, "csr", "f4", random_state=0)
     for model in (KernelKMeans(4, random_state=0), MaxMarginClustering(2, kernel="rbf", random_state=0)):
-        single, double = (model.fit(Z).gamma_ for Z in (counts, counts.astype(float)))
+        single, double = (model.fit(Z).diagnostics_.gamma for Z in (counts, counts.astype(float)))
         assert single == pytest.approx(double, rel=1e-6)
 
 

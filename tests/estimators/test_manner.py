@@ -67,7 +67,7 @@ def test_names_and_defaults_are_the_same_everywhere(Estimator):
     assert model.n_iter_ >= 1
     if Estimator is not MaxMarginClustering:
         assert model.structure_.n_clusters == 2
-        assert model.placement_margin_ == np.inf  # two clusters without an order have one arrangement
+        assert model.order_.margin == np.inf  # two clusters without an order have one arrangement
 
 
 @pytest.mark.parametrize("Estimator", [StructuredClustering, CLUHSIC, CLUHSICAL, DisKMeans, MultiKernelClustering])
@@ -90,8 +90,8 @@ def test_presets_take_no_size_prior_that_they_do_not_have(Preset, monkeypatch):
         warnings.simplefilter("always")
         model = Preset(4, kernel="auto", random_state=0).fit(X)
         general = StructuredClustering(4, kernel="auto", random_state=0).fit(X)
-    assert model.size_prior_ == 0
-    assert general.size_prior_ == policy.SIZE_PRIOR
+    assert model.diagnostics_.size_prior == 0
+    assert general.diagnostics_.size_prior == policy.SIZE_PRIOR
     assert sum("size_prior" in str(one.message) for one in caught) == 1
 
 

@@ -58,7 +58,7 @@ def test_attributes(loss):
     assert adjusted_rand_score(truth, model.labels_) == 1
     assert model.C_ == 10 / 80**2
     assert 0 < model.objective_ < model.C_ * trivial_slack(make_loss(loss, 80, 1.5), 2)
-    assert model.objective_ == min(model.history_)
+    assert model.objective_ == min(model.diagnostics_.history)
     assert model.trivial_ is False
     assert 0 <= model.slack_ <= 2
     assert 1 <= model.n_iter_ <= 60
@@ -115,7 +115,7 @@ def test_refit_forgets():
     model = fit()
     model.set_params(kernel="rbf").fit(X)
     assert not hasattr(model, "coef_") and not hasattr(model, "intercept_")
-    assert model.gamma_ > 0
+    assert model.diagnostics_.gamma > 0
     assert set(vars(model.set_params(kernel="linear").fit(X))) == set(vars(fit()))
 
 

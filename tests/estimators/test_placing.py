@@ -28,7 +28,7 @@ from kernelclust.kernels import DenseKernel
 pytestmark = [pytest.mark.usefixtures("few_starts"), pytest.mark.filterwarnings("ignore::UserWarning")]
 X, truth = make_blobs(60, n_features=3, centers=4, cluster_std=0.8, random_state=0)
 ESTIMATORS = [StructuredClustering, KernelKMeans, CLUHSIC, CLUHSICAL, DisKMeans, Diffrac, MultiKernelClustering]
-METHODS = ["transform", "membership", "position", "arrangements", "questions"]
+METHODS = ["transform", "membership", "position"]
 every_estimator = pytest.mark.parametrize("Estimator", ESTIMATORS)
 
 
@@ -45,10 +45,14 @@ def test_all_of_it_is_there_and_survives_copies(Estimator):
     for twin in (pickle.loads(pickle.dumps(model)), clone(model).fit(X)):
         assert_array_equal(twin.transform(X), model.transform(X))
         assert_array_equal(twin.membership(X), model.membership(X))
-        assert_array_equal(twin.questions(3), model.questions(3))
-        if Estimator is not KernelKMeans:
+        if Estimator is KernelKMeans:
+            assert twin.order_ is None and not hasattr(twin, "position")
+        else:
             assert_array_equal(twin.position(X), model.position(X))
-            assert [one.score for one in twin.arrangements(3)] == [one.score for one in model.arrangements(3)]
+            assert_array_equal(twin.order_.queries(3), model.order_.queries(3))
+            assert [one.score for one in twin.order_.alternatives(3)] == [
+                one.score for one in model.order_.alternatives(3)
+            ]
     assert_array_equal(Estimator.fit_transform(clone(model), X), model.transform(X))
 
 
@@ -83,13 +87,21 @@ def test_classes_in_a_pipeline_are_known_labels():
 @every_estimator
 @pytest.mark.parametrize("method", METHODS)
 def test_before_a_fit(Estimator, method):
+    if (Estimator, method) == (KernelKMeans, "position"):
+        assert not hasattr(Estimator(), method)
+        return
     with pytest.raises(NotFittedError):
-        getattr(Estimator(), method)(*([X] if method in METHODS[:3] else []))
+        getattr(Estimator(), method)(X)
+
+
+@every_estimator
+def test_no_evidence_before_a_fit(Estimator):
+    assert not hasattr(Estimator(), "order_") and not hasattr(Estimator(), "diagnostics_")
 
 
 def test_max_margin_clusters_have_no_means():
-    for method in METHODS:
-        assert not hasattr(MaxMarginClustering(), method)
+    for name in [*METHODS, "order_"]:
+        assert not hasattr(MaxMarginClustering().fit(X), name)
 
 
 def test_views_with_missing_samples():
@@ -107,8 +119,8 @@ def test_weight_zero_in_views():
     model = MultiKernelClustering(structure="chain:4", kernels="rbf", random_state=0).fit([X], sample_weight=weight)
     assert_allclose(model.position([X]), model.position_, atol=1e-6)
     assert (model.medoids_ >= 5).all()
-    with pytest.raises(ValueError, match="n=56 questions, but 55 samples"):
-        model.questions(56)
+    with pytest.raises(ValueError, match="n=56 queries, but 55 samples"):
+        model.order_.queries(56)
 
 
 @pytest.mark.parametrize("structure", ["flat:4", "flat:2*chain:2", np.eye(4) + 1])
@@ -122,24 +134,44 @@ def test_structures_without_positions(structure):
 @pytest.mark.parametrize("structure", ["flat:4", "ring:3", "chain:2", "chain:1"])
 def test_one_arrangement(structure):
     model = StructuredClustering(structure=structure, random_state=0).fit(X)
-    with pytest.raises(ValueError, match=f"only one arrangement of the clusters on '{structure}': all are equivalent"):
-        model.arrangements()
-    sizes = model.sizes_[model.labels_[model.questions(model.structure_.n_clusters)]]
-    assert (np.diff(sizes) <= 0).all()  # nothing is open: large clusters first
+    assert model.order_ is None and model.order_confidence_ is None
+
+
+def test_known_nodes_leave_one_arrangement():
+    model = StructuredClustering(structure="chain:4", random_state=0)
+    blobs = StructuredClustering(structure="chain:4", random_state=0).fit(X)
+    y = np.full(60, -1)
+    y[blobs.medoids_] = np.arange(4)
+    order = model.fit(X, y).order_
+    assert order.margin is None and order.confidence == 1
+    with pytest.raises(
+        ValueError, match="only one arrangement of the clusters on 'chain:4': the other nodes are known"
+    ):
+        order.alternatives()
+    assert not set(blobs.medoids_) & set(order.queries(56))
+
+
+def test_an_order_reads_well():
+    model = StructuredClustering(structure="chain:4", random_state=0).fit(X)
+    assert repr(model.order_).startswith("ClusterOrder('chain:4': confidence=0.")
+    assert "weakest link=" in repr(model.order_)
+    model.set_params(compute_confidence=False).fit(X)
+    assert model.order_confidence_ is None and model.order_.pvalue is None and model.order_.links is None
+    assert repr(model.order_) == f"ClusterOrder('chain:4': margin={model.order_.margin:.3g})"
 
 
 def test_bad_numbers():
     model = StructuredClustering(structure="chain:4", random_state=0).fit(X)
-    for method in (model.arrangements, model.questions):
+    for method in (model.order_.alternatives, model.order_.queries):
         with pytest.raises(ValueError, match="n=0: give a whole number of 1 or more"):
             method(0)
         with pytest.raises(TypeError, match=r"n=2\.5"):
             method(2.5)
-    with pytest.raises(ValueError, match="n=61 questions, but 60 samples"):
-        model.questions(61)
-    assert sorted(model.questions(60)) == list(range(60))
-    assert len(model.arrangements(1)) == 1
-    assert len(model.arrangements(1000)) == 12  # 4! / 2
+    with pytest.raises(ValueError, match="n=61 queries, but 60 samples"):
+        model.order_.queries(61)
+    assert sorted(model.order_.queries(60)) == list(range(60))
+    assert len(model.order_.alternatives(1)) == 1
+    assert len(model.order_.alternatives(1000)) == 12  # 4! / 2
     for method in (model.transform, model.membership, model.position):
         with pytest.raises(ValueError, match="features"):
             method(X[:, :2])
@@ -154,10 +186,10 @@ def test_samples_beyond_floating_point():
 
 def test_arrangements_give_labels():
     model = StructuredClustering(structure="chain:4", random_state=0).fit(X)
-    first, second, *_ = model.arrangements()
-    assert_array_equal(first.places[model.labels_], model.labels_)
-    assert first.score == 0 and second.score == -model.placement_margin_
-    assert not np.array_equal(second.places[model.labels_], model.labels_)
+    first, second, *_ = model.order_.alternatives()
+    assert_array_equal(first.nodes[model.labels_], model.labels_)
+    assert first.score == 0 and second.score == -model.order_.margin
+    assert not np.array_equal(second.nodes[model.labels_], model.labels_)
 
 
 def test_operators_know_their_own_samples():
@@ -180,14 +212,14 @@ def test_known_labels_are_not_asked_for(Estimator, label_weight):
     model = Estimator(structure="chain:4", label_weight=label_weight, random_state=0)
     model.fit(X, y, sample_weight=weight, must_link=[(3, 5), (10, 11)])
     closed = {3, 5, 7, 9}  # 5 is in the cluster of 3; 9 has no weight
-    assert set(model.questions(56)) == set(range(60)) - closed
-    with pytest.raises(ValueError, match="n=57 questions, but 56 samples"):
-        model.questions(57)
+    assert set(model.order_.queries(56)) == set(range(60)) - closed
+    with pytest.raises(ValueError, match="n=57 queries, but 56 samples"):
+        model.order_.queries(57)
 
 
 def test_questions_are_typical_samples_first():
     model = StructuredClustering(structure="ring:4", random_state=0).fit(X)
-    asked = model.questions(8)
+    asked = model.order_.queries(8)
     assert set(asked[:4]) == set(model.medoids_)
     assert_array_equal(model.labels_[asked[:4]], model.labels_[asked[4:]])  # the same clusters in the same order
     away = model.transform(X)[np.arange(60), model.labels_]

@@ -254,7 +254,7 @@ def test_objective_is_dependence_of_the_labels(structure, loss, normalize, rng):
         A = model.structure_.kernel + (0 if structure == "flat" else rho * np.eye(6))
         Delta = model.structure_.loss if loss == "structure" else loss
         value = dependence_score(
-            rbf_kernel(noise, gamma=model.gamma_),
+            rbf_kernel(noise, gamma=model.diagnostics_.gamma),
             model.labels_,
             A,
             loss=Delta,
@@ -263,8 +263,8 @@ def test_objective_is_dependence_of_the_labels(structure, loss, normalize, rng):
         )
         assert_allclose(model.objective_, value, rtol=1e-9)
         assert model.upper_bound_ >= model.objective_
-        assert model.size_bound_ >= model.objective_
-        assert (np.diff(model.history_) >= -1e-9 * abs(model.objective_)).all()
+        assert model.diagnostics_.size_bound >= model.objective_
+        assert (np.diff(model.diagnostics_.history) >= -1e-9 * abs(model.objective_)).all()
         assert_allclose(model.sizes_, np.bincount(model.labels_, weight, minlength=6))
 
 
@@ -283,7 +283,7 @@ def test_samples_of_weight_zero_are_new_samples(kernel, structure, rng):
     assert_array_equal(model.labels_[~used], without.predict(noise[~used]))
     assert_array_equal(model.labels_[~used], model.predict(noise[~used]))
     assert model.objective_ == without.objective_
-    assert model.gamma_ == without.gamma_
+    assert model.diagnostics_.gamma == without.diagnostics_.gamma
     huge = noise.copy()
     huge[~used] *= 1e3  # nor does their scale matter
     assert_array_equal(six(structure, kernel=kernel).fit(huge, sample_weight=weight).labels_[used], without.labels_)
@@ -314,11 +314,12 @@ def test_weights_are_repeats(kernel, structure, rng):
         return
     assert_array_equal(one.labels_[copies], many.labels_)
     assert_allclose(one.objective_, many.objective_, rtol=1e-9)
-    assert_allclose(one.size_bound_, many.size_bound_, rtol=1e-9)
-    assert_allclose(one.placement_margin_, many.placement_margin_, rtol=1e-6)
+    assert_allclose(one.diagnostics_.size_bound, many.diagnostics_.size_bound, rtol=1e-9)
+    if one.order_ is not None:
+        assert_allclose(one.order_.margin, many.order_.margin, rtol=1e-6)
     assert_array_equal(one.predict(blobs + 0.1), many.predict(blobs + 0.1))
     if kernel in ("rbf", "laplacian", "polynomial"):
-        assert_allclose(one.gamma_, many.gamma_, rtol=1e-9)
+        assert_allclose(one.diagnostics_.gamma, many.diagnostics_.gamma, rtol=1e-9)
 
 
 @pytest.mark.parametrize(("loss", "normalize"), OBJECTIVES)
@@ -347,7 +348,7 @@ def test_weights_are_repeats_from_one_start(init, seed):
     with pytest.warns(UserWarning, match="max_iter=1"):
         one.fit(noise, sample_weight=weight)
         many.fit(noise[copies])
-    assert_allclose(one.history_[0], many.history_[0], rtol=1e-9)
+    assert_allclose(one.diagnostics_.history[0], many.diagnostics_.history[0], rtol=1e-9)
 
 
 # -- approximations ---------------------------------------------------------------------------------------------------
@@ -443,7 +444,8 @@ def test_scaling_the_kernel_scales_the_objective(structure):
         assert_allclose(other.objective_, one.objective_ * scale, rtol=1e-9)
         assert_allclose(other.upper_bound_, one.upper_bound_ * scale, rtol=1e-9)
         assert_allclose(other.gap_, one.gap_, rtol=1e-6)
-        assert_allclose(other.placement_margin_, one.placement_margin_, rtol=1e-6)
+        if one.order_ is not None:
+            assert_allclose(other.order_.margin, one.order_.margin, rtol=1e-6)
         assert_array_equal(one.predict(new), other.predict(new * scale))
 
 
@@ -508,16 +510,20 @@ def test_translation_and_scale(kernel, structure):
         assert_allclose(one.objective_, other.objective_, rtol=1e-5)
     if kernel in ("rbf", "laplacian"):
         power = {"rbf": 2, "laplacian": 1}[kernel]
-        assert_allclose(six(structure, kernel=kernel).fit(blobs * 10).gamma_, one.gamma_ / 10**power, rtol=1e-9)
+        assert_allclose(
+            six(structure, kernel=kernel).fit(blobs * 10).diagnostics_.gamma,
+            one.diagnostics_.gamma / 10**power,
+            rtol=1e-9,
+        )
 
 
 def test_gamma_scale_is_one_over_the_mean_distance():
     squared = pairwise_distances(noise) ** 2
-    assert_allclose(KernelKMeans(3).fit(noise).gamma_, 1 / squared.mean(), rtol=1e-9)
+    assert_allclose(KernelKMeans(3).fit(noise).diagnostics_.gamma, 1 / squared.mean(), rtol=1e-9)
     city = pairwise_distances(noise, metric="cityblock")
-    assert_allclose(KernelKMeans(3, kernel="laplacian").fit(noise).gamma_, 1 / city.mean(), rtol=1e-9)
-    assert KernelKMeans(3, gamma=0.3).fit(noise).gamma_ == 0.3
-    assert KernelKMeans(3, kernel="linear").fit(noise).gamma_ is None
+    assert_allclose(KernelKMeans(3, kernel="laplacian").fit(noise).diagnostics_.gamma, 1 / city.mean(), rtol=1e-9)
+    assert KernelKMeans(3, gamma=0.3).fit(noise).diagnostics_.gamma == 0.3
+    assert KernelKMeans(3, kernel="linear").fit(noise).diagnostics_.gamma is None
 
 
 def test_label_symmetries(rng):

@@ -47,7 +47,7 @@ def test_every_estimator_keeps_what_is_known(Estimator):
     check_kept(model.labels_)
     assert model.sizes_.min() >= 12 and model.sizes_.max() <= 17
     assert_allclose(model.sizes_, np.bincount(model.labels_))
-    assert model.objective_ <= model.size_bound_ * (1 + 1e-9)
+    assert model.objective_ <= model.diagnostics_.size_bound * (1 + 1e-9)
     assert model.objective_ <= model.upper_bound_ * (1 + 1e-9)
     assert model.predict(X).shape == (60,)
 
@@ -108,7 +108,7 @@ def test_nothing_known_changes_nothing():
     nothing.fit(X, np.full(60, -1), must_link=[], cannot_link=np.empty((0, 2), dtype=int))
     assert_array_equal(plain.labels_, nothing.labels_)
     assert plain.objective_ == nothing.objective_
-    assert plain.placement_margin_ == nothing.placement_margin_
+    assert plain.order_.margin == nothing.order_.margin
 
 
 def ring(n=80, sectors=8, seed=0):
@@ -138,7 +138,7 @@ def test_three_labels_turn_a_ring_as_they_say(search, solver, label_weight):
     assert_array_equal(model.fit(Z, y).labels_, at)
     y[[0, 10, 30]] = (5 - at[[0, 10, 30]]) % 8
     assert_array_equal(model.fit(Z, y).labels_, (5 - at) % 8)
-    assert model.placement_margin_ > 0
+    assert model.order_.margin > 0
 
 
 def test_labels_help_where_the_data_alone_mislead():

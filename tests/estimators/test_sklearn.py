@@ -227,12 +227,14 @@ def test_fit(Estimator):
     assert np.issubdtype(model.labels_.dtype, np.integer)
     assert model.n_features_in_ == 4
     assert not hasattr(model, "feature_names_in_")
-    for name in ("objective_", "upper_bound_", "size_bound_", "gap_", "placement_margin_"):
+    for name in ("objective_", "upper_bound_", "gap_"):
         assert isinstance(getattr(model, name), float), name
+    assert isinstance(model.diagnostics_.size_bound, float)
+    assert model.order_ is None  # flat clusters have no order
     assert isinstance(model.n_iter_, int)
     assert model.n_iter_ >= 1
-    assert isinstance(model.history_, list)
-    assert model.history_[-1] == model.objective_
+    assert isinstance(model.diagnostics_.history, list)
+    assert model.diagnostics_.history[-1] == model.objective_
     assert model.structure_.n_clusters == 5
     assert_allclose(model.sizes_, np.bincount(model.labels_, minlength=5))
 

@@ -30,13 +30,13 @@ def test_many_batches_reach_the_f_of_one_fit(ordered, monkeypatch):
         X = X[np.argsort(place + np.random.default_rng(1).random(1600), kind="stable")]
     model = StructuredClustering(structure="ring:6", kernel="rbf", random_state=0, rho=0.0, compute_confidence=False)
     one = model.fit(X)
-    gamma, best = one.gamma_, _F(X, one.labels_, one.gamma_)
+    gamma, best = one.diagnostics_.gamma, _F(X, one.labels_, one.diagnostics_.gamma)
     model = StructuredClustering(
         structure="ring:6", kernel="rbf", gamma=gamma, random_state=0, rho=0.0, compute_confidence=False
     )
     for start in range(0, 1600, 100):
         model.partial_fit(X[start : start + 100])
-    assert model.n_samples_seen_ == 1600 and model.labels_.shape == (100,)
+    assert model.diagnostics_.n_samples_seen == 1600 and model.labels_.shape == (100,)
     assert _F(X, model.predict(X), gamma) > 0.99 * best
 
 
@@ -95,9 +95,9 @@ def test_a_failed_batch_leaves_no_trace_and_fit_starts_anew():
     model = KernelKMeans(6, random_state=0).partial_fit(X)
     with pytest.raises(ValueError, match="features"):
         model.partial_fit(X[:, :1])
-    assert model.n_samples_seen_ == 300
+    assert model.diagnostics_.n_samples_seen == 300
     model.fit(X[:100])
-    assert model.partial_fit(X).n_samples_seen_ == 300
+    assert model.partial_fit(X).diagnostics_.n_samples_seen == 300
     with pytest.raises(ValueError, match="fewer samples"):
         KernelKMeans(6).partial_fit(X[:3])
     with pytest.raises(ValueError, match="a kernel of samples"):

@@ -120,9 +120,9 @@ def test_losses_of_many_rivals_are_the_same_one_by_one(monkeypatch):
     X = _halves(150, k=3)
     for k in (2, 3):
         model = MaxMarginClustering(k, n_init=2, random_state=0)
-        history = model.fit(X).history_
+        history = model.fit(X).diagnostics_.history
         monkeypatch.setattr(_cuts, "TOGETHER", 0)
-        assert model.fit(X).history_ == history
+        assert model.fit(X).diagnostics_.history == history
         monkeypatch.undo()
 
 

@@ -43,19 +43,19 @@ def test_a_fit_is_that_of_the_host(arrays, options):
     there = model.fit(Y)
     np.testing.assert_array_equal(to_host(there.labels_), labels)
     assert there.objective_ == pytest.approx(F, rel=1e-5)
-    assert there.objective_ <= there.upper_bound_ and there.objective_ <= there.size_bound_
+    assert there.objective_ <= there.upper_bound_ and there.objective_ <= there.diagnostics_.size_bound
     assert there.upper_bound_ > bound * (1 - 1e-5)  # looser, never tighter than what is known to hold
     np.testing.assert_allclose(to_host(there.position_), position, atol=2e-2)
     np.testing.assert_array_equal(to_host(there.medoids_), medoids)
     assert type(there.labels_) is type(Y) and type(there.position_) is type(Y)
-    assert np.all(np.diff(there.history_) >= 0)
+    assert np.all(np.diff(there.diagnostics_.history) >= 0)
     new = Y[:20, ...]
     np.testing.assert_array_equal(to_host(there.predict(new)), labels[:20])
     np.testing.assert_allclose(to_host(there.transform(new)), distances, atol=1e-3)
     np.testing.assert_allclose(to_host(there.membership(new)), member, atol=2e-2)
     assert there.score(Y) == pytest.approx(score, abs=0.2)
     assert to_host(there.position(new)).shape == (20,)
-    assert len(there.questions(3)) == 3 and len(there.arrangements(2)) == 2
+    assert len(there.order_.queries(3)) == 3 and len(there.order_.alternatives(2)) == 2
 
 
 def test_presets_and_flat(arrays):
@@ -192,7 +192,7 @@ def test_f_is_of_a_new_pass_and_drift_calls_for_new_sums(arrays, monkeypatch):
     monkeypatch.setattr(Rows, "sums", sums)
     monkeypatch.setattr(Rows, "totals", totals)
     model = KernelKMeans(3, kernel=_own_rbf, random_state=0)
-    labels, history = to_host(model.fit(X).labels_), model.history_
+    labels, history = to_host(model.fit(X).labels_), model.diagnostics_.history
     assert passes.count(300) == 1 and len(halves) == 1
     value = model.objective_
     monkeypatch.setattr(Rows, "totals", lambda self, *given: (1 + 1e-7) * total(self, *given))
@@ -200,7 +200,7 @@ def test_f_is_of_a_new_pass_and_drift_calls_for_new_sums(arrays, monkeypatch):
     assert passes.count(300) == 2
     monkeypatch.setattr(DevicePool, "settle", lambda self: 1.0)
     np.testing.assert_array_equal(to_host(model.fit(X).labels_), labels)
-    assert passes.count(300) == 4 and model.history_ == pytest.approx(history, rel=1e-6)
+    assert passes.count(300) == 4 and model.diagnostics_.history == pytest.approx(history, rel=1e-6)
 
 
 def _own_rbf(X, Y):

@@ -46,7 +46,7 @@ def test_labels_and_f_are_those_of_one_piece(kernel, m, monkeypatch):
     assert model.labels_.chunks == (m // 450 * (450,) + (m % 450,),)
     assert np.mean(model.labels_.compute() != labels) <= 0.001
     assert model.objective_ == pytest.approx(F, rel=1e-6)
-    assert np.all(np.diff(model.history_) > 0)
+    assert np.all(np.diff(model.diagnostics_.history) > 0)
 
 
 @pytest.mark.parametrize(
@@ -56,11 +56,11 @@ def test_evidence_is_that_of_one_piece(options):
     X = _ring()
     model = _model(**options).fit(X)
     labels, bound, medoids, position = model.labels_, model.upper_bound_, model.medoids_, model.position_
-    F, gamma = model.objective_, model.gamma_
+    F, gamma = model.objective_, model.diagnostics_.gamma
     model.fit(da.from_array(X, chunks=(70, 2)))
     np.testing.assert_array_equal(model.labels_.compute(), labels)
-    assert model.objective_ == pytest.approx(F, rel=1e-9) and model.gamma_ == pytest.approx(gamma, rel=1e-9)
-    assert bound * (1 - 1e-9) <= model.upper_bound_ and model.objective_ <= model.size_bound_
+    assert model.objective_ == pytest.approx(F, rel=1e-9) and model.diagnostics_.gamma == pytest.approx(gamma, rel=1e-9)
+    assert bound * (1 - 1e-9) <= model.upper_bound_ and model.objective_ <= model.diagnostics_.size_bound
     np.testing.assert_array_equal(model.medoids_, medoids)
     if position is not None:
         turn = np.abs(model.position_.compute() - position)

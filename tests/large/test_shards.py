@@ -120,10 +120,10 @@ def test_kernels_with_features_give_what_one_piece_gives(kernel, structure):
     model.fit(da.from_array(X, chunks=(350, -1)))
     assert np.mean(model.labels_.compute() != labels) <= 0.003  # first-order moves end a little earlier
     assert model.objective_ == pytest.approx(F, rel=1e-4)
-    assert model.objective_ <= model.size_bound_ and model.upper_bound_ == pytest.approx(bound, rel=1e-9)
+    assert model.objective_ <= model.diagnostics_.size_bound and model.upper_bound_ == pytest.approx(bound, rel=1e-9)
     assert np.mean(model.medoids_ == medoids) > 0.6
     assert model.labels_.chunks == ((350, 350, 350, 150),)
-    assert np.all(np.diff(model.history_) >= 0)
+    assert np.all(np.diff(model.diagnostics_.history) >= 0)
     if structure == "ring:6":
         turn = np.abs(model.position_.compute() - position)
         assert np.mean(np.minimum(turn, 6 - turn) < 0.1) > 0.99
@@ -145,8 +145,8 @@ def test_approximated_kernels_predict_lazily_and_as_they_were_fitted():
         assert there.shape == here.shape
         np.testing.assert_allclose(there.compute(), here, atol=1e-9)
     assert model.score(parts) == pytest.approx(model.score(X))
-    assert model.gamma_ == pytest.approx(exact.gamma_)
-    assert len(model.questions(3)) == 3
+    assert model.diagnostics_.gamma == pytest.approx(exact.diagnostics_.gamma)
+    assert len(model.order_.queries(3)) == 3
 
 
 def test_the_answer_does_not_depend_on_the_scheduler_and_not_much_on_the_partitions():
@@ -270,7 +270,9 @@ def test_every_round_is_told_with_its_numbers(options, capsys, caplog):
     with caplog.at_level("DEBUG", logger="kernelclust"):
         model = StructuredClustering(structure="ring:6", random_state=0, verbose=1, **options).fit(parts)
     told = [record.args for record in caplog.records if record.msg.startswith("round")]
-    assert [number for number, *_ in told] == list(range(1, len(model.history_)))
-    assert [value for _, _, value, _ in told] == list(model.history_[1:]) and {m for _, m, *_ in told} == {300}
+    assert [number for number, *_ in told] == list(range(1, len(model.diagnostics_.history)))
+    assert [value for _, _, value, _ in told] == list(model.diagnostics_.history[1:]) and {m for _, m, *_ in told} == {
+        300
+    }
     said = [record for record in caplog.records if record.levelname == "INFO" and ": round" in record.getMessage()]
     assert len(said) == len(told) > 0 and capsys.readouterr().out == ""

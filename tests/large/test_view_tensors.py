@@ -34,7 +34,7 @@ def test_where_the_start_holds_all_samples_it_is_the_fit_in_memory(arrays, given
     views, new = _views(), _views(70, seed=1)
     one, found = _model(**given).fit(views), _model(**given).fit([arrays.make(view) for view in views])
     there, labels = [arrays.make(view) for view in new], found.labels_
-    assert namespace_of(labels) is not None and type(found.embedding_) is type(labels)
+    assert namespace_of(labels) is not None and type(found.diagnostics_.embedding) is type(labels)
     np.testing.assert_array_equal(to_host(labels), one.labels_)
     np.testing.assert_allclose(found.weights_, one.weights_, atol=1e-6)
     np.testing.assert_array_equal(to_host(found.medoids_), one.medoids_)
@@ -58,11 +58,13 @@ def test_the_same_samples_in_partitions_and_on_a_device(arrays, monkeypatch):
     B = features(np.hstack(views))
     kernels = [B[:, at] @ B[:, at].T for at in features.columns]
     plain = {"kernels": "precomputed", "center": False, "unit_diagonal": False, "approximation": None}
-    one = _model(lam=found.lam_, **plain).fit(kernels, sample_weight=weight)
+    one = _model(lam=found.diagnostics_.lam, **plain).fit(kernels, sample_weight=weight)
     assert np.mean(to_host(found.labels_) != one.labels_) <= 0.002
     np.testing.assert_allclose(found.objective_, one.objective_, rtol=1e-5)
     np.testing.assert_allclose(
-        to_host(found.embedding_).T @ (weight[:, None] * to_host(found.embedding_)), np.eye(5), atol=1e-8
+        to_host(found.diagnostics_.embedding).T @ (weight[:, None] * to_host(found.diagnostics_.embedding)),
+        np.eye(5),
+        atol=1e-8,
     )
 
 

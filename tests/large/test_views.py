@@ -54,16 +54,16 @@ def test_labels_and_weights_are_those_of_the_same_kernels_in_one_piece(method, s
     views = _views()
     weight = np.random.default_rng(1).choice([1.0, 2.0], 600)
     found = _model(method=method, structure=structure).fit(_parts(views), sample_weight=weight)
-    lam = found.lam_ if method == "mkkm-mr" else "auto"
+    lam = found.diagnostics_.lam if method == "mkkm-mr" else "auto"
     one = _model(method=method, structure=structure, lam=lam, **PLAIN).fit(_kernels(found, views), sample_weight=weight)
     assert isinstance(found.labels_, da.Array) and found.labels_.chunks == ((170, 170, 170, 90),)
     labels = found.labels_.compute()
     assert np.mean(labels != one.labels_) <= 0.002
-    np.testing.assert_allclose(found.relaxed_objective_, one.relaxed_objective_, rtol=1e-6)
+    np.testing.assert_allclose(found.diagnostics_.relaxed_objective, one.diagnostics_.relaxed_objective, rtol=1e-6)
     np.testing.assert_allclose(found.weights_, one.weights_, atol=1e-6 if (labels == one.labels_).all() else 1e-3)
     np.testing.assert_allclose(found.objective_, one.objective_, rtol=1e-6)
     np.testing.assert_allclose(found.sizes_, np.bincount(labels, weight))
-    overlap = found.embedding_.compute().T @ (weight[:, None] * one.embedding_)
+    overlap = found.diagnostics_.embedding.compute().T @ (weight[:, None] * one.diagnostics_.embedding)
     np.testing.assert_allclose(np.linalg.svd(overlap)[1], 1.0, atol=1e-6)
 
 
@@ -74,7 +74,7 @@ def test_where_the_start_holds_all_samples_it_is_the_fit_in_memory(monkeypatch):
     np.testing.assert_array_equal(found.labels_.compute(), one.labels_)
     np.testing.assert_allclose(found.weights_, one.weights_, atol=1e-6)
     np.testing.assert_allclose(found.explained_, one.explained_, atol=1e-6)
-    np.testing.assert_allclose(found.lam_, one.lam_, rtol=1e-4)
+    np.testing.assert_allclose(found.diagnostics_.lam, one.diagnostics_.lam, rtol=1e-4)
     new = _views(50, seed=3)
     np.testing.assert_allclose(found.transform(new), one.transform(new), atol=1e-6)
 

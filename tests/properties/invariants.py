@@ -154,7 +154,7 @@ def similarities(model: Any, X: Any, weight: np.ndarray) -> tuple[np.ndarray, fl
     exact = model.approximation in (None, "auto") and model.n_components is None
     kernel = _kernel_of(model)
     if exact and isinstance(kernel, str) and kernel in PLAIN and _moderate(Z := _dense(X)):
-        K = PLAIN[kernel](Z, model.gamma_)
+        K = PLAIN[kernel](Z, model.diagnostics_.gamma)
     return K, max(size, np.abs(K).max())
 
 
@@ -168,7 +168,7 @@ def library_similarities(model: Any, X: Any, weight: np.ndarray) -> tuple[np.nda
 
 def _kernel_of(model: Any) -> Any:
     """The kernel that F is of: "auto" places clusters on a map by rbf, whose width it then has."""
-    return "rbf" if model.kernel == "auto" and model.gamma_ is not None else model.kernel
+    return "rbf" if model.kernel == "auto" and model.diagnostics_.gamma is not None else model.kernel
 
 
 def _moderate(X: np.ndarray) -> bool:
@@ -206,13 +206,13 @@ def dependence(model: Any, K: np.ndarray, weight: np.ndarray, labels: np.ndarray
     T = np.eye(c) if Delta is None else np.diag(Delta.sum(axis=1)) - Delta
     coef, penalty = (1.0, 0.0) if Delta is None or model.normalize == "l1" else (0.04, 0.1)
     n = np.bincount(labels, weight, minlength=c)
-    seen = n + model.size_prior_ * n.sum() / c
+    seen = n + model.diagnostics_.size_prior * n.sum() / c
     N = {None: np.ones(c), "l1": seen @ np.abs(T), "l2": np.sqrt(seen @ T**2)}[model.normalize]
     P = weight[:, None] * np.eye(c)[labels] @ T * np.divide(1.0, N, out=np.zeros(c), where=N > 0)
     K, change = centred(K, weight), 1.0
-    if hasattr(model, "ridge_"):
-        change = 1 / model.ridge_
-        K = discriminative(K, weight, model.ridge_)
+    if model.diagnostics_.ridge is not None:
+        change = 1 / model.diagnostics_.ridge
+        K = discriminative(K, weight, model.diagnostics_.ridge)
     columns = np.abs(P).sum(axis=0)
     value = coef * (A * (P.T @ K @ P)).sum() - penalty * columns.sum()
     return float(value), float(coef * change * columns @ np.abs(A) @ columns)  # the penalty has no K
@@ -248,14 +248,16 @@ def no_trace(fit: Fitted, before: dict[str, Any]) -> None:
 
 # -- of every fit ----------------------------------------------------------------------------------------------------
 
-MAY_BE_INFINITE = ("upper_bound_", "size_bound_", "placement_margin_", "gamma_")  # each with a warning or a word
-ABOUT_ORDER = ("order_confidence_", "order_pvalue_", "link_confidence_")  # nan where there is no order
-EMPTY_FOR_NO_WEIGHT = ("embedding_", "sample_weights_")
+MAY_BE_INFINITE = ("upper_bound_", "size_bound", "gamma")  # each with a warning or a word
+EMPTY_FOR_NO_WEIGHT = ("embedding", "sample_weights")
+MAY_BE_NAN = ("cluster_similarity",)  # of empty clusters
 
 
 def finite(fit: Fitted) -> None:
-    for name, value in vars(fit.model).items():
-        if not name.endswith("_") or name in ABOUT_ORDER or value is None:
+    public = {name: value for name, value in vars(fit.model).items() if name.endswith("_")}
+    public |= getattr(fit.model, "diagnostics_", {})
+    for name, value in public.items():
+        if value is None or name in MAY_BE_NAN or name == "diagnostics_":
             continue
         value = np.asarray(value)
         if value.dtype.kind != "f":
@@ -266,13 +268,16 @@ def finite(fit: Fitted) -> None:
 
 
 def order_in_range(fit: Fitted) -> None:
-    """Confidences and p-values are in [0, 1], or nan all together."""
-    values = [
-        np.asarray(getattr(fit.model, name)) for name in ABOUT_ORDER if getattr(fit.model, name, None) is not None
-    ]
-    for value in values:
+    """Confidences and p-values are in [0, 1], or None all together."""
+    order = getattr(fit.model, "order_", None)
+    if order is None:
+        assert getattr(fit.model, "order_confidence_", None) is None
+        return
+    assert order.confidence == fit.model.order_confidence_
+    assert (order.confidence is None) == (order.pvalue is None) == (order.links is None)
+    for value in (order.confidence, order.pvalue, order.links):
+        value = np.asarray(np.nan if value is None else value)
         assert np.all(np.isnan(value) | ((value >= 0) & (value <= 1))), f"{value}"
-    assert not values or np.isnan(values[0]) == np.isnan(values[1])
 
 
 def labels_in_range(fit: Fitted) -> None:
@@ -322,7 +327,7 @@ def objective_is_F(fit: Fitted) -> None:
         return
     model, (value, room) = fit.model, fit.F(fit.labels)
     assert abs(model.objective_ - value) <= room, f"objective_ {model.objective_!r}, F {value!r}, room {room:.3g}"
-    if hasattr(model, "ridge_") or model.size_prior_:
+    if model.diagnostics_.ridge is not None or model.diagnostics_.size_prior:
         return
     A, Delta = formula(model)
     K = (fit.K + fit.K.T) / 2
@@ -335,7 +340,7 @@ def bounds_hold(fit: Fitted) -> None:
     if not fit.has_dependence:
         return
     model, c, m = fit.model, fit.case.n_clusters, len(fit.used)
-    assert model.objective_ <= min(model.upper_bound_, model.size_bound_)
+    assert model.objective_ <= min(model.upper_bound_, model.diagnostics_.size_bound)
     assert 0 <= model.gap_ or model.upper_bound_ < 0
     rng = np.random.default_rng(0)
     rivals = np.array(list(product(range(c), repeat=m))) if c**m <= 300 else rng.integers(0, c, (20, m))
@@ -346,19 +351,19 @@ def bounds_hold(fit: Fitted) -> None:
         return
     for _ in range(20):
         value, room = fit.F(rng.permutation(fit.labels))
-        assert value <= model.size_bound_ + room, f"F {value!r} > size_bound_ {model.size_bound_!r}"
+        assert value <= model.diagnostics_.size_bound + room, "F above size_bound"
 
 
 def history_runs_one_way(fit: Fitted) -> None:
-    """F rises; what several kernels minimise falls, but where it is said to do otherwise."""
-    history = np.asarray(getattr(fit.model, "history_", []), dtype=float)
+    """The objective rises, but where the method says otherwise."""
+    history = np.asarray(getattr(fit.model, "diagnostics_", {}).get("history", []), dtype=float)
     if fit.has_dependence:
         room = fit.F(fit.labels)[1]
-        assert np.all(np.diff(history) >= -room), f"history_ fell: {history}"
+        assert np.all(np.diff(history) >= -room), f"history fell: {history}"
     elif fit.case.estimator == "MultiKernelClustering" and _falls(fit.model):
         trace = 0.0 if fit.model.unit_diagonal else fit.weight.sum() * _largest_linear(fit)  # else that of the weights
         room = 1e-6 * np.abs(history).max(initial=0) + 1e-9 * fit.weight.sum() + 1e-14 * trace
-        assert np.all(np.diff(history) <= room), f"history_ rose: {history}"
+        assert np.all(np.diff(history) >= -room), f"history fell: {history}"
 
 
 def _largest_linear(fit: Fitted) -> float:
@@ -390,7 +395,13 @@ def nearest_mean(fit: Fitted) -> None:
     model = fit.model
     plain = fit.has_dependence and model.kernel in PLAIN and model.approximation in (None, "auto")
     flat = plain and model.n_components is None and type(model.structure_).__name__ == "Flat"
-    if not flat or model.loss is not None or model.normalize != "l2" or model.size_prior_ or hasattr(model, "ridge_"):
+    if (
+        not flat
+        or model.loss is not None
+        or model.normalize != "l2"
+        or model.diagnostics_.size_prior
+        or model.diagnostics_.ridge is not None
+    ):
         return
     labels = model.predict(subset(clone(model), fit.given.X, fit.used))
     Pi = np.eye(fit.case.n_clusters)[fit.labels] * fit.weight[:, None]
@@ -465,7 +476,7 @@ def order_does_not_matter(fit: Fitted) -> None:
     labels = np.empty_like(model.labels_)
     labels[order] = model.labels_
     value, room = fit.F(labels[fit.used])
-    if model.size_prior_ != fit.model.size_prior_ or getattr(model, "ridge_", None) != getattr(
+    if model.diagnostics_.size_prior != fit.model.diagnostics_.size_prior or getattr(model, "ridge_", None) != getattr(
         fit.model, "ridge_", None
     ):
         return

@@ -43,13 +43,13 @@ def test_against_enumeration(structure):
     own = problem.scores(np.arange(len(n))[None])[0]
     expected = sorted(((one.max() - own) / spread for one in scores.values()), reverse=True)
     given = alternatives(problem, structure, n, 4)
-    assert_array_equal(given[0].places, np.arange(len(n)))
+    assert_array_equal(given[0].nodes, np.arange(len(n)))
     assert given[0].score == 0
     others = sorted(expected)[::-1]
     others.remove(min(others, key=abs))  # the present one, of score zero
     assert_allclose([one.score for one in given[1:]], others[: len(given) - 1], atol=1e-9)
     assert len(given) == min(4, len(classes))
-    keys = {structure.kernel[np.ix_(one.places, one.places)].tobytes() for one in given}
+    keys = {structure.kernel[np.ix_(one.nodes, one.nodes)].tobytes() for one in given}
     assert len(keys) == len(given)  # all different
 
 
@@ -58,8 +58,8 @@ def test_arrangements_are_written_with_most_samples_in_place(structure):
     structure, problem, n = problem_of(structure, seed=3)
     classes, _ = every_arrangement(structure, problem)
     for one in alternatives(problem, structure, n, 5):
-        stay = n[one.places == np.arange(len(n))].sum()
-        same = classes[structure.kernel[np.ix_(one.places, one.places)].tobytes()]
+        stay = n[one.nodes == np.arange(len(n))].sum()
+        same = classes[structure.kernel[np.ix_(one.nodes, one.nodes)].tobytes()]
         assert stay == max(n[p == np.arange(len(n))].sum() for p in same)
 
 
@@ -73,7 +73,7 @@ def test_known_places_stay():
     movable = np.array([False, True, True, True, False])
     structure, problem, n = problem_of("chain:5", movable=movable)
     for one in alternatives(problem, structure, n, 9):
-        assert_array_equal(one.places[[0, 4]], [0, 4])
+        assert_array_equal(one.nodes[[0, 4]], [0, 4])
     assert len(alternatives(problem, structure, n, 9)) == 6
     assert different_placements(problem_of("chain:5", movable=np.arange(5) == 2)[1], 3) == []
 
@@ -86,7 +86,7 @@ def test_many_clusters_are_searched():
     problem = placement_problem("distance", make_dependence(structure), phi @ phi.T, np.ones(12))
     best = alternatives(problem, structure, np.ones(12), 3)[1]
     assert best.score > 0
-    placed = order[np.argsort(best.places)]  # value of the cluster at each place
+    placed = order[np.argsort(best.nodes)]  # value of the cluster at each place
     assert_array_equal(np.abs(np.diff(placed)), 1)
 
 
@@ -125,7 +125,7 @@ def test_a_doubtful_pair_is_asked_about():
     phi = np.c_[place, [0, 0, 0, 1.0, -1.0, 0, 0]]
     structure = as_structure("chain:7")
     problem = placement_problem("distance", make_dependence(structure), phi @ phi.T, np.ones(7))
-    assert_array_equal(alternatives(problem, structure, np.ones(7), 2)[1].places, [0, 1, 2, 4, 3, 5, 6])
+    assert_array_equal(alternatives(problem, structure, np.ones(7), 2)[1].nodes, [0, 1, 2, 4, 3, 5, 6])
     assert set(doubtful(problem, np.ones(7))[:2]) & {3, 4}
 
 
@@ -157,8 +157,8 @@ def test_answers_settle_the_order():
     X = np.c_[np.cos(angle), np.sin(angle), 3 * np.eye(6)[truth]] + 0.3 * rng.standard_normal((150, 8))
     model = StructuredClustering(structure="ring:6", random_state=0).fit(X)
     y = np.full(150, -1)
-    asked = model.questions(6)
+    asked = model.order_.queries(6)
     y[asked] = truth[asked]
     assert len(set(truth[asked])) == 6
     assert np.mean(model.fit(X, y).labels_ == truth) > 0.95
-    assert not set(model.questions(3)) & set(asked)
+    assert not set(model.order_.queries(3)) & set(asked)

@@ -178,7 +178,7 @@ def test_far_groups_are_joined_by_their_shortest_links():
 def test_a_ring_of_far_groups_is_closed():
     data, _ = on_a_ring(noise=0.02)
     model = StructuredClustering(structure="ring:6", kernel="graph", random_state=0).fit(data)
-    assert model.placement_margin_ > 0.5  # a tree of links would leave orders that are exactly as good
+    assert model.order_.margin > 0.5  # a tree of links would leave orders that are exactly as good
     assert_array_equal(np.sort(np.diff(model.labels_[::12]) % 6)[[0, -1]] % 4, [1, 1])
 
 
@@ -293,18 +293,18 @@ def test_views_that_disagree_bring_the_size_prior():
     assert agreement < policy.MIN_VIEW_AGREEMENT
     with pytest.warns(UserWarning, match="similar sizes"):
         model.fit(noisy)
-    assert model.size_prior_ == policy.SIZE_PRIOR
-    assert model.view_agreement_ == agreement
+    assert model.diagnostics_.size_prior == policy.SIZE_PRIOR
+    assert model.diagnostics_.view_agreement == agreement
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warnings.filterwarnings("ignore", message=".*look at both")
         told = KernelKMeans(3, kernel="auto", size_prior=0, random_state=0).fit(noisy)
-    assert told.size_prior_ == 0
+    assert told.diagnostics_.size_prior == 0
     data, _ = make_blobs(120, centers=3, n_features=8, random_state=0)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         clear = KernelKMeans(3, kernel="auto", random_state=0).fit(data)
-    assert clear.size_prior_ == 0 and clear.view_agreement_ > 0.9
+    assert clear.diagnostics_.size_prior == 0 and clear.diagnostics_.view_agreement > 0.9
 
 
 def test_new_samples_are_placed_by_their_neighbours_in_every_view():

@@ -179,14 +179,14 @@ def test_maps_are_arranged_refined_and_judged_by_rbf():
     blobs = structured_blobs("grid:2x3", n_samples=90, noise=0.4, random_state=0)
     model = fitted(blobs.data, "grid:2x3")
     assert structured_accuracy(blobs.target, model.labels_, "grid:2x3") > 0.9
-    K = np.exp(-model.gamma_ * cdist(blobs.data, blobs.data, "sqeuclidean"))
-    assert_allclose(model.gamma_, fitted(blobs.data, "grid:2x3", kernel="rbf").gamma_)
+    K = np.exp(-model.diagnostics_.gamma * cdist(blobs.data, blobs.data, "sqeuclidean"))
+    assert_allclose(model.diagnostics_.gamma, fitted(blobs.data, "grid:2x3", kernel="rbf").diagnostics_.gamma)
     A = as_structure("grid:2x3").kernel + 2 * np.eye(6)
     assert_allclose(model.objective_, dependence_score(K, model.labels_, A))
     assert model.objective_ <= model.upper_bound_
     assert np.mean(model.predict(blobs.data) == model.labels_) > 0.95
     own = fitted(blobs.data, "grid:2x3", kernel="graph")  # a kernel that was named stays
-    assert own.gamma_ is None
+    assert own.diagnostics_.gamma is None
 
 
 # -- trees -------------------------------------------------------------------------------------------------------------
@@ -257,14 +257,14 @@ def test_rbf_that_finds_other_clusters_is_named():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         model = StructuredClustering(3, random_state=0).fit(data)
-    assert model.rbf_agreement_ == pytest.approx(1)
-    assert StructuredClustering(3, kernel="rbf", random_state=0).fit(data).rbf_agreement_ is None
+    assert model.diagnostics_.rbf_agreement == pytest.approx(1)
+    assert StructuredClustering(3, kernel="rbf", random_state=0).fit(data).diagnostics_.rbf_agreement is None
     rings, y = make_circles(200, factor=0.4, noise=0.03, random_state=0)
     with pytest.warns(UserWarning, match="look at both"):
         model = StructuredClustering(2, random_state=0).fit(rings)
     assert adjusted_rand_score(y, model.labels_) == 1
     other = KernelKMeans(2, random_state=0).fit(rings).labels_
-    assert model.rbf_agreement_ == pytest.approx(alignment(np.eye(2), other, model.labels_, np.ones(200)))
+    assert model.diagnostics_.rbf_agreement == pytest.approx(alignment(np.eye(2), other, model.labels_, np.ones(200)))
 
 
 def test_rbf_clusters_count_weights_as_copies_in_any_order():
@@ -293,11 +293,11 @@ def test_presets_keep_rbf_and_commute_kernels_say_what_they_are():
 def test_the_size_prior_is_left_out_where_graph_and_rbf_of_x_as_given_agree(monkeypatch):
     data, _ = make_blobs(60, centers=3, n_features=4, random_state=0)
     monkeypatch.setattr(policy, "MIN_VIEW_AGREEMENT", 2.0)  # the views are said to disagree
-    assert fitted(data, "flat:3").size_prior_ == 0
+    assert fitted(data, "flat:3").diagnostics_.size_prior == 0
     far = np.vstack([data, [[200.0, 0, 0, 0], [201.0, 0, 0, 0]]])  # rbf's fourth cluster is two outliers, and right
-    assert fitted(far, "flat:4").size_prior_ > 0
+    assert fitted(far, "flat:4").diagnostics_.size_prior > 0
     monkeypatch.setattr(policy, "TRUSTED_AGREEMENT", 2.0)
-    assert fitted(data, "flat:3").size_prior_ > 0
+    assert fitted(data, "flat:3").diagnostics_.size_prior > 0
 
 
 def tie_break(data, text):

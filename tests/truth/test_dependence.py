@@ -243,11 +243,11 @@ def test_the_fitted_bounds_are_in_order_and_the_gap_closes():
     labels = np.repeat(np.arange(4), 15)
     K = (labels[:, None] == labels).astype(float)
     model = KernelKMeans(4, kernel="precomputed", random_state=0).fit(K)
-    assert_allclose([model.upper_bound_, model.size_bound_], model.objective_)
+    assert_allclose([model.upper_bound_, model.diagnostics_.size_bound], model.objective_)
     assert model.gap_ == pytest.approx(0, abs=1e-12)
     noise = random_kernel(60)
     model = KernelKMeans(4, kernel="precomputed", random_state=0).fit(noise)
-    assert model.objective_ < model.size_bound_ <= model.upper_bound_ * (1 + 1e-12)
+    assert model.objective_ < model.diagnostics_.size_bound <= model.upper_bound_ * (1 + 1e-12)
     assert_allclose(model.gap_, 1 - model.objective_ / model.upper_bound_)
 
 

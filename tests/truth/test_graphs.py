@@ -180,7 +180,7 @@ def test_clusters_of_a_few_thousand_samples_say_what_those_of_all_do(monkeypatch
     monkeypatch.setattr(policy, "MAX_COMPARED_SAMPLES", 300)
     part = StructuredClustering(4, structure="chain", kernel="auto", random_state=0).fit(data)
     assert_array_equal(part.labels_, whole.labels_)
-    assert_allclose(part.view_agreement_, whole.view_agreement_, atol=0.05)
+    assert_allclose(part.diagnostics_.view_agreement, whole.diagnostics_.view_agreement, atol=0.05)
 
 
 # -- graphs that users bring ------------------------------------------------------------------------------------------

@@ -178,7 +178,7 @@ def test_place_keeps_the_flat_clusters_and_gives_them_the_best_places():
         )
         assert adjusted_rand_score(flat.labels_, placed.labels_) == 1
         objective = make_dependence(placed.structure_, rho=2.0)
-        K = rbf_kernel(X, gamma=placed.gamma_)
+        K = rbf_kernel(X, gamma=placed.diagnostics_.gamma)
         kernel = DenseKernel(K)
         assert_allclose(placed.objective_, value_of(kernel, objective, placed.labels_), rtol=1e-9)
         assert refined.objective_ >= placed.objective_ - 1e-9
@@ -335,7 +335,7 @@ def test_point_moves_alone_leave_whole_clusters_in_wrong_places():
     stuck, placed = (clone(model).set_params(placement=rule).fit(K) for rule in (None, "F"))
     assert stuck.labels_.tolist() in (wrong.tolist(), (3 - wrong).tolist())
     assert placed.labels_.tolist() in (labels.tolist(), (3 - labels).tolist())
-    assert placed.objective_ > stuck.objective_ and stuck.placement_margin_ < 0 < placed.placement_margin_
+    assert placed.objective_ > stuck.objective_ and stuck.order_.margin < 0 < placed.order_.margin
 
 
 def test_no_placement_with_a_search_that_places_is_refused():
@@ -357,5 +357,5 @@ def test_a_sweep_that_brings_nothing_ends_the_search():
     rng = np.random.default_rng(6)
     X, weight = rng.standard_normal((8, 1)), 10 ** rng.uniform(-5, 5, 8)
     model = KernelKMeans(6, kernel="linear", max_cluster_size=1.2 * weight.max(), init="random", n_init=1)
-    history = model.set_params(random_state=0).fit(X, sample_weight=weight).history_
+    history = model.set_params(random_state=0).fit(X, sample_weight=weight).diagnostics_.history
     assert np.all(np.diff(history) > 0)

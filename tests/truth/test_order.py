@@ -321,18 +321,18 @@ def test_samples_that_are_all_equal_have_no_order():
 def test_estimators_keep_it_and_it_can_be_left_out():
     X, _ = on_a_line(6, each=15)
     plain = StructuredClustering(structure="chain:6", kernel="rbf", random_state=0, compute_confidence=False).fit(X)
-    assert plain.order_confidence_ is plain.order_pvalue_ is plain.link_confidence_ is None
+    assert plain.order_confidence_ is plain.order_.pvalue is plain.order_.links is None
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         model = StructuredClustering(structure="chain:6", kernel="rbf", random_state=0).fit(X)
     assert_array_equal(model.labels_, plain.labels_)
-    assert model.order_confidence_ > 0.8 and model.order_pvalue_ < 0.05
-    assert model.link_confidence_.shape == (6, 6)
+    assert model.order_confidence_ > 0.8 and model.order_.pvalue < 0.05
+    assert model.order_.links.shape == (6, 6)
     again = StructuredClustering(structure="chain:6", kernel="rbf", random_state=0, n_jobs=2).fit(X)
     assert again.order_confidence_ == model.order_confidence_
-    assert_array_equal(again.link_confidence_, model.link_confidence_)
+    assert_array_equal(again.order_.links, model.order_.links)
     flat = KernelKMeans(6, random_state=0).fit(X)
-    assert np.isnan([flat.order_confidence_, flat.order_pvalue_]).all()
+    assert flat.order_confidence_ is None and flat.order_ is None
     many = MultiKernelClustering(6, structure="chain", random_state=0).fit([X, X[:, :1]])
     assert many.order_confidence_ > 0.8
     assert CLUHSIC(6, structure="chain", random_state=0).fit(X).order_confidence_ > 0.8
@@ -345,7 +345,7 @@ def test_noise_brings_one_warning_in_words():
         model = StructuredClustering(structure="ring:6", random_state=0).fit(X)
     assert len(said) == 1
     assert str(said[0].message).startswith("the order of these clusters on 'ring:6' is uncertain (confidence 0.")
-    assert model.order_confidence_ < 0.5 and model.order_pvalue_ > 0.05
+    assert model.order_confidence_ < 0.5 and model.order_.pvalue > 0.05
 
 
 def test_labels_of_every_cluster_leave_no_doubt():

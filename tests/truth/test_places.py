@@ -293,7 +293,7 @@ def test_samples_of_weight_zero_are_placed_as_new_ones():
     assert_allclose(model.position(Z), model.position_, atol=1e-7)
     assert (weight[model.medoids_] > 0).all()
     assert_array_equal(model.labels_[model.medoids_], np.arange(4))
-    asked = model.questions(int(weight.sum()))
+    asked = model.order_.queries(int(weight.sum()))
     assert (weight[asked] > 0).all()
     assert len(set(asked)) == len(asked)
 

@@ -186,10 +186,10 @@ def test_the_sdp_knows_no_unit_of_weights():
     X, weight = np.random.default_rng(0).standard_normal((10, 3)), np.linspace(1, 2, 10)
     model = CLUHSIC(structure="chain:2", kernel="linear", solver="sdp", random_state=0)
     one = model.fit(X, sample_weight=weight)
-    values = one.relaxed_objective_, one.upper_bound_, one.labels_
+    values = one.diagnostics_.relaxed_objective, one.upper_bound_, one.labels_
     for unit in (1e-12, 1e12):
         other = model.fit(X, sample_weight=unit * weight)
-        assert_allclose((other.relaxed_objective_ / unit, other.upper_bound_ / unit), values[:2], rtol=1e-4)
+        assert_allclose((other.diagnostics_.relaxed_objective / unit, other.upper_bound_ / unit), values[:2], rtol=1e-4)
         assert_array_equal(other.labels_, values[2])
 
 
@@ -244,7 +244,7 @@ def test_the_sdp_of_diffrac_is_exact_where_groups_are_clear():
     model = Diffrac(3, kernel="linear", solver="sdp", solver_params={"polish": False}, random_state=0)
     model.set_params(compute_confidence=False).fit(data.data)
     assert len(np.unique(np.c_[model.labels_, data.target], axis=0)) == 3
-    assert_allclose([model.relaxed_objective_, model.upper_bound_], model.objective_, rtol=1e-4)
+    assert_allclose([model.diagnostics_.relaxed_objective, model.upper_bound_], model.objective_, rtol=1e-4)
 
 
 def test_the_sdp_of_diffrac_has_no_structure():
@@ -258,7 +258,7 @@ def test_the_estimator_takes_the_tighter_bound():
     plain = CLUHSIC(structure="chain:3", kernel="linear", random_state=0).fit(X)
     tight = CLUHSIC(structure="chain:3", kernel="linear", solver="sdp", random_state=0).fit(X)
     assert tight.objective_ <= tight.upper_bound_ < plain.upper_bound_
-    assert tight.relaxed_objective_ <= tight.upper_bound_ and plain.relaxed_objective_ is None
+    assert tight.diagnostics_.relaxed_objective <= tight.upper_bound_ and plain.diagnostics_.relaxed_objective is None
 
 
 def test_sizes_beyond_the_conic_solver_are_refused_with_the_numbers():
@@ -312,10 +312,10 @@ def test_low_rank_sdp_knows_no_unit_of_weights():
     X, weight = np.random.default_rng(0).standard_normal((12, 3)), np.linspace(0.5, 3.0, 12)
     model = CLUHSIC(structure="chain:3", kernel="rbf", solver="low_rank_sdp", placement=None, random_state=0)
     one = model.fit(X, sample_weight=weight)
-    steps, labels, value = one.n_iter_, one.labels_, one.relaxed_objective_
+    steps, labels, value = one.n_iter_, one.labels_, one.diagnostics_.relaxed_objective
     other = model.fit(X, sample_weight=4.0**6 * weight)
     assert_array_equal(other.labels_, labels)
-    assert_allclose(other.relaxed_objective_, 4.0**6 * value, rtol=1e-6)
+    assert_allclose(other.diagnostics_.relaxed_objective, 4.0**6 * value, rtol=1e-6)
     assert other.n_iter_ == steps
 
 
@@ -379,7 +379,7 @@ def test_every_solver_with_polish_finds_separated_groups_in_place(solver):
     data = structured_blobs("chain:4", n_samples=60, noise=0.1, random_state=1)
     model = CLUHSIC(structure="chain:4", kernel="linear", solver=solver, random_state=0).fit(data.data)
     assert structured_accuracy(data.target, model.labels_, "chain:4") == 1
-    assert np.all(np.diff(model.history_) >= -1e-9 * abs(model.objective_))
+    assert np.all(np.diff(model.diagnostics_.history) >= -1e-9 * abs(model.objective_))
     assert model.objective_ <= model.upper_bound_
 
 
@@ -494,7 +494,7 @@ def test_discriminative_presets_cluster_and_predict(estimator, options):
     model = estimator(3, random_state=0, **options).fit(data.data)
     assert len(np.unique(np.c_[model.labels_, data.target], axis=0)) == 3
     assert_array_equal(model.predict(data.data), model.labels_)
-    assert model.ridge_ > 0
+    assert model.diagnostics_.ridge > 0
 
 
 def test_large_ridges_give_back_kernel_kmeans():

@@ -121,7 +121,7 @@ def _measure(one: Candidate, X: np.ndarray, refits: int, seed: int) -> str:
     one.steady = float(np.mean(kept))
     one.fit = explained(X, model.labels_, shape.kernel, seed)
     one.order_confidence = getattr(model, "order_confidence_", None)
-    one.order_pvalue = getattr(model, "order_pvalue_", None)
+    one.order_pvalue = None if getattr(model, "order_", None) is None else model.order_.pvalue
     one.smallest = int(np.bincount(model.labels_, minlength=shape.n_clusters).min())
     return ""
 

@@ -169,7 +169,8 @@ def _kept(data: Data) -> dict[str, Any]:
 
 
 def _summary(arguments: SimpleNamespace, data: Data, model: Any, labels: Any, scores: dict, every: list) -> dict:
-    names = "objective_ upper_bound_ gap_ order_confidence_ order_pvalue_ placement_margin_ weights_".split()
+    names = "objective_ upper_bound_ gap_ order_confidence_ weights_".split()
+    order = {} if model.order_ is None else {"order_pvalue": model.order_.pvalue, "order_margin": model.order_.margin}
     return {
         "file": arguments.file,
         "structure": str(model.structure_),
@@ -179,6 +180,7 @@ def _summary(arguments: SimpleNamespace, data: Data, model: Any, labels: Any, sc
         "columns": data.names,
         "sizes": np.bincount(labels, minlength=model.structure_.n_clusters),
         **{name.rstrip("_"): getattr(model, name) for name in names if hasattr(model, name)},
+        **order,
         "scores": scores,
         "warnings": arguments.said,
         "settings": plain(model.get_params(deep=False)),
@@ -190,9 +192,9 @@ def _summary(arguments: SimpleNamespace, data: Data, model: Any, labels: Any, sc
 
 def _sure(model: Any) -> str:
     """How sure the order is, in a few words."""
-    if model.order_confidence_ is None or np.isnan(model.order_confidence_):
+    if model.order_confidence_ is None:
         return "one arrangement"
-    return f"order confidence {model.order_confidence_:.2f} (p = {model.order_pvalue_:.2g})"
+    return f"order confidence {model.order_confidence_:.2f} (p = {model.order_.pvalue:.2g})"
 
 
 def _same_rows(data: Data, view: Data, path: str) -> Any:

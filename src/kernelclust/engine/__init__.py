@@ -5,6 +5,7 @@ from kernelclust.engine._fit import arrange, fit, useful_spectrum
 from kernelclust.engine._judge import Fit, judge, numbered_like, with_order
 from kernelclust.engine._numbering import canonical_places
 from kernelclust.engine._order import FEW, UNSURE, Order, n_arrangements
+from kernelclust.engine._order_result import ClusterOrder, cluster_order, confidence_of
 from kernelclust.engine._places import Places, fitted_places
 from kernelclust.engine._prediction import Prediction
 from kernelclust.engine._request import Policy, Request, Samples, distance_exponent
@@ -14,6 +15,7 @@ __all__ = [
     "FEW",
     "UNSURE",
     "Alternative",
+    "ClusterOrder",
     "Fit",
     "Order",
     "Places",
@@ -25,6 +27,8 @@ __all__ = [
     "arrange",
     "canonical_places",
     "distance_exponent",
+    "cluster_order",
+    "confidence_of",
     "doubtful",
     "fit",
     "fitted_places",

@@ -20,10 +20,10 @@ SETS = 3000  # sets of so many that are compared; beyond, one cluster is chosen 
 
 
 class Alternative(NamedTuple):
-    """An arrangement: the cluster that is at place j is at `places[j]` in it. `score` is how much better than the
-    fitted one it is, in standard deviations over all arrangements."""
+    """An arrangement: the cluster at node j moves to `nodes[j]`. `score` is how much better it is than the fitted one,
+    in standard deviations over all arrangements."""
 
-    places: np.ndarray
+    nodes: np.ndarray
     score: float
 
 

@@ -17,7 +17,6 @@ from kernelclust._names import check_name, check_number
 from kernelclust._progress import hearing, say, working
 from kernelclust._warnings import warn
 from kernelclust.constraints import Constraints, make_constraints
-from kernelclust.engine import Fit
 from kernelclust.estimators._callbacks import CallbackSupportMixin, Tasks, with_callbacks
 from kernelclust.estimators._saving import Saving
 from kernelclust.kernels import (
@@ -151,13 +150,6 @@ class KernelClusterer(Saving, CallbackSupportMixin, ClusterMixin, BaseEstimator)
     def _subset(self, X, used: np.ndarray):
         """Some of the samples, or the similarities between them."""
         return X[used][:, used] if self._is_pairwise() else X[used]
-
-    def _keep_order(self, found: Fit) -> None:
-        """How sure the order is, as far as it was asked for."""
-        order = found.order
-        self.order_pvalue_ = None if order is None else order.pvalue
-        self.order_confidence_ = None if order is None else order.confidence
-        self.link_confidence_ = None if order is None else order.links
 
     def _report(self, line: str) -> None:
         if self.verbose:

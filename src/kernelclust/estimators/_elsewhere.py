@@ -18,7 +18,7 @@ from kernelclust.objectives import check_weights
 from kernelclust.solvers import Options
 from kernelclust.structures import Structure
 
-ARRAYS = ("labels_", "position_", "sizes_", "medoids_", "link_confidence_")
+ARRAYS = ("labels_", "position_", "sizes_", "medoids_")
 
 
 def exists_between_fitted(kernel: Any) -> bool:

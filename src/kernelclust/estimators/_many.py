@@ -78,7 +78,9 @@ def fit_views(model: Any, X: Any, y: Any, sample_weight: Any, structure: Structu
     model._keep(found)
     keep_partitioned(model, table, found.fit, known)
     image = weights.embedding_map()
-    model.embedding_ = lazily(table, partial(_embedded, features=features, image=image), np.float64, image.shape[1])
+    model._diagnostics["embedding"] = lazily(
+        table, partial(_embedded, features=features, image=image), np.float64, image.shape[1]
+    )
     model._in_rows = True
 
 
@@ -103,7 +105,7 @@ def fit_tensors(model: Any, X: Any, y: Any, sample_weight: Any, structure: Struc
     if model.position_ is not None:
         model.position_ = model._places.position(table, model.labels_)
     send(model, xp, table)
-    model.embedding_ = features_there(shards, features, weights.embedding_map())
+    model._diagnostics["embedding"] = features_there(shards, features, weights.embedding_map())
     model._in_rows = True
 
 

@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import Bunch
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from kernelclust._arrays import to_host
-from kernelclust._names import check_number
 from kernelclust.constraints import Constraints
-from kernelclust.engine import Alternative, Fit, Places, Prediction, alternatives, doubtful
+from kernelclust.engine import ClusterOrder, Fit, Order, Places, Prediction, cluster_order, confidence_of
 from kernelclust.estimators._elsewhere import given_back
 from kernelclust.estimators._partitioned import place_partitioned
 from kernelclust.large import is_partitioned
@@ -21,8 +22,10 @@ from kernelclust.structures import Structure
 
 
 class Placing(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
-    """Distances, soft membership, continuous places, other arrangements, questions; a subclass writes `_new_samples`
-    and calls `_keep_places`."""
+    """Distances, soft membership, continuous positions and the evidence about the order of the clusters.
+
+    A subclass writes `_new_samples` and calls `_keep_places`.
+    """
 
     structure_: Structure
     sizes_: np.ndarray
@@ -30,6 +33,10 @@ class Placing(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     _prediction: Prediction
     _places: Places
     _placing: PlacementProblem
+    _diagnostics: dict[str, Any]
+    _order: Order | None
+    _margin: float
+    _has_positions: bool = True
     _asked: np.ndarray  # (m,) rank in the cluster by distance to its mean; -1: there is nothing to ask
 
     @abstractmethod
@@ -45,11 +52,18 @@ class Placing(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         return place_partitioned(self, method, X, dtype, width)
 
     @property
-    def cluster_similarity_(self) -> np.ndarray:
-        """Mean similarities between clusters under the centred kernel, (c, c): <mu_j, mu_k> = S_jk / (n_j n_k); NaN for
-        a cluster without samples."""
+    def order_(self) -> ClusterOrder | None:
+        """Evidence about the order of the clusters; None where the structure has one arrangement only ("flat")."""
+        sizes, labels = to_host(self.sizes_), to_host(self.labels_)
+        return cluster_order(self._order, self._margin, self.structure_, self._placing, sizes, labels, self._asked)
+
+    @property
+    def diagnostics_(self) -> Bunch:
+        """What else a fit measured, for those who look into it; None for what does not apply."""
         with np.errstate(invalid="ignore", divide="ignore"):
-            return to_host(self._prediction.sums) / np.outer(to_host(self._prediction.n), to_host(self._prediction.n))
+            n = to_host(self._prediction.n)
+            similarity = to_host(self._prediction.sums) / np.outer(n, n)
+        return Bunch(**self._diagnostics, cluster_similarity=similarity)
 
     @property
     def _n_features_out(self) -> int:
@@ -58,7 +72,8 @@ class Placing(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     def _keep_places(self, found: Fit) -> None:
         self._prediction = found.prediction()
         self._places, self._asked, self.position_ = found.places(self._prediction)
-        self._placing = found.placing
+        self._placing, self._margin, self._order = found.placing, found.placement_margin, found.order
+        self.order_confidence_ = confidence_of(found.order)
         self.medoids_ = np.full(len(found.n), -1)
         typical = np.flatnonzero(self._asked == 0)
         self.medoids_[found.labels[typical]] = typical
@@ -127,6 +142,7 @@ class Placing(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
             return self._lazily("membership", X, width=len(self.sizes_))
         return given_back(self._places.membership(self._new_samples(X)), X)
 
+    @available_if(lambda self: self._has_positions)
     def position(self, X):
         """A continuous place along the structure, to be used as a pseudotime: label j stands for j - 0.5 to j + 0.5.
 
@@ -157,57 +173,3 @@ class Placing(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
                 "grids, trees and products of these. transform(X) has the distances to all clusters."
             )
         return given_back(found, X)
-
-    def arrangements(self, n=5) -> list[Alternative]:
-        """The best different arrangements of the clusters on the structure, the fitted one first.
-
-        Arrangements that the structure cannot tell apart (a ring turned, a chain reversed) count as one, and are
-        written such that most samples stay where they are. All arrangements are compared up to 8 clusters; beyond,
-        those that a local search from many starts finds, and all that are one exchange, 3-cycle or reversal away.
-
-        Parameters
-        ----------
-        n : int, default=5
-            How many, at most.
-
-        Returns
-        -------
-        arrangements : list of (places, score)
-            `places` (c,): the cluster that is now at place j would be at places[j]; `places[labels_]` are the labels
-            then. `score`: how much better than the fitted one it is by the rule of `placement`, in standard deviations
-            over all arrangements: 0 for the first, -`placement_margin_` for the second.
-        """
-        check_is_fitted(self)
-        check_number("n", n, whole=True, least=1)
-        if self._placing.symmetric or self._placing.movable.sum() < 2:
-            why = "all are equivalent" if self._placing.symmetric else "the other places are known"
-            raise ValueError(f"there is only one arrangement of the clusters on '{self.structure_}': {why}.")
-        return alternatives(self._placing, self.structure_, to_host(self.sizes_), int(n))
-
-    def questions(self, n=3):
-        """The samples whose labels would settle most of what is open about the arrangement, most useful first.
-
-        Typical samples (`medoids_`) of the clusters whose places tell the `arrangements` apart, where one that scores s
-        has probability e^(s / 0.3), up to a factor: the n clusters leave least entropy once their places are known.
-        After one sample of every cluster come those next to its mean. Samples with a known label are not asked for. To
-        answer, put the places of these samples into y, -1 for all others, and call `fit(X, y)`.
-
-        Parameters
-        ----------
-        n : int, default=3
-
-        Returns
-        -------
-        samples : (n,) int array
-            Indices of fitted samples.
-        """
-        check_is_fitted(self)
-        check_number("n", n, whole=True, least=1)
-        open_ = np.flatnonzero(self._asked >= 0)
-        if n > len(open_):
-            raise ValueError(
-                f"n={n} questions, but {len(open_)} samples (of positive weight, without a known label) can be asked "
-                "for; ask fewer."
-            )
-        turn = np.argsort(doubtful(self._placing, to_host(self.sizes_)))
-        return open_[np.lexsort((turn[to_host(self.labels_)[open_]], self._asked[open_]))[: int(n)]]

@@ -67,7 +67,7 @@ def add_batch(model: Any, X: Any, y: Any, sample_weight: Any, n_clusters: int) -
             model._like = None
         stream = replace(stream, fitted=stream.seen)
     model._stream = stream
-    model.n_samples_seen_ = stream.seen
+    model._diagnostics["n_samples_seen"] = stream.seen
     model.labels_ = np.where(known >= 0, known, model._prediction.labels(X))
     model.position_ = model._places.position(X, model.labels_)
     model.medoids_ = np.full(n_clusters, -1)  # of samples that may have gone

@@ -7,7 +7,7 @@ from numbers import Real
 
 import numpy as np
 
-from kernelclust.engine import Fit, Request
+from kernelclust.engine import Request
 from kernelclust.estimators.presets import preset
 from kernelclust.estimators.structured import StructuredClustering
 from kernelclust.kernels import Spectrum
@@ -50,10 +50,6 @@ class _Discriminative(StructuredClustering):
         if not (isinstance(value, str) and value == "auto"):
             raise ValueError(f"{self._strength}={value!r}: give a positive number or 'auto'.")
 
-    def _keep(self, found: Fit) -> None:
-        super()._keep(found)
-        self.ridge_ = found.ridge
-
 
 @preset(kernel="rbf", added={"lam": "auto"}, fixed={"loss": None, "size_prior": 0.0})
 class DisKMeans(_Discriminative):
@@ -61,7 +57,7 @@ class DisKMeans(_Discriminative):
 
     Kernel k-means with I - (I + K / lam)^-1 = K (K + lam I)^-1 in place of K, and with any structure (proposition 1
     of Yang, Kwok and Lu, 2010). Choose it when a few directions of the data carry the clusters and their scales
-    differ. `ridge_` holds the lam in use; other parameters and attributes as in `StructuredClustering`.
+    differ. `diagnostics_.ridge` holds the lam in use; other parameters and attributes as in `StructuredClustering`.
 
     Parameters
     ----------
@@ -100,7 +96,7 @@ class Diffrac(_Discriminative):
     to short branches; `Tree.levelled()` makes them equal.
     solver="sdp" is the relaxation over M = Pi Pi' (no structure, a few dozen samples), as DIFFRAC has one: its
     value bounds every F.
-    `ridge_` holds m kappa; other parameters and attributes as in `StructuredClustering`.
+    `diagnostics_.ridge` holds m kappa; other parameters and attributes as in `StructuredClustering`.
 
     Parameters
     ----------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
+from sklearn.utils import Bunch, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from kernelclust._names import check_name, check_number
@@ -102,7 +102,7 @@ class MaxMarginClustering(KernelClusterer):
     labels_ : (n,) int array
         The largest cluster is 0, unless labels were given: their clusters have the numbers that these say.
     objective_ : float
-        |w|^2 / 2 + C_ slack_ at `labels_`; with w = 0 it would be about C_.
+        -(|w|^2 / 2 + C_ slack_) at `labels_`, larger is better; with w = 0 it would be about -C_.
     slack_ : float
         xi. Exact for two clusters without weights or with whole ones (that sum to 20 000 or 20 n at most); with others,
         and for more clusters, the largest violation found.
@@ -114,12 +114,11 @@ class MaxMarginClustering(KernelClusterer):
         For kernel="linear": decision = x . coef_ + intercept_, for x as given.
     n_iter_ : int
         Constraints in the last quadratic program.
-    history_ : list of float
-        Objective after every cut and then after every round of polishing of the run that won (more than two clusters:
-        rounds only). It may rise, as Delta jumps when labels change; the lowest with all clusters in use is kept.
     C_ : float
-    gamma_ : float or None
-        Width in use.
+    diagnostics_ : Bunch
+        gamma: inverse width of the kernel in use, or None. history: `objective_` after every cut and then after every
+        round of polishing of the run that won (more than two clusters: rounds only). It may fall, as Delta jumps when
+        labels change; the best with all clusters in use is kept.
     n_features_in_ : int
 
     Examples
@@ -265,12 +264,11 @@ class MaxMarginClustering(KernelClusterer):
     def _keep(self, embedding: Embedding, planes: Hyperplanes, weight: np.ndarray) -> None:
         """What is remembered of a fit."""
         self.C_ = planes.C
-        self.objective_ = planes.fit.objective
+        self.objective_ = -planes.fit.objective
         self.slack_ = planes.fit.slack
         self.n_iter_ = planes.fit.n_iter
-        self.history_ = planes.fit.history
         self.sizes_ = np.bincount(planes.labels, weight, minlength=int(self.n_clusters))
-        self.gamma_ = embedding.gamma
+        self.diagnostics_ = Bunch(gamma=embedding.gamma, history=[-value for value in planes.fit.history])
         self._length = planes.length
         self._decide = embedding.decision(planes.V, planes.b)
         self.__dict__.pop("coef_", None)
@@ -342,7 +340,7 @@ class MaxMarginClustering(KernelClusterer):
         The objective of max-margin clustering on X, relative to that of w = 0, at the best length of w: neither the
         units of the kernel nor the C of the fit count, only where the hyperplane runs. So kernels and their parameters
         can be compared, on samples that were not fitted: a kernel that learned its samples by heart has scores
-        near 0 for others. On the fitted samples with C="auto" it is 1 - objective_ / (C_ xi(0)), up to `tol`. 0 where a
+        near 0 for others. On the fitted samples with C="auto" it is 1 + objective_ / (C_ xi(0)), up to `tol`. 0 where a
         cluster is empty. Different losses, or numbers of clusters, have different scores.
 
         Parameters

@@ -143,31 +143,24 @@ class MultiKernelClustering(Placing, KernelClusterer):
         Share of every kernel's own spread that lies between the clusters, 0 to 1: what the clusters say about a view,
         and the view about them, whatever its weight.
     objective_ : float
-        The value of eq. (8) on the prepared kernels at `labels_` and `weights_` (with `refine`; for other methods and
-        structures its counterpart), or of the method's own objective at its relaxed solution (without).
-    history_ : list of float
-        The objective after every step, less what soft labels add. Never rises, but for power=1 and "rmsc".
-    kkt_residual_ : float
-        Relative optimality gap of `weights_`: mu'g - min g over mu'g, g half the slope of eq. (8). Zero if optimal.
-    embedding_ : (n, k) array
-        Relaxed labels; NaN for samples of weight zero.
-    relaxed_objective_ : float
-        Objective before refinement.
-    sample_weights_ : (n, m) array or None
-        Of "lmkkm"; NaN for samples of weight zero.
-    lam_ : float
-        In use; 0 for other methods.
-    placement_margin_ : float
-        How much better this arrangement of the clusters is than the best different one, as in `StructuredClustering`.
-    order_confidence_, order_pvalue_, link_confidence_
-        How sure the order of the clusters is under the combined kernel, as in `StructuredClustering`.
+        Minus the value of eq. (8) on the prepared kernels at `labels_` and `weights_` (with `refine`; for other methods
+        and structures its counterpart), or minus the method's own objective at its relaxed solution (without): larger
+        is better.
+    order_confidence_, order_
+        Evidence about the order of the clusters under the combined kernel, as in `StructuredClustering`.
     sizes_ : (c,) array
         Weight of every cluster.
     medoids_, position_
         As in `StructuredClustering`, in the feature space of the combined kernel.
     n_iter_ : int
         Steps of the method.
-    structure_, n_features_in_
+    diagnostics_ : Bunch
+        history: `objective_` after every step, less what soft labels add; never falls, but for power=1 and methods that
+        say so. kkt_residual: relative optimality gap of `weights_`, (mu'g - min g) / mu'g with g half the slope of
+        eq. (8); zero if optimal. embedding: (n, k) relaxed labels; NaN for samples of weight zero. relaxed_objective:
+        `objective_` before refinement. sample_weights: (n, m), of methods with weights for every sample. lam: in use; 0
+        for other methods. cluster_similarity: mean similarities between clusters.
+    structure_, cluster_names_, n_features_in_
 
     Notes
     -----
@@ -329,17 +322,17 @@ class MultiKernelClustering(Placing, KernelClusterer):
         self.labels_ = fit.labels
         self.weights_ = refined.weights
         self.explained_ = found.explained
-        self.objective_ = float(refined.objective)
-        self.relaxed_objective_ = float(relaxed.objective)
-        self.history_ = refined.history
-        self.kkt_residual_ = float(refined.gap)
-        self.embedding_ = relaxed.embedding
-        self.sample_weights_ = relaxed.by_sample
-        self.lam_ = relaxed.lam
-        self.placement_margin_ = fit.placement_margin
-        self._keep_order(fit)
+        self.objective_ = -float(refined.objective)
         self.sizes_ = fit.n
         self.n_iter_ = len(relaxed.history)
+        self._diagnostics = {
+            "embedding": relaxed.embedding,
+            "history": [-value for value in refined.history],
+            "kkt_residual": float(refined.gap),
+            "lam": relaxed.lam,
+            "relaxed_objective": -float(relaxed.objective),
+            "sample_weights": relaxed.by_sample,
+        }
         self._keep_places(fit)
 
     def _spread(self, views: Views, used: np.ndarray, known: Constraints | None) -> None:
@@ -352,9 +345,9 @@ class MultiKernelClustering(Placing, KernelClusterer):
         labels[rest] = np.argmax(rises, axis=1) if known is None else known.complete(labels, rest, rises)
         self.labels_ = labels
         self._keep_rest(new, rest, used, labels)
-        self.embedding_ = _rows_of(self.embedding_, used, len(labels))
-        if self.sample_weights_ is not None:
-            self.sample_weights_ = _rows_of(self.sample_weights_, used, len(labels))
+        for name in ("embedding", "sample_weights"):
+            if self._diagnostics[name] is not None:
+                self._diagnostics[name] = _rows_of(self._diagnostics[name], used, len(labels))
 
     def predict(self, X, *, observed=None):
         """Place new samples where F of the combined kernel rises most; the nearest mean for flat clusters.

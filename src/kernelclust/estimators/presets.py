@@ -67,6 +67,8 @@ class KernelKMeans(StructuredClustering):
     300
     """
 
+    _has_positions = False
+
 
 @preset(kernel="rbf", rho=0.0, search="global", placement="F", fixed={"size_prior": 0.0})
 class CLUHSIC(StructuredClustering):

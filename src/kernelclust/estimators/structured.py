@@ -131,8 +131,8 @@ class StructuredClustering(Placing, KernelClusterer):
         that t = 1 counts a label like a sample's mean share of the best F. As evidence about the place of a cluster it
         counts min(t, 1) times.
     compute_confidence : bool, default=True
-        Whether to judge the order of the clusters (`order_confidence_`, `order_pvalue_`, `link_confidence_`), and to
-        warn where it is uncertain. Costs less than the fit, but for a structure's first fit in a process.
+        Whether to judge the order of the clusters (`order_confidence_`, `order_`), and to warn where it is uncertain.
+        Costs less than the fit, but for a structure's first fit in a process.
     max_iter : int, default=100
         Sweeps over the samples at most, for each start.
     n_jobs : int, optional
@@ -150,17 +150,13 @@ class StructuredClustering(Placing, KernelClusterer):
         Where all samples are equal the last ones have a cluster each and all others are in cluster 0, with a warning.
     objective_ : float
         F at `labels_`, as optimised: K centred and otherwise as given, rho included. On a grid kernel="auto" is judged
-        by the rbf kernel that arranged the clusters (`gamma_` is its width): F, its bounds and `predict` are of that.
+        by the rbf kernel that arranged the clusters (`diagnostics_.gamma` is its width): F, its bounds and `predict`
+        are of that.
     upper_bound_ : float
         No labeling has a larger F.
     gap_ : float
         (upper_bound_ - objective_) / upper_bound_: how far the *optimisation* may be from the best, not how right the
         clustering is.
-    size_bound_ : float
-        No labeling with these cluster sizes has a larger F; tighter.
-    placement_margin_ : float
-        How much better this arrangement is than the best different one, in standard deviations over all
-        arrangements. A description: in a long chain it is small however clear the order is.
     sizes_ : (c,) array
         Weight of every cluster.
     order_confidence_ : float or None
@@ -169,30 +165,14 @@ class StructuredClustering(Placing, KernelClusterer):
         means (with kernel="auto" its own, or the mean of these and of rbf kernels of its views) with steps on the
         structure, h how far halves of the samples, clustered again, give the same order, J the share of slightly
         changed distances (by 20 %) that do. Below 0.5 there is a warning. Where places of clusters are known from
-        labels it is raised to the power log q! / log c!, q clusters being without: 1 where all are known. nan where
+        labels it is raised to the power log q! / log c!, q clusters being without: 1 where all are known. None where
         there is one arrangement only ("flat"), an empty cluster, or more than 50 of them. On trees and products it
         comes from J alone and is weak: read it as "sure" or "not", no more. With three arrangements ("ring:4",
         "chain:3") signals hardly tell, and it stays near 0.5. Too high on rings of views that look alike from opposite
         sides, and for noise in a plane, which *is* arranged.
-    order_pvalue_ : float or None
-        Is there any order at all: share of draws of noise, in 2 and in 3 dimensions (the larger counts), whose
-        distances between means follow the structure as well after they have been clustered and placed on it. Noise in
-        a plane *is* arranged like a ring or grid of a few clusters, so that four on a ring are never significant. A
-        small one says that there is some order, not that this one is right.
-    link_confidence_ : (c, c) array or None
-        How likely two neighbours on the structure are neighbours truly: the share of changed distances and halves that
-        put them side by side, times 0.6 + 0.4 `order_confidence_`; nan where there is no link. It tells sure orders
-        from unsure ones better than right links from wrong ones of one order.
-    view_agreement_ : float or None
-        With kernel="auto": how alike the clusterings are that X as given, standardised, and with scaled rows give.
-    rbf_agreement_ : float or None
-        With kernel="auto": how alike its clusters and those of an rbf kernel of X as given are, both without structure
-        (alignment of the two labelings, 1 when they are the same). Where it is low a warning says that both should be
-        looked at.
-    size_prior_ : float
-        Size prior in use.
-    relaxed_objective_ : float or None
-        F at the labels of a relaxation before rounding.
+    order_ : ClusterOrder or None
+        Everything else about the order: `pvalue`, `links`, `margin`, `alternatives(n)` and `queries(n)`, the samples
+        whose labels would tell most. None where the structure has one arrangement only ("flat").
     medoids_ : (c,) int array
         The sample of every cluster that is nearest to its mean in feature space; -1 for an empty cluster.
     position_ : (m,) or (m, 2) array, or None
@@ -201,13 +181,16 @@ class StructuredClustering(Placing, KernelClusterer):
     cluster_names_ : (c,) array of str
         Names of the clusters, from the structure; their numbers where it has none. Which name is on which cluster is
         known as far as the structure and the labels tell; a warning names those that could be exchanged.
-    gamma_ : float or None
-        Width in use, None for a kernel without one.
-    n_samples_seen_ : int
-        After `partial_fit` alone: rows of all batches.
     n_iter_ : int
-    history_ : list of float
-        F after every sweep of the run that won, with what soft labels add; never falls.
+    diagnostics_ : Bunch
+        gamma: inverse width in use. size_prior: in use. size_bound: no labeling with these cluster sizes has a
+        larger F; tighter than `upper_bound_`. history: F after every sweep of the run that won, with what soft labels
+        add; never falls. relaxed_objective: F of a relaxation before rounding. ridge: of the discriminative presets.
+        view_agreement and rbf_agreement, with kernel="auto": how alike the clusterings are that X as given,
+        standardised, and with scaled rows give, and how alike the clusters are to those of an rbf kernel (alignment of
+        labelings without structure; 1 when they are the same). cluster_similarity: mean similarities <mu_j, mu_k> =
+        S_jk / (n_j n_k) between clusters, NaN for an empty one. n_samples_seen: rows of all batches of `partial_fit`.
+        None for what does not apply.
     n_features_in_ : int
 
     Examples
@@ -324,7 +307,8 @@ class StructuredClustering(Placing, KernelClusterer):
         An even sample of all rows seen so far, 5000 of them, is kept, and clustered again whenever twice as many rows
         have been seen as at the last time; clusters keep their numbers as far as the structure allows. `labels_` and
         `position_` are of this batch, by the clusters as they are now; `predict` gives those of earlier ones.
-        `objective_` and all evidence are of the rows that were kept, `n_samples_seen_` counts all. `fit` starts anew.
+        `objective_` and all evidence are of the rows that were kept, `diagnostics_.n_samples_seen` counts all.
+        `fit` starts anew.
 
         Parameters
         ----------
@@ -390,20 +374,22 @@ class StructuredClustering(Placing, KernelClusterer):
     def _keep(self, found: Fit) -> None:
         """What is remembered of a fit."""
         self.structure_ = found.structure
-        self.gamma_ = found.kernel.gamma
         self.sizes_ = found.n
         self.objective_ = found.value
         self.upper_bound_ = found.upper_bound
-        self.size_bound_ = found.size_bound
         self.gap_ = found.gap
-        self.placement_margin_ = found.placement_margin
-        self.size_prior_ = found.objective.size_prior
-        self.view_agreement_ = found.diagnostics.get("view_agreement")
-        self.rbf_agreement_ = found.diagnostics.get("rbf_agreement")
-        self._keep_order(found)
-        self.relaxed_objective_ = found.solution.relaxed_value
         self.n_iter_ = found.solution.n_iter
-        self.history_ = found.solution.history
+        self._diagnostics = {
+            "gamma": found.kernel.gamma,
+            "history": found.solution.history,
+            "n_samples_seen": None,
+            "rbf_agreement": found.diagnostics.get("rbf_agreement"),
+            "relaxed_objective": found.solution.relaxed_value,
+            "ridge": found.ridge,
+            "size_bound": found.size_bound,
+            "size_prior": found.objective.size_prior,
+            "view_agreement": found.diagnostics.get("view_agreement"),
+        }
         self._keep_places(found)
 
     def predict(self, X):

@@ -129,7 +129,7 @@ class SimilarityDisplay(Display):
     def from_estimator(cls, model, *, ax=None):
         """By the kernel of the fit, whichever it is: <mu_j, mu_k>, from the centre of all samples."""
         structure = structure_of(model)
-        return cls(model.cluster_similarity_, structure).plot(ax)
+        return cls(model.diagnostics_.cluster_similarity, structure).plot(ax)
 
     @classmethod
     def from_predictions(cls, K, labels, structure=None, *, ax=None):

@@ -146,7 +146,7 @@ def plot_similarity(K: ArrayLike, labels: ArrayLike, structure: Any = None, *, a
     Parameters
     ----------
     K : array of shape (m, m)
-        Similarities between samples, such as ``rbf_kernel(X, gamma=model.gamma_)``.
+        Similarities between samples, such as ``rbf_kernel(X, gamma=model.diagnostics_.gamma)``.
     labels : array of shape (m,)
         Cluster of each sample.
     structure : Structure or text, optional

@@ -91,7 +91,7 @@ def html_report(
     told = _profile(model, X if values is None else values, labels, c, columns)
     verdict = [
         words.found_in_words(model.structure_, sizes),
-        words.order_in_words(model.structure_, _own(model, "order_confidence_"), _own(model, "order_pvalue_")),
+        words.order_in_words(model.structure_, _own(model, "order_confidence_"), _of_order(model, "pvalue")),
         words.apart_in_words(float(np.nanmean(near.silhouette))) if near is not None and c > 1 else "",
     ]
     drawn = _figures(model, X, near, labels, names, thumbnails) if have_matplotlib() else {}
@@ -114,6 +114,10 @@ def html_report(
 
 def _own(model: Any, name: str) -> Any:
     return getattr(model, name, None)
+
+
+def _of_order(model: Any, name: str) -> Any:
+    return None if model.order_ is None else getattr(model.order_, name)
 
 
 def _profile(model: Any, X: Any, labels: np.ndarray, c: int, columns: Sequence[str] | None) -> clusters.Profile | None:
@@ -222,11 +226,11 @@ def _gallery(pictures: list[str]) -> str:
 
 def _evidence(model: Any, names: list[str]) -> str:
     said = [
-        words.margin_in_words(_own(model, "placement_margin_")),
+        words.margin_in_words(_of_order(model, "margin")),
         *words.agreement_in_words(model),
         words.gap_in_words(model.objective_, _own(model, "upper_bound_"), _own(model, "gap_")),
     ]
-    return paragraphs(*said) + _links(_own(model, "link_confidence_"), names)
+    return paragraphs(*said) + _links(_of_order(model, "links"), names)
 
 
 def _links(links: np.ndarray | None, names: list[str]) -> str:
@@ -249,7 +253,7 @@ def _again(model: Any, again: Mapping[str, str] | None) -> list[str]:
 
 
 def _settings(model: Any) -> dict[str, Any]:
-    found = {"gamma in use": _own(model, "gamma_"), "size prior in use": _own(model, "size_prior_")}
+    found = {"gamma in use": model.diagnostics_.get("gamma"), "size prior in use": model.diagnostics_.get("size_prior")}
     settings = {**model.get_params(deep=False), **{name: value for name, value in found.items() if value is not None}}
     return {name: str(value) if value is None else value for name, value in sorted(settings.items())}
 

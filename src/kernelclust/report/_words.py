@@ -52,7 +52,7 @@ def order_in_words(structure: Any, confidence: float | None, pvalue: float | Non
     >>> order_in_words(as_structure("chain:8"), 0.93, 0.01)
     "The order of the clusters on 'chain:8' is right with a confidence of 93%. Noise would be ..."
     """
-    if confidence is None or pvalue is None or np.isnan(confidence):
+    if confidence is None or pvalue is None:
         return ""
     number = n_arrangements(structure.kernel)
     noise = f"Noise would be arranged as well in {pvalue:.0%} of the cases."
@@ -70,11 +70,11 @@ def next_in_words(model: Any, ids: Any) -> list[str]:
     steps = []
     confidence = getattr(model, "order_confidence_", None)
     if confidence is not None and confidence < ASK:
-        rows = ", ".join(str(ids[i]) for i in model.questions(1 if len(ids) < 6 else 3))
+        rows = ", ".join(str(ids[i]) for i in model.order_.queries(1 if len(ids) < 6 else 3))
         steps.append(f"The order is open. Find out where rows {rows} belong, and fit again with these labels known.")
-    if (agreement := getattr(model, "rbf_agreement_", None)) is not None and agreement < 0.7:
+    if (agreement := model.diagnostics_.get("rbf_agreement")) is not None and agreement < 0.7:
         steps.append("Fit again with kernel 'rbf' and compare: it finds other clusters here.")
-    if confidence is None or np.isnan(confidence):
+    if confidence is None:
         steps.append(
             "If you know how the clusters are arranged, say so (a chain, ring, grid or tree): see 'structure'."
         )
@@ -108,7 +108,7 @@ def margin_in_words(margin: float | None) -> str:
     >>> margin_in_words(0.1)
     'The next different arrangement is 0.10 standard deviations of all arrangements behind (placement margin).'
     """
-    if margin is None or not np.isfinite(margin):
+    if margin is None:
         return ""
     behind = f"{margin:.2f} standard deviations of all arrangements behind"
     return f"The next different arrangement is {behind} (placement margin)."
@@ -117,8 +117,8 @@ def margin_in_words(margin: float | None) -> str:
 def agreement_in_words(model: Any) -> list[str]:
     """What kernel="auto" saw in other kernels of the same samples."""
     said = {
-        "view_agreement_": "Clusters by raw, standardised and row-scaled columns agree to {:.2f} of 1.",
-        "rbf_agreement_": "Clusters by an rbf kernel agree with these to {:.2f} of 1.",
+        "view_agreement": "Clusters by raw, standardised and row-scaled columns agree to {:.2f} of 1.",
+        "rbf_agreement": "Clusters by an rbf kernel agree with these to {:.2f} of 1.",
     }
-    values = {name: getattr(model, name, None) for name in said}
+    values = {name: model.diagnostics_.get(name) for name in said}
     return [said[name].format(value) for name, value in values.items() if value is not None]

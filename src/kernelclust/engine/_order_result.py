@@ -1,0 +1,145 @@
+"""The evidence about the order of the clusters, as users see it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from kernelclust._names import check_number
+from kernelclust.engine._alternatives import Alternative, alternatives, doubtful
+from kernelclust.engine._order import Order
+from kernelclust.solvers import PlacementProblem
+from kernelclust.structures import Structure
+
+
+@dataclass(frozen=True, repr=False)
+class ClusterOrder:
+    """How clusters are arranged on the structure, and how sure that is.
+
+    Attributes
+    ----------
+    confidence : float or None
+        Estimated probability that the order is correct; the estimator's `order_confidence_`. None without
+        `compute_confidence`, with an empty cluster, and beyond 50 clusters.
+    pvalue : float or None
+        Test of any order at all: the fraction of draws of unstructured noise, in 2 and in 3 dimensions (the larger
+        counts), that fit this structure at least as well after they have been clustered and arranged on it. Noise in a
+        plane *is* arranged like a ring or grid of a few clusters, so that four on a ring are never significant. A small
+        value says that there is some order, not that this one is correct.
+    links : (c, c) array or None
+        Estimated probability that two neighbours on the structure are true neighbours: the fraction of perturbed
+        distances and of halves that put them side by side, times 0.6 + 0.4 `confidence`; NaN where there is no link. It
+        separates certain orders from uncertain ones better than right links from wrong ones of one order.
+    margin : float or None
+        How much better this arrangement is than the best different one, in standard deviations over all arrangements.
+        A description: in a long chain it is small however clear the order is. None where known labels leave no other.
+    """
+
+    confidence: float | None
+    pvalue: float | None
+    links: np.ndarray | None
+    margin: float | None
+    structure: Structure
+    _problem: PlacementProblem = field(repr=False)
+    _sizes: np.ndarray = field(repr=False)
+    _labels: np.ndarray = field(repr=False)
+    _query_rank: np.ndarray = field(repr=False)  # (m,) rank in the cluster by distance to its mean; -1: not asked for
+
+    def alternatives(self, n: int = 5) -> list[Alternative]:
+        """Return the best different arrangements of the clusters on the structure, the fitted one first.
+
+        Arrangements that the structure cannot tell apart (a rotated ring, a reversed chain) count as one, and are
+        written such that most samples keep their label. All arrangements are compared up to 8 clusters; beyond, those
+        that a local search from many initializations finds, and all that are one exchange, 3-cycle or reversal away.
+
+        Parameters
+        ----------
+        n : int, default=5
+            Largest number of arrangements.
+
+        Returns
+        -------
+        arrangements : list of (nodes, score)
+            `nodes` (c,): the cluster that is at node j would be at nodes[j]; `nodes[labels_]` are the labels then.
+            `score`: how much better than the fitted arrangement it is by the rule of `placement`, in standard
+            deviations over all arrangements: 0 for the first, -`margin` for the second.
+        """
+        check_number("n", n, whole=True, least=1)
+        if self.margin is None:
+            raise ValueError(
+                f"there is only one arrangement of the clusters on '{self.structure}': the other nodes are known."
+            )
+        return alternatives(self._problem, self.structure, self._sizes, int(n))
+
+    def queries(self, n: int = 3) -> np.ndarray:
+        """Return the samples whose labels would settle most of what is open about the arrangement, best first.
+
+        These are typical samples (`medoids_`) of the clusters whose nodes tell the `alternatives` apart, where one that
+        scores s has probability e^(s / 0.3), up to a factor: the n clusters leave least entropy once their nodes are
+        known. After one sample of every cluster come those next to its mean. Samples with a known label are never
+        returned. To answer, put the nodes of these samples into y, -1 for all others, and call `fit(X, y)`.
+
+        Parameters
+        ----------
+        n : int, default=3
+
+        Returns
+        -------
+        samples : (n,) int array
+            Indices of fitted samples.
+        """
+        check_number("n", n, whole=True, least=1)
+        candidates = np.flatnonzero(self._query_rank >= 0)
+        if n > len(candidates):
+            raise ValueError(
+                f"n={n} queries, but {len(candidates)} samples (of positive weight, without a known label) can be "
+                "asked for; ask for fewer."
+            )
+        turn = np.argsort(doubtful(self._problem, self._sizes))
+        order = np.lexsort((turn[self._labels[candidates]], self._query_rank[candidates]))
+        return candidates[order[: int(n)]]
+
+    def __repr__(self) -> str:
+        parts = [f"{name}={getattr(self, name):.3g}" for name in ("confidence", "pvalue", "margin") if self._has(name)]
+        if self.links is not None and np.isfinite(self.links).any():
+            parts.append(f"weakest link={np.nanmin(self.links):.3g}")
+        return f"ClusterOrder('{self.structure}': {', '.join(parts) or 'not judged'})"
+
+    def _has(self, name: str) -> bool:
+        return getattr(self, name) is not None
+
+
+def cluster_order(
+    judged: Order | None,
+    margin: float,
+    structure: Structure,
+    problem: PlacementProblem,
+    sizes: np.ndarray,
+    labels: np.ndarray,
+    query_rank: np.ndarray,
+) -> ClusterOrder | None:
+    """Return the evidence about an arrangement; None where the structure has only one."""
+    if problem.symmetric:
+        return None
+    links = None if judged is None or np.isnan(judged.confidence) else judged.links
+    return ClusterOrder(
+        confidence_of(judged),
+        None if judged is None else _or_none(judged.pvalue),
+        links,
+        _or_none(margin),
+        structure,
+        problem,
+        sizes,
+        labels,
+        query_rank,
+    )
+
+
+def confidence_of(judged: Order | None) -> float | None:
+    """Return the probability that an order is correct; None where it was not judged."""
+    return None if judged is None else _or_none(judged.confidence)
+
+
+def _or_none(value: float) -> float | None:
+    return value if np.isfinite(value) else None
