@@ -43,10 +43,10 @@ def fit_blocks(model: Any, X: Any, y: Any, sample_weight: Any) -> None:
     n, k = int(X.shape[0]), int(model.n_clusters)
     if n < max(k, 2):
         raise ValueError(f"n_samples={n} should be >= {max(k, 2)}: there are fewer samples than clusters, or one.")
-    weight = check_weights(_numbers(sample_weight), np.empty((n, 1), dtype=np.int8))
+    weight = check_weights(sample_weight, np.empty((n, 1), dtype=np.int8))
     if not (weight > 0).all():
         raise ValueError("sample_weight holds zeros: not there yet for samples in blocks. Leave these rows out of X.")
-    known = model._check_known(_numbers(y), n)
+    known = model._check_known(y, n)
     with one_thread():
         planes = solve_blocks(
             blocks,
@@ -65,7 +65,7 @@ def fit_blocks(model: Any, X: Any, y: Any, sample_weight: Any) -> None:
     model._judge(planes, False)
 
 
-def _numbers(values: Any) -> Any:
-    """One number a sample, on the host."""
+def numbers(values: Any) -> Any:
+    """Numbers of samples on the host, wherever they were."""
     values = values.compute() if is_partitioned(values) else values
     return values if values is None or namespace_of(values) is None else to_host(values)

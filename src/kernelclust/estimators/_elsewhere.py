@@ -32,10 +32,16 @@ def has_array_form(kernel: Any) -> bool:
     return callable(kernel) or hasattr(part, "array_block") or hasattr(part, "array_features")
 
 
+def has_block_form(kernel: Any) -> bool:
+    """Whether a kernel compares any samples with any others."""
+    return callable(kernel) or hasattr(kernel_part(kernel), "block")
+
+
 def fit_elsewhere(model: Any, xp: Any, X: Any, y: Any, sample_weight: Any, structure: Structure, **links: Any) -> None:
     """Fit X (m, d), an array of the namespace xp, on the device where it lies."""
     exact = model.approximation in (None, "auto")
-    refuse(model, structure, links, "arrays on a device", {f"approximation={model.approximation!r}": not exact})
+    more = {f"approximation={model.approximation!r}": not exact}
+    refuse(model, structure, links, "arrays on a device", has_array_form(model.kernel), more)
     X = check_elsewhere(xp, X)
     validate_data(model, X, reset=True, skip_check_array=True)
     m = int(X.shape[0])
@@ -67,8 +73,10 @@ def fit_elsewhere(model: Any, xp: Any, X: Any, y: Any, sample_weight: Any, struc
     model._elsewhere = not exists_between_fitted(model.kernel)
 
 
-def refuse(model: Any, structure: Structure, links: dict[str, Any], where: str, more: dict[str, bool]) -> None:
-    """An error for what is not there yet beyond the memory of the host."""
+def refuse(
+    model: Any, structure: Structure, links: dict[str, Any], where: str, takes: bool, more: dict[str, bool]
+) -> None:
+    """An error for what is not there yet beyond the memory of the host; `takes` says whether the kernel is there."""
     missing = {
         f"solver={model.solver!r}": model.solver != "greedy",
         f"{type(model).__name__}, a discriminative kernel,": model._request(structure, Options()).ridge is not None,
@@ -77,11 +85,11 @@ def refuse(model: Any, structure: Structure, links: dict[str, Any], where: str, 
         "max_cluster_size": model.max_cluster_size is not None,
         "label_weight": model.label_weight is not None,
         "init as an array of labels": not isinstance(model.init, str),
-        f"kernel={model.kernel!r}": not has_array_form(model.kernel),
+        f"kernel={model.kernel!r}": not takes,
     }
     absent = [what for what, there in (missing | more).items() if there]
     if absent:
-        remedy = "" if has_array_form(model.kernel) else "Take kernel='rbf' or 'linear' there. "
+        remedy = "" if takes else "Take kernel='rbf' or 'linear' there. "
         raise ValueError(
             f"{', '.join(absent)}: not there yet for {where}. {remedy}Give a numpy array to fit on the host."
         )

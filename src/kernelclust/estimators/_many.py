@@ -118,7 +118,7 @@ def _fit(model: Any, shards: Any, widths: list[int], kernels: list[Any], structu
     views = Views(_split(some.X, widths), np.ones((len(some.X), len(widths)), dtype=bool))
     with hearing(None):  # stages of the start are not those of the whole
         few = fit_many(views, some.w, request, some.known)
-    begun = some.begun(few.fit, rng, {}, None)
+    begun = some.begun(few.fit, None)
     raw = raw_features(few, _slices(widths), kernels)
     width = raw.columns[-1].stop
     at("means of {} features of all samples", width)

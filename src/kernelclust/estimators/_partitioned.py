@@ -12,7 +12,7 @@ from sklearn.utils.validation import validate_data
 from kernelclust._arrays import knows_numpy
 from kernelclust._warnings import warn
 from kernelclust.estimators._base import check_enough_samples
-from kernelclust.estimators._elsewhere import refuse
+from kernelclust.estimators._elsewhere import has_block_form, refuse
 from kernelclust.kernels import DEFAULT_COMPONENTS, kernel_part
 from kernelclust.large import Read, as_parts, as_rows, beside, fit_exact, fit_shards, lazily, shards_of
 from kernelclust.structures import Structure, places_of_part
@@ -26,7 +26,7 @@ def fit_partitioned(model: Any, X: Any, y: Any, sample_weight: Any, structure: S
         f"approximation={model.approximation!r}": model.approximation == "cholesky",
         "approximation=None before NumPy 2 and scikit-learn 1.7": exact and not knows_numpy(),
     }
-    refuse(model, structure, links, "partitions", lacking)
+    refuse(model, structure, links, "partitions", has_block_form(model.kernel), lacking)
     names = getattr(X, "columns", None)
     if model.approximation == "auto" and not featured:
         warn(

@@ -67,7 +67,7 @@ class Placing(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
 
     @property
     def _n_features_out(self) -> int:
-        return len(self.sizes_)
+        return int(self.sizes_.shape[0])
 
     def _keep_places(self, found: Fit) -> None:
         self._prediction = found.prediction()
@@ -115,7 +115,7 @@ class Placing(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         """
         check_is_fitted(self)
         if self._is_lazy(X):
-            return self._lazily("transform", X, width=len(self.sizes_))
+            return self._lazily("transform", X, width=self._n_features_out)
         return given_back(self._places.distances(self._new_samples(X)), X)
 
     def membership(self, X):
@@ -139,7 +139,7 @@ class Placing(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         """
         check_is_fitted(self)
         if self._is_lazy(X):
-            return self._lazily("membership", X, width=len(self.sizes_))
+            return self._lazily("membership", X, width=self._n_features_out)
         return given_back(self._places.membership(self._new_samples(X)), X)
 
     @available_if(lambda self: self._has_positions)

@@ -19,7 +19,7 @@ from kernelclust.estimators._base import (
     check_verbose,
     equal_labels,
 )
-from kernelclust.estimators._blocks import fit_blocks, in_blocks, on_host
+from kernelclust.estimators._blocks import fit_blocks, in_blocks, numbers, on_host
 from kernelclust.estimators._elsewhere import given_back
 from kernelclust.estimators._partitioned import place_partitioned
 from kernelclust.large import is_partitioned
@@ -205,10 +205,11 @@ class MaxMarginClustering(KernelClusterer):
     def _fit(self, X, y, sample_weight, must_link, cannot_link):
         self._check_parameters()
         _refuse_links(must_link=must_link, cannot_link=cannot_link)
+        y, sample_weight = numbers(y), numbers(sample_weight)
         if in_blocks(self, X):
             fit_blocks(self, X, y, sample_weight)
             return self
-        X = self._check_samples(X, reset=True)
+        X = self._check_samples(on_host(X), reset=True)
         weight = check_weights(sample_weight, X)
         used, k = np.flatnonzero(weight > 0), int(self.n_clusters)
         if len(used) < max(k, 2):

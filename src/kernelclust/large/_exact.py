@@ -363,10 +363,11 @@ def _local(few: np.ndarray, shards: DaskShards, values: np.ndarray | None = None
 def _judged(begun, pool: PartitionPool, done, request: Request) -> Compared:
     """The fit of all samples: canonical numbers, bounds that hold, places."""
     shards, (raw, n) = pool.shards, pool.totals()
-    order = canonical_order(begun.start, centred(raw, n), n, begun.told)
+    order = canonical_order(begun.start, centred(raw, n), n, begun.movable)
     at("bounds and places")
     given: dict[str, Any] = {"samples": False, "held": pool.held}
     bounds, trace = bounds_of(shards.each(spreads, raw=raw, n=n, **given), pool.square, raw, n)
+    bounds = np.minimum(bounds, begun.start.spectrum.bounds) if begun.every else bounds
     raw, n = raw[np.ix_(order, order)], n[order]
     s, total = raw.sum(axis=1), n.sum()
     comparison = Comparison(pool.function, n, s / total - s.sum() / total**2 * n, float(s.sum() / total**2))
@@ -377,6 +378,8 @@ def _judged(begun, pool: PartitionPool, done, request: Request) -> Compared:
         begun.start,
         request.options.rule,
         order=order,
+        movable=begun.movable,
+        every=begun.every,
         S=centred(raw, n),
         n=n,
         bounds=bounds,
@@ -401,7 +404,7 @@ def _judged(begun, pool: PartitionPool, done, request: Request) -> Compared:
     return replace(
         found,
         similarities=PartitionSamples(shards, comparison, list(labels)),
-        placed=(places, rank),
+        placed=(places, np.where(begun.told, -1, rank)),
         whole=np.concatenate(labels),
         position=None if places.scales is None else np.concatenate(position),
         medoids=np.array([first[i] + row[i][j] if row[i][j] >= 0 else -1 for j, i in enumerate(nearest)]),

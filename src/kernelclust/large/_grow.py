@@ -145,6 +145,7 @@ def grow(xp: Any, X: Any, weight: Any, request: Request, y: np.ndarray | None = 
     make, gamma = _rows_of(xp, X, weight, request)
     m = int(X.shape[0])
     some = _few(m, max(START, EACH * c), y, rng)
+    every = len(some) == m
     at("{} of {} samples, by the ordinary engine", len(some), m)
     asked = replace(
         request, kernel=request.kernel | {"gamma": gamma or "scale", "approximation": None}, random_state=rng
@@ -181,7 +182,10 @@ def grow(xp: Any, X: Any, weight: Any, request: Request, y: np.ndarray | None = 
         n_iter += len(again.history) - 1
         pool.settle()
     few = _few(m, PLACED, None, rng)
-    return _judged(start, pool, done, request, n_iter, gamma, y is not None, few)
+    movable = np.ones(c, dtype=bool)
+    if y is not None:
+        movable[y[y >= 0]] = False
+    return _judged(start, pool, done, request, n_iter, gamma, movable, every, few)
 
 
 def _few(m: int, at_most: int, y: np.ndarray | None, rng: np.random.RandomState) -> np.ndarray:
@@ -210,20 +214,23 @@ def _extended(pool: DevicePool, rows: Rows, objective, done: Climbed, y: np.ndar
 
 
 def _judged(
-    start: Fit, pool: DevicePool, done: Climbed, request: Request, n_iter: int, gamma, told: bool, few
+    start: Fit, pool: DevicePool, done: Climbed, request: Request, n_iter: int, gamma, movable, every: bool, few
 ) -> Grown:
     """The fit of all samples: bounds that hold, canonical numbers."""
     raw, n = pool.totals()
-    order = canonical_order(start, centred(raw, n), n, told)
+    order = canonical_order(start, centred(raw, n), n, movable)
     pool.renumber(order)
     raw, n = pool.totals()
     S = centred(raw, n)
     bounds, trace = _bounds(pool)
+    bounds = np.minimum(bounds, start.spectrum.bounds) if every else bounds
     return whole_fit(
         Grown,
         start,
         request.options.rule,
         order=order,
+        movable=movable,
+        every=every,
         S=S,
         n=n,
         bounds=bounds,

@@ -23,7 +23,7 @@ from kernelclust._progress import at, hearing, tell
 from kernelclust._threads import one_thread
 from kernelclust.constraints import Constraints, make_constraints
 from kernelclust.engine import Fit, Places, Prediction, Request, fit, fitted_places
-from kernelclust.kernels import ExactFeatures, NewSamples, SimilarityFunction, fit_kernel, kernel_part
+from kernelclust.kernels import ExactFeatures, NewSamples, SimilarityFunction, kernel_part
 from kernelclust.large._grow import EACH, START, centred_sums
 from kernelclust.large._moves import centred, rises
 from kernelclust.large._rounds import ROUND
@@ -60,7 +60,8 @@ class Seen:
     weight: float
     mean: np.ndarray  # (d,)
     lightest: float  # weight, and
-    least: float  # the lightest that counts
+    least: float  # the lightest that counts,
+    counted: int  # how many samples do
     square: float  # weighted sum of squared distances to the mean
     bad: tuple[int, int] | None
     some: np.ndarray  # (k,) rows, and
@@ -68,6 +69,7 @@ class Seen:
     weights: np.ndarray  # (k,) weights
     known: np.ndarray  # (k,) and labels, -1 where these are not known
     largest: float  # of all labels here
+    places: np.ndarray  # those of samples that count
     ends: np.ndarray  # (2, d) least and largest entries of every column
 
 
@@ -87,9 +89,10 @@ def look(X: np.ndarray, w: np.ndarray | None, y: np.ndarray | None, number: int,
         square += float(w[rows] @ np.einsum("ij,ij->i", Z, Z))
     largest = float(y.max(initial=-1)) if np.array_equal(y, np.floor(y)) and y.min(initial=-1) >= -1 else np.inf
     few = np.asarray(X[some]), w[some], y[some].astype(int)
-    light = float(w.min(initial=0.0)), float(w[used].min(initial=np.inf))
+    light = float(w.min(initial=0.0)), float(w[used].min(initial=np.inf)), len(used)
     ends = np.stack([X.min(axis=0, initial=np.inf), X.max(axis=0, initial=-np.inf)])
-    return Seen(total, mean, *light, square, bad, some, *few, largest, ends)
+    places = np.unique(y[(y >= 0) & (w > 0)])
+    return Seen(total, mean, *light, square, bad, some, *few, largest, places, ends)
 
 
 def drawn(w: np.ndarray, y: np.ndarray, number: int, share: float, seed: int) -> np.ndarray:
@@ -282,7 +285,9 @@ class Sharded(Fit):
     similarities: FeatureSamples | None = field(default=None, repr=False)
     rules: list[Rule] = field(default_factory=list, repr=False)  # of the partitions
     few: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=int), repr=False)  # which samples these are
-    some: np.ndarray = field(default_factory=lambda: np.empty((0, 0)), repr=False)  # and themselves
+    some: np.ndarray = field(default_factory=lambda: np.empty((0, 0)), repr=False)  # themselves,
+    weight: np.ndarray = field(default_factory=lambda: np.empty(0), repr=False)  # their weights,
+    told: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=bool), repr=False)  # whether a label is known
     medoids: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=int), repr=False)
 
     def prediction(self) -> Prediction:
@@ -292,8 +297,9 @@ class Sharded(Fit):
 
     def places(self, prediction: Prediction) -> tuple[Places, np.ndarray, np.ndarray | None]:
         G, own = prediction.similarities.both(self.some)
-        weight = np.ones(len(self.some))
-        return fitted_places(prediction, self.structure.axes(), G, own, self.S, self.labels, weight)
+        axes = self.structure.axes()
+        found, rank, position = fitted_places(prediction, axes, G, own, self.S, self.labels, self.weight)
+        return found, np.where(self.told, -1, rank), position
 
 
 @dataclass(frozen=True)
@@ -302,14 +308,14 @@ class Begun:
 
     start: Fit
     objective: Dependence  # that all samples are moved by
-    kernel: dict[str, Any]
     gamma: float | None
     few: np.ndarray  # (k,) which samples these are,
     X: np.ndarray  # (k, d)
     w: np.ndarray  # (k,)
-    told: bool  # whether labels are known
+    told: np.ndarray  # (k,) whether their labels are known
+    movable: np.ndarray  # (c,) clusters without a known label
+    every: bool  # whether these are all samples that count
     lightest: float  # weight of all samples that counts
-    rng: np.random.RandomState
 
     @property
     def clusters(self) -> np.ndarray:
@@ -317,16 +323,15 @@ class Begun:
         return np.eye(len(self.start.n))[self.start.labels] * self.w[:, None]
 
 
-def begin(shards: Shards, request: Request) -> Begun:
-    """A look at all partitions, and the fit of some samples of each."""
+def begin(shards: Shards, request: Request, approximation: str | None = None) -> Begun:
+    """A look at all partitions, and the fit of some samples of each by the kernel that all are compared by."""
     rng = check_random_state(request.random_state)
     some = look_at_all(shards, request.structure.n_clusters, rng)
     gamma = _gamma(some.seen, request)
-    kernel = request.kernel | {"gamma": gamma or "scale"}
+    kernel = request.kernel | {"gamma": gamma or "scale", "approximation": approximation}
     with hearing(None):  # stages of the start are not those of the whole
-        asked = replace(request, kernel=kernel | {"approximation": None}, random_state=rng)
-        start = fit(some.X, some.w, asked, some.known)
-    return some.begun(start, rng, kernel, gamma)
+        start = fit(some.X, some.w, replace(request, kernel=kernel, random_state=rng), some.known)
+    return some.begun(start, gamma)
 
 
 @dataclass(frozen=True)
@@ -339,10 +344,13 @@ class Some:
     w: np.ndarray
     known: Constraints | None
 
-    def begun(self, start: Fit, rng: np.random.RandomState, kernel: dict[str, Any], gamma: float | None) -> Begun:
+    def begun(self, start: Fit, gamma: float | None) -> Begun:
         objective = flat_objective(start.objective) if start.solution.placed else start.objective
-        lightest, told = min(one.least for one in self.seen), self.known is not None
-        return Begun(start, objective, kernel, gamma, self.few, self.X, self.w, told, lightest, rng)
+        known, movable = self.known, np.ones(len(start.n), dtype=bool)
+        movable[np.concatenate([one.places for one in self.seen]).astype(int)] = False
+        told = np.zeros(len(self.w), dtype=bool) if known is None else (known.place >= 0)[known.block]
+        every, lightest = len(self.w) == sum(one.counted for one in self.seen), min(one.least for one in self.seen)
+        return Begun(start, objective, gamma, self.few, self.X, self.w, told, movable, every, lightest)
 
 
 def look_at_all(shards: Shards, c: int, rng: np.random.RandomState, names: Sequence[str] | None = None) -> Some:
@@ -361,8 +369,12 @@ def look_at_all(shards: Shards, c: int, rng: np.random.RandomState, names: Seque
 
 def fit_shards(shards: Shards, request: Request) -> Sharded:
     """Fit partitions of samples by their features."""
-    begun = begin(shards, request)
-    features = _features(begun.X, begun.w, begun.kernel, request.structure.n_clusters, begun.rng)
+    kernel, method = request.kernel["kernel"], request.kernel.get("approximation")
+    if hasattr(kernel_part(kernel), "features"):
+        begun, features = begin(shards, request), Features(ExactFeatures(SimilarityFunction(kernel)), None)
+    else:
+        begun = begin(shards, request, "nystroem" if method in (None, "auto") else method)
+        features = Features(*begun.start.kernel.source.parts())  # type: ignore[attr-defined]
     return fit_features(shards, begun, features, request.options)
 
 
@@ -428,16 +440,6 @@ def _gamma(seen: Sequence[Seen], request: Request) -> float | None:
     return 1.0 / distance if distance > 0 else 1.0
 
 
-def _features(X: np.ndarray, w: np.ndarray, kernel: dict[str, Any], n_clusters: int, rng) -> Features:
-    """Features of the kernel that do not depend on which samples are looked at next."""
-    part = kernel_part(kernel["kernel"])
-    if hasattr(part, "features"):
-        return Features(ExactFeatures(SimilarityFunction(kernel["kernel"])), None)
-    method = "nystroem" if kernel.get("approximation") in (None, "auto") else kernel["approximation"]
-    fitted = fit_kernel(X, w, n_clusters=n_clusters, rng=rng, **kernel | {"approximation": method})
-    return Features(*fitted.source.parts())  # type: ignore[attr-defined]
-
-
 def _rounds(shards: Shards, features: Features, objective: Dependence, rules, each, options: Options):
     """Rules of the partitions, their sums, F after every round, and why it ended; from rules and their sums.
 
@@ -451,7 +453,9 @@ def _rounds(shards: Shards, features: Features, objective: Dependence, rules, ea
         at("searching: F = {:.6g} after {} rounds over all samples", history[-1], number)
         new = features.rule(objective, total)
         found = shards.each(sweep, raw=features.raw, rule=new, before=rules)
-        whole = sum(found[1:], found[0])
+        whole, moved = sum(found[1:], found[0]), sum(one.moved for one in found)
+        if not moved:
+            return rules, each, history, "converged"
         value = features.value(objective, whole) if (whole.n > 0).all() else -np.inf
         if value > history[-1]:
             rules, each, total = [new] * len(rules), found, whole
@@ -463,7 +467,6 @@ def _rounds(shards: Shards, features: Features, objective: Dependence, rules, ea
                     rules[i], each[i], total, value = new, one, tried, risen
             if value <= history[-1]:
                 return rules, each, history, "converged"
-        moved = sum(one.moved for one in found)
         history.append(value)
         tell(options.report, ROUND, number + 1, m, value, moved)
         if moved <= SETTLED * m:
@@ -476,7 +479,7 @@ def _judged(begun: Begun, shards: Shards, features: Features, rules, each, place
     start = begun.start
     total = sum(each[1:], each[0])
     sums, n = features.of(total.features), total.n
-    order = canonical_order(start, features.cluster_sums(sums, n), n, begun.told)
+    order = canonical_order(start, features.cluster_sums(sums, n), n, begun.movable)
     sums, n = sums[order], n[order]
     rules = [Rule(rule.W[:, order], rule.h[order]) for rule in rules]
     means = (sums / np.where(n > 0, n, np.inf)[:, None]).T
@@ -493,6 +496,8 @@ def _judged(begun: Begun, shards: Shards, features: Features, rules, each, place
         start,
         placement,
         order=order,
+        movable=begun.movable,
+        every=begun.every,
         S=features.cluster_sums(sums, n),
         n=n,
         bounds=np.maximum(values[:useful], 0.0),
@@ -507,5 +512,7 @@ def _judged(begun: Begun, shards: Shards, features: Features, rules, each, place
         rules=rules,
         few=begun.few,
         some=begun.X,
+        weight=begun.w,
+        told=begun.told,
         medoids=np.array(medoids),
     )

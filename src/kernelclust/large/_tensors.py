@@ -113,10 +113,11 @@ def _look(xp: Any, X: Any, w: np.ndarray, y: np.ndarray | None, number: int, sha
     some, used = drawn(w, y, number, share, seed), w > 0
     rows = to_host(xp.take(X, xp.asarray(some, device=X.device), axis=0)).astype(np.float64)
     ends = to_host(xp.stack([xp.min(X, axis=0), xp.max(X, axis=0)])).astype(np.float64)
-    light = float(w.min(initial=0.0)), float(w[used].min(initial=np.inf))
+    light = float(w.min(initial=0.0)), float(w[used].min(initial=np.inf)), int(used.sum())
     mean = np.full(int(X.shape[1]), np.nan)
     largest = float(y.max(initial=-1))
-    return Seen(float(w.sum()), mean, *light, np.nan, None, some, rows, w[some], y[some], largest, ends)
+    places = np.unique(y[(y >= 0) & used])
+    return Seen(float(w.sum()), mean, *light, np.nan, None, some, rows, w[some], y[some], largest, places, ends)
 
 
 def _sweep(xp: Any, X: Any, w: np.ndarray, y: np.ndarray | None, raw: Any, rule: Rule, before: Rule | None) -> Sums:

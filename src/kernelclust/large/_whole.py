@@ -14,10 +14,10 @@ from kernelclust.solvers import placement_margin, placement_problem
 Kind = TypeVar("Kind", bound=Fit)
 
 
-def canonical_order(start: Fit, S: np.ndarray, n: np.ndarray, told: bool) -> np.ndarray:
-    """Which cluster is first, second, ...: large ones first as far as the structure allows, unless labels were told."""
-    node = np.asarray(canonical_places(start.structure, S, n))
-    return np.arange(len(n)) if told or not start.objective.unchanged_by(node) else np.argsort(node)
+def canonical_order(start: Fit, S: np.ndarray, n: np.ndarray, movable: np.ndarray) -> np.ndarray:
+    """Which cluster is first, second, ...: large ones first as far as the structure and known labels allow."""
+    node = np.asarray(canonical_places(start.structure, S, n, movable))
+    return np.argsort(node) if start.objective.unchanged_by(node) else np.arange(len(n))
 
 
 def whole_fit(
@@ -26,6 +26,8 @@ def whole_fit(
     placement: str,
     *,
     order: np.ndarray,  # of the clusters of `start`; S and n are in it already
+    movable: np.ndarray,  # (c,) clusters without a known label
+    every: bool,  # whether the fit began with all samples
     S: np.ndarray,
     n: np.ndarray,
     bounds: np.ndarray,  # on the leading eigenvalues of the kernel of all samples
@@ -41,7 +43,7 @@ def whole_fit(
     """A fit of all samples that began as `start`; evidence about the order is that of the samples it began with."""
     objective = start.objective
     value = objective.value(S, n)
-    placing = placement_problem(placement, objective, S, n)
+    placing = placement_problem(placement, objective, S, n, movable=movable)
     judged = start.order
     if judged is not None:
         judged = replace(judged, links=judged.links[np.ix_(order, order)])
@@ -49,7 +51,7 @@ def whole_fit(
         start.solution,
         value=value,
         n_iter=start.solution.n_iter + n_iter,
-        history=[value] if start.solution.placed else history,
+        history=[*start.solution.history, *history[1:]] if every else [value] if start.solution.placed else history,
         stopped_because=stopped_because,
     )
     found = {

@@ -118,6 +118,8 @@ def solve_blocks(
     small = replace(problem, C=problem.price(mass.total) * share**2)
     at("{} of {} samples", len(few), mass.n)
     start = solve(Z, weight[few], small, known=told, n_init=n_init, rng=rng, n_jobs=n_jobs, report=report)
+    if len(few) == mass.n:
+        return start
     if k == 1:
         fit = MarginFit(np.zeros(features.n_features), np.zeros(mass.n, bool), 0.0, 0.0, 0, "converged", [0.0])
         return _planes(fit, features, problem, known)
