@@ -80,7 +80,9 @@ def check_sound(model, X, sample_weight=None):
     assert_array_equal(np.unique(model.labels_), np.arange(c))
     assert np.isfinite([model.objective_, model.diagnostics_.size_bound]).all()
     assert np.isfinite(model.sizes_).all()
-    assert not np.isnan([model.upper_bound_, model.gap_, model.order_.margin]).any()
+    assert not np.isnan([model.upper_bound_, model.gap_]).any()
+    order = model.order_
+    assert order is None or all(value is None or np.isfinite(value) for value in (order.margin, order.pvalue))
     assert model.upper_bound_ >= model.objective_
     assert model.diagnostics_.size_bound >= model.objective_
     assert model.gap_ >= 0

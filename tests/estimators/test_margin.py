@@ -57,8 +57,8 @@ def test_attributes(loss):
     model = fit(loss=loss)
     assert adjusted_rand_score(truth, model.labels_) == 1
     assert model.C_ == 10 / 80**2
-    assert 0 < model.objective_ < model.C_ * trivial_slack(make_loss(loss, 80, 1.5), 2)
-    assert model.objective_ == min(model.diagnostics_.history)
+    assert 0 < -model.objective_ < model.C_ * trivial_slack(make_loss(loss, 80, 1.5), 2)
+    assert model.objective_ == max(model.diagnostics_.history)
     assert model.trivial_ is False
     assert 0 <= model.slack_ <= 2
     assert 1 <= model.n_iter_ <= 60
@@ -71,7 +71,7 @@ def test_objective_is_what_the_documentation_says():
     """In samples that are centred and scaled to a mean square length of one."""
     model = fit(C=0.001)
     scale = np.sqrt(np.square(X - X.mean(axis=0)).sum(axis=1).mean())
-    assert model.objective_ == pytest.approx(np.square(scale * model.coef_).sum() / 2 + 0.001 * model.slack_)
+    assert -model.objective_ == pytest.approx(np.square(scale * model.coef_).sum() / 2 + 0.001 * model.slack_)
     f = model.decision_function(X)
     assert f.sum() == pytest.approx(0, abs=1e-9)
     y = np.where(f > 0, 1, -1)
@@ -381,7 +381,7 @@ def test_all_labels_known_is_a_support_vector_machine():
         return v @ v / 2 + price / n * np.maximum(1 - signs * (scaled @ v), 0).sum()
 
     ours = objective(2 * n * model.decision_function(data) @ np.linalg.pinv(scaled).T)
-    assert ours == pytest.approx(4 * n**2 * model.objective_, rel=1e-3)
+    assert ours == pytest.approx(-4 * n**2 * model.objective_, rel=1e-3)
     # scikit-learn's has a free threshold, ours none: lower, and close on centred samples
     theirs = (
         machine.coef_[0] @ machine.coef_[0] / 2
@@ -517,8 +517,8 @@ def test_score_of_the_fitted_samples_is_their_objective(loss, k):
     data = X if k == 2 else THREE
     model = fit(data, n_clusters=k, loss=loss, tol=0.003)
     nothing = model.C_ * trivial_slack(make_loss(loss, len(data), 1.5), k)
-    assert model.score(data) == pytest.approx(1 - model.objective_ / nothing, abs=0.02)
-    assert model.score(data) >= 1 - model.objective_ / nothing - 1e-3
+    assert model.score(data) == pytest.approx(1 + model.objective_ / nothing, abs=0.02)
+    assert model.score(data) >= 1 + model.objective_ / nothing - 1e-3
 
 
 def test_score_knows_no_units():

@@ -262,6 +262,11 @@ class MaxMarginClustering(KernelClusterer):
         )
         return embedding, planes
 
+    @property
+    def diagnostics_(self) -> Bunch:
+        """What else a fit measured; None for what does not apply."""
+        return Bunch(**self._diagnostics)
+
     def _keep(self, embedding: Embedding, planes: Hyperplanes, weight: np.ndarray) -> None:
         """What is remembered of a fit."""
         self.C_ = planes.C
@@ -269,7 +274,7 @@ class MaxMarginClustering(KernelClusterer):
         self.slack_ = planes.fit.slack
         self.n_iter_ = planes.fit.n_iter
         self.sizes_ = np.bincount(planes.labels, weight, minlength=int(self.n_clusters))
-        self.diagnostics_ = Bunch(gamma=embedding.gamma, history=[-value for value in planes.fit.history])
+        self._diagnostics = {"gamma": embedding.gamma, "history": [-value for value in planes.fit.history]}
         self._length = planes.length
         self._decide = embedding.decision(planes.V, planes.b)
         self.__dict__.pop("coef_", None)
