@@ -80,7 +80,6 @@ def ours(n: int, number: int, repeats: int) -> None:
         weighed = seconds(lambda r=refine: fit(lam=0.01, refine=r), repeats)
         show(n, number, f"mkkm-mr, lam=0.01, refine={refine}", weighed)
     show(n, number, "mkkm-mr, lam='auto' (four of them), refine=True", seconds(fit, repeats))
-    show(n, number, "crsc, refine=False", seconds(lambda: fit(method="crsc", refine=False)))
 
 
 def peers(n: int, number: int) -> None:

@@ -21,8 +21,10 @@ from reproduction.tables._methods import accuracy_and_information, best_by_label
 
 SETS = {"Flower17": "flower17_features7", "Digital": "mfeat_digital", "ProteinFold": "proteinfold_12views"}
 THREE = ("X_fou", "X_pix", "X_mor")  # of Digital: the paper does not name its views
-METHODS = {"A-MKKM": "average", "SB-KKM": "average", "MKKM": "mkkm", "LMKKM": "lmkkm", "RMKKM": "rmkkm",
-           "CRSC": "crsc", "RMSC": "rmsc", "RMKC": "rmkc", "proposed": "mkkm-mr"}  # fmt: skip
+RIVALS = "reproduction.multikernel"
+METHODS = {"A-MKKM": "average", "SB-KKM": "average", "MKKM": "mkkm", "LMKKM": f"{RIVALS}.lmkkm",
+           "RMKKM": f"{RIVALS}.rmkkm", "CRSC": f"{RIVALS}.crsc", "RMSC": f"{RIVALS}.rmsc",
+           "RMKC": f"{RIVALS}.rmkc", "proposed": "mkkm-mr"}  # fmt: skip
 GRIDS: dict[str, list[dict[str, Any]]] = {
     "RMKKM": [{"method_params": {"gamma": gamma}} for gamma in (0.1, 0.3, 0.5, 0.7, 0.9)],
     "CRSC": [{"method_params": {"strength": strength}} for strength in (0.01, 0.02, 0.05, 0.1, 0.2)],

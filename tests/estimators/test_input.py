@@ -298,8 +298,8 @@ MORE = [
     KernelKMeans(3, kernel="polynomial", random_state=0),
     KernelKMeans(3, approximation="nystroem", random_state=0),
     MaxMarginClustering(3, kernel="rbf", random_state=0),
-    MultiKernelClustering(3, method="crsc", random_state=0),
-    MultiKernelClustering(3, method="rmsc", refine=False, random_state=0),
+    MultiKernelClustering(3, method="average", random_state=0),
+    MultiKernelClustering(3, method="mkkm", refine=False, random_state=0),
 ]
 
 

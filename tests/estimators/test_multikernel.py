@@ -25,15 +25,18 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.fixes import parse_version
 from threadpoolctl import threadpool_limits
 
+import reproduction.multikernel
 from kernelclust import KernelKMeans, MultiKernelClustering, dependence_score
+from kernelclust._names import names
 from kernelclust.kernels import DenseKernel
 from kernelclust.kernels._spectrum import LANDMARKS
-from kernelclust.multikernel import prepare
+from kernelclust.multikernel import method_names, prepare
 from kernelclust.multikernel._choice import median_gamma
 
 pytestmark = pytest.mark.usefixtures("few_starts")
 
-METHODS = ["average", "mkkm", "mkkm-mr", "lmkkm", "rmkkm", "crsc", "rmsc", "rmkc"]
+RIVALS = "reproduction.multikernel"
+METHODS = [*method_names(), *(f"{RIVALS}.{name}" for name in names(reproduction.multikernel))]
 X, truth = make_blobs(72, n_features=6, centers=3, cluster_std=2.5, random_state=4)
 X.flags.writeable = False
 LIST = [X[:, :2], X[:, 2:4], X[:, 4:]]
@@ -71,7 +74,7 @@ def by_rbf(*args, **settings):
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_from_every_kind_of_input(method):
     model = by_rbf(3, method=method, random_state=0).fit(LIST)
-    assert adjusted_rand_score(truth, model.labels_) > (0.8 if method == "lmkkm" else 0.95)
+    assert adjusted_rand_score(truth, model.labels_) > (0.8 if method.endswith("lmkkm") else 0.95)
     columns = by_rbf(3, method=method, views=[[0, 1], slice(2, 4), slice(4, 6)], random_state=0).fit(X)
     given = by_rbf(3, method=method, kernels="precomputed", random_state=0).fit(STACK)
     same(columns, model)
@@ -85,8 +88,8 @@ def test_every_method_from_every_kind_of_input(method):
     assert_array_equal(given.predict(similarities), model.predict(new))
     assert model.weights_.sum() == pytest.approx(1)
     assert model.diagnostics_.history[-1] == model.objective_
-    assert model.diagnostics_.embedding.shape == (72, 9 if method == "crsc" else 3)
-    assert (model.diagnostics_.sample_weights is None) == (method != "lmkkm")
+    assert model.diagnostics_.embedding.shape == (72, 9 if method.endswith("crsc") else 3)
+    assert (model.diagnostics_.sample_weights is None) == (not method.endswith("lmkkm"))
     assert_array_equal(model.sizes_, np.bincount(model.labels_))
     assert 0 <= model.diagnostics_.kkt_residual < 1e-8
 
@@ -240,7 +243,7 @@ def test_clusters_of_many_views_sit_on_a_ring():
     angle = 2 * np.pi * place / 8
     circle = np.c_[np.cos(angle), np.sin(angle)]
     views = [circle + 0.25 * rng.standard_normal((120, 2)), circle @ [[1], [0]] + 0.25 * rng.standard_normal((120, 1))]
-    for method in ("mkkm-mr", "crsc", "rmkc"):
+    for method in ("mkkm-mr", f"{RIVALS}.crsc", f"{RIVALS}.rmkc"):
         model = by_rbf(structure="ring:8", method=method, random_state=0).fit(views)
         means = [np.bincount(model.labels_[place == p], minlength=8).argmax() for p in range(8)]
         step = np.diff([*means, means[0]]) % 8
@@ -318,7 +321,7 @@ def test_samples_may_be_missing_from_views(method):
     same(masked, by_rbf(3, method=method, random_state=0).fit(blank))
     table = by_rbf(3, method=method, views=[[0, 1], [2, 3], [4, 5]], random_state=0)
     same(masked, table.fit(np.hstack(blank)))
-    floor = {"mkkm": 0.4, "lmkkm": 0.6, "rmsc": 0.5}.get(method, 0.8)
+    floor = {"mkkm": 0.4, f"{RIVALS}.lmkkm": 0.6, f"{RIVALS}.rmsc": 0.5}.get(method, 0.8)
     assert adjusted_rand_score(truth, masked.labels_) > floor
     assert_array_equal(masked.predict(LIST, observed=observed), masked.predict(blank))
     if method == "mkkm-mr":
@@ -419,7 +422,7 @@ def test_kernels_are_not_copied():
         ({"views": [[]]}, X, "no columns"),
         ({"views": [[0]]}, LIST, "list of views already"),
         ({"method_params": {"gamma": 1}}, LIST, "does not take"),
-        ({"method": "rmkkm", "method_params": {"gamma": 1.5}}, LIST, "between 0 and 1"),
+        ({"method": f"{RIVALS}.rmkkm", "method_params": {"gamma": 1.5}}, LIST, "between 0 and 1"),
         ({"structure": "ring:4", "n_clusters": 3}, LIST, "3"),
         ({"n_clusters": 100}, LIST, "fewer samples"),
         ({}, [X, X[:-1]], "differ in their numbers of samples"),

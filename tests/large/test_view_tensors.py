@@ -118,7 +118,7 @@ def test_known_labels_are_kept_and_weights_of_zero_get_labels(arrays):
 def test_what_is_not_there_is_refused_by_name(arrays):
     views = [arrays.make(view) for view in _views()]
     for given, words in [
-        ({"method": "lmkkm"}, "method='lmkkm'"),
+        ({"method": "mkkm"}, "method='mkkm'"),
         ({"kernels": "auto"}, "kernels='auto'"),
         ({"kernels": lambda X, Y: X @ Y.T}, "kernels="),
         ({"approximation": "random_features"}, "approximation='random_features'"),

@@ -166,7 +166,7 @@ def test_known_labels_are_kept():
 @pytest.mark.parametrize(
     ("given", "fit", "words"),
     [
-        ({"method": "lmkkm"}, {}, "method='lmkkm'"),
+        ({"method": "mkkm"}, {}, "method='mkkm'"),
         ({"kernels": "auto"}, {}, "kernels='auto'"),
         ({"kernels": "precomputed"}, {}, "kernels='precomputed'"),
         ({"kernels": ["rbf", "graph", "rbf"]}, {}, "kernels="),

@@ -78,16 +78,15 @@ class MultiKernelClustering(Placing, KernelClusterer):
         Number of clusters for "flat", "chain" and "ring" (8 if None). A structure that carries its size sets it; a
         number given as well must agree.
     method : str, default="mkkm-mr"
-        "average": the mean kernel. "mkkm": weights without regularisation. "mkkm-mr": with it. "lmkkm": weights for
-        every sample. "rmkkm": distances instead of squares, for outliers. "crsc": co-regularised spectral clustering.
-        "rmsc": a low-rank random walk behind all views. "rmkc": a low-rank kernel behind corrupted ones.
+        "average": the mean kernel. "mkkm": weights without regularisation. "mkkm-mr": with it. A name with dots is a
+        module of your own with `solve(task)`, as in `kernelclust.multikernel`.
     kernels : "auto", "precomputed", kernel or list, default="auto"
         A kernel is a name ("rbf", "linear", "graph", ...), a function k(X, Y), a number (gamma of "rbf") or a pair
         (kernel, {parameter: value}). A list has one for each view (or a list of several for it); with a single view all
         are put on it. "auto": kernel="auto" of each view beside that of all views together, (K_p + K) / 2, where K
         compares samples by the columns of all views in units of their standard deviations, and views that a sample
-        misses by their means; each by the smoothest functions on its graphs. (For methods that walk along affinities,
-        "crsc" and "rmsc", it is "rbf".) The width of "rbf" is the median distance between samples unless gamma is
+        misses by their means; each by the smoothest functions on its graphs. (For methods that walk along affinities it
+        is "rbf".) The width of "rbf" is the median distance between samples unless gamma is
         given, as in the papers. "precomputed": X is a stack of kernels; ("precomputed", {"indefinite": "clip"}) or
         "shift" takes such as are far from positive semidefinite.
     views : list or dict of columns, optional
@@ -110,13 +109,12 @@ class MultiKernelClustering(Placing, KernelClusterer):
         As in `StructuredClustering`.
     refine : bool, default=True
         Whether labels are improved by discrete moves. False is the papers' methods; samples are then moved only
-        where known labels, links and sizes demand it. "rmkkm", whose labels are discrete already, is refined only for
-        a structure, a loss, or where something is known.
+        where known labels, links and sizes demand it. A method whose labels are discrete already is refined only for a
+        structure, a loss, or where something is known.
     center, unit_diagonal : bool, default=True, True
         Whether kernels are centred, then scaled to a unit diagonal. Graph kernels are always centred.
     method_params : dict, optional
-        Parameters of the method. All: tol (1e-6; relative fall of the objective at which the method stops). n_steps
-        ("lmkkm"), gamma ("rmkkm"), strength ("crsc"), sparsity, growth, accuracy ("rmsc"), bad_share, n_steps ("rmkc").
+        Parameters of the method. All: tol (1e-6; relative fall of the objective at which the method stops).
     n_init : int or "auto", default="auto"
         k-means starts on the rows of the embedding; the lowest inertia counts. "auto" is 10.
     approximation, n_components
@@ -168,12 +166,10 @@ class MultiKernelClustering(Placing, KernelClusterer):
     that view, as if it sat at the view's mean: the view says nothing about it. Kernels are multiplied by n / (samples
     held), so that a view does not look better for holding few. A sample missing from all views is refused.
 
-    Sample weights count as copies for all methods but "rmsc" and "rmkc", which refuse them.
+    Sample weights count as copies. Memory: the kernels, which are not copied, and O(n m c).
 
-    Memory: the kernels, which are not copied, and O(n m c); "rmsc" and "rmkc" need more matrices of the same size.
-
-    `predict` puts new samples where F of the combined kernel rises most: the nearest mean for flat clusters. "crsc",
-    "rmsc" and "rmkc" have no function of x; the mean of the kernels stands in.
+    `predict` puts new samples where F of the combined kernel rises most: the nearest mean for flat clusters.
+    Where a method combines no kernels, their mean stands in.
 
     Examples
     --------

@@ -1,4 +1,5 @@
-"""Many kernels over the same samples: one file per method, found by its name ("mkkm-mr" is mkkm_mr.py).
+"""Many kernels over the same samples: one file per method, found by its name ("mkkm-mr" is mkkm_mr.py; "mine.best" is
+the module mine.best of a user).
 
 A method is `solve(task, *, parameters) -> Relaxed`: kernel weights and an embedding whose rows are then clustered. What
 it takes from its user are the keyword-only parameters. A file may also say:
@@ -10,6 +11,7 @@ MATRICES: (a, b) if it holds a m + b matrices of n x n beside m kernels.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -68,6 +70,8 @@ def method_names() -> list[str]:
 
 
 def _part(name: str) -> Any:
+    if isinstance(name, str) and "." in name:
+        return import_module(name)
     check_name("method", name, method_names())
     return load(_package(), name.replace("-", "_"))
 

@@ -39,14 +39,6 @@ def optimality_gap(Q: np.ndarray, x: np.ndarray) -> float:
     return gap / value if value > 0 else gap / max(float(np.abs(Q).max()), np.finfo(float).tiny)
 
 
-def project_on_simplex(V: np.ndarray) -> np.ndarray:
-    """Nearest point of the simplex to every row of V."""
-    descending = -np.sort(-V, axis=1)
-    excess = (np.cumsum(descending, axis=1) - 1) / np.arange(1, V.shape[1] + 1)
-    last = np.count_nonzero(descending > excess, axis=1) - 1
-    return np.maximum(V - excess[np.arange(len(V)), last][:, None], 0)
-
-
 def _on_support(Q: np.ndarray, support: np.ndarray) -> np.ndarray | None:
     """x with Q x constant on the support and zero elsewhere, if it lies in the simplex."""
     try:

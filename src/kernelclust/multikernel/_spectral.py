@@ -13,15 +13,20 @@ from typing import Any
 
 import numpy as np
 
-from kernelclust.multikernel._eigen import EXACT, GUARD, start_block
 from kernelclust.multikernel._simplex import minimize_on_simplex, optimality_gap
 from kernelclust.multikernel._task import Relaxed, Task
 
+GUARD = 6  # vectors beyond those asked for: they carry the slow part of the convergence
+EXACT = 300  # up to so many samples a full decomposition is cheap
 WIDEST = 4  # blocks that the space holds before it is narrowed to the best two
 TOLERANCE = 1e-4  # of eigenvectors beside the largest eigenvalue; eigenvalues are good to its square
 FIRST_TOLERANCE = 1e-3  # of the eigenvectors of the mean kernel, before weights are first learned
 FACTORS = (1 / 16, 1 / 4, 1.0, 4.0)  # of the balanced lambda, that are tried
 PASSES = 200
+
+
+def start_block(n: int, k: int, rng: np.random.RandomState) -> np.ndarray:
+    return rng.standard_normal((n, min(k + GUARD, n)))
 
 
 class Subspace:

@@ -14,9 +14,9 @@ from itertools import combinations
 import numpy as np
 
 from kernelclust._names import check_number
-from kernelclust.multikernel._affinity import degrees
+from kernelclust.multikernel import Relaxed, Task
 from kernelclust.multikernel._spectral import TOLERANCE, Subspace, sum_of
-from kernelclust.multikernel._task import Relaxed, Task
+from reproduction.multikernel._affinity import degrees
 
 NEEDS = ("affinity",)
 

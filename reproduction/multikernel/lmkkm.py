@@ -12,10 +12,10 @@ from __future__ import annotations
 import numpy as np
 
 from kernelclust._names import check_number
-from kernelclust.multikernel._eigen import leading_eigenvectors, start_block
-from kernelclust.multikernel._simplex import project_on_simplex
-from kernelclust.multikernel._spectral import rooted, sum_of
-from kernelclust.multikernel._task import Relaxed, Task
+from kernelclust.multikernel import Relaxed, Task
+from kernelclust.multikernel._spectral import rooted, start_block, sum_of
+from reproduction.multikernel._eigen import leading_eigenvectors
+from reproduction.multikernel._simplex import project_on_simplex
 
 
 def solve(task: Task, *, n_steps: int = 100) -> Relaxed:

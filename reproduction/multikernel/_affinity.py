@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kernelclust.multikernel._task import Task
+from kernelclust.multikernel import Task
 
 
 def degrees(task: Task, method: str) -> np.ndarray:

@@ -12,9 +12,9 @@ from __future__ import annotations
 import numpy as np
 
 from kernelclust._names import check_number
-from kernelclust.multikernel._eigen import leading_eigenvectors, start_block
-from kernelclust.multikernel._spectral import sum_of
-from kernelclust.multikernel._task import Relaxed, Task
+from kernelclust.multikernel import Relaxed, Task
+from kernelclust.multikernel._spectral import start_block, sum_of
+from reproduction.multikernel._eigen import leading_eigenvectors
 
 UNWEIGHTED = "its errors are rows of kernels, of which copies would have one each."
 MATRICES = (3, 8)  # kernels, errors and their difference; the low-rank kernel and the steps between

@@ -13,9 +13,9 @@ import numpy as np
 from scipy.special import logsumexp
 
 from kernelclust._names import check_number
+from kernelclust.multikernel import Relaxed, Task
 from kernelclust.multikernel._rounding import k_means
 from kernelclust.multikernel._spectral import mean_space
-from kernelclust.multikernel._task import Relaxed, Task
 
 ROUNDING = 16 * np.finfo(float).eps  # squared distances of so much of the kernel's mean diagonal entry are zero
 

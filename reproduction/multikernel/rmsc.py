@@ -12,9 +12,9 @@ from __future__ import annotations
 import numpy as np
 
 from kernelclust._names import check_number
-from kernelclust.multikernel._affinity import degrees
-from kernelclust.multikernel._simplex import project_on_simplex
-from kernelclust.multikernel._task import Relaxed, Task
+from kernelclust.multikernel import Relaxed, Task
+from reproduction.multikernel._affinity import degrees
+from reproduction.multikernel._simplex import project_on_simplex
 
 NEEDS = ("affinity",)
 UNWEIGHTED = "its errors are counted entry by entry of a walk between samples, which has none for copies."

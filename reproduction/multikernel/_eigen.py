@@ -6,15 +6,11 @@ from collections.abc import Callable
 
 import numpy as np
 
-GUARD = 6  # vectors beyond those asked for: they carry the slow part of the convergence
+from kernelclust.multikernel._spectral import EXACT
+
 DEPTH = 3  # blocks of the Krylov space between two restarts
-EXACT = 300  # up to so many samples a full decomposition is cheap
 TOLERANCE = 1e-5  # residual beside the largest eigenvalue; eigenvalues are then good to its square
 RESTARTS = 20
-
-
-def start_block(n: int, k: int, rng: np.random.RandomState) -> np.ndarray:
-    return rng.standard_normal((n, min(k + GUARD, n)))
 
 
 def leading_eigenvectors(

@@ -1,0 +1,1 @@
+"""The rival methods of paper 004, a file each: `MultiKernelClustering(method="reproduction.multikernel.rmsc")`."""
