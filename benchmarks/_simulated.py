@@ -6,7 +6,7 @@ import numpy as np
 from real_data import Task
 
 from kernelclust.metrics import structured_accuracy
-from kernelclust.objectives import make_dependence
+from kernelclust.objectives import Dependence
 from kernelclust.solvers import best_placement, placement_problem
 from kernelclust.structures import Structure, as_structure
 
@@ -83,5 +83,7 @@ def _nearest(X: np.ndarray, y: np.ndarray) -> float:
 def _placed_right(task: Task) -> bool:
     structure: Structure = as_structure(task.structure)
     M, n = _means(task.X, task.y), np.bincount(task.y).astype(float)
-    node = best_placement(placement_problem("distance", make_dependence(structure), (M @ M.T) * np.outer(n, n), n))
+    node = best_placement(
+        placement_problem("distance", Dependence(rho=0.0).bind(structure), (M @ M.T) * np.outer(n, n), n)
+    )
     return structured_accuracy(task.y, node[task.y], structure) == 1

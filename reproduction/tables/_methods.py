@@ -11,7 +11,7 @@ from sklearn.preprocessing import StandardScaler
 
 from kernelclust.kernels import DenseKernel, fit_kernel
 from kernelclust.metrics import clustering_accuracy, normalized_mutual_info
-from kernelclust.objectives import make_dependence
+from kernelclust.objectives import Dependence
 from kernelclust.solvers import climb, fill_empty
 from kernelclust.structures import as_structure
 from reproduction.baselines import hierarchical_kmeans
@@ -38,7 +38,7 @@ def gaussian(X: np.ndarray) -> np.ndarray:
 
 def algorithm_1(K: np.ndarray, structure: Any, starts: list[np.ndarray], **objective: Any) -> np.ndarray:
     """Algorithm 1 of CLUHSIC: point moves alone, no placement, from every start; the labels of the largest F."""
-    F, kernel = make_dependence(as_structure(structure), **objective), DenseKernel(K)
+    F, kernel = Dependence(**{"rho": 0.0} | objective).bind(as_structure(structure)), DenseKernel(K)
     return max((climb(kernel, F, start) for start in starts), key=lambda found: found.value).labels
 
 

@@ -78,3 +78,17 @@ def check_number(name: str, value: object, *, whole: bool = False, least: float 
     number = float(value)  # type: ignore[arg-type]
     if not (number > least if above else number >= least) or number == float("inf"):
         raise ValueError(f"{name}={value!r}: give {kind} {limit}.")
+
+
+def check_flag(name: str, value: object) -> None:
+    """Raise an error unless value is True or False."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise TypeError(f"{name}={value!r}: give True or False.")
+
+
+def check_starts(n_init: object) -> None:
+    """Raise an error unless a number of starts is "auto" or a whole number of at least one."""
+    if isinstance(n_init, str):
+        check_name("n_init", n_init, ["auto"], also=", or a whole number")
+    else:
+        check_number("n_init", n_init, whole=True, least=1)

@@ -13,9 +13,9 @@ class Solution:
 
     `value` is F at `labels`, `cluster_sums` is S (c x c) there; `history` holds F after every sweep of the run that
     won and never falls; `stopped_because` is "converged", "max_iter" (sweeps) or "max_steps" (of a relaxation).
-    `running` is what the solver would need to go on from here. Relaxations add the value of their relaxed labels and,
-    where it is one, an upper bound on every F. `placed` says that the clusters are those without structure, and have
-    places of it alone.
+    `warm_start_sums` is what the solver would need to go on from here. Relaxations add the value of their relaxed
+    labels and, where it is one, an upper bound on every F. `placed` says that the clusters are those without structure,
+    and have places of it alone.
     """
 
     labels: np.ndarray
@@ -26,8 +26,7 @@ class Solution:
     history: list[float] = field(default_factory=list)
     bound: float = np.inf
     relaxed_value: float | None = None
-    running: np.ndarray = field(default_factory=lambda: np.empty((0, 0)), repr=False)
-
+    warm_start_sums: np.ndarray = field(default_factory=lambda: np.empty((0, 0)), repr=False)
     placed: bool = False
 
     @property

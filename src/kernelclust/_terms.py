@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from types import ModuleType
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 from sklearn.base import BaseEstimator
 
@@ -26,6 +26,10 @@ class Term(BaseEstimator):
 
     kind: ClassVar[str] = "term"  # the estimator's parameter that takes the term
     example: ClassVar[str] = "Term()"  # a correct value, for error messages
+
+    def with_params(self, **params: Any) -> Self:
+        """Return a copy with other values of some parameters."""
+        return type(self)(**(self.get_params(deep=False) | params))
 
 
 T = TypeVar("T", bound=Term)
@@ -54,7 +58,8 @@ def as_term(value: Any, base: type[T], package: ModuleType, *, also: str = "") -
     if isinstance(value, type):
         call = f": write {kind}={value.__name__}()" if issubclass(value, base) else f"; give an object {suggestion}"
         raise TypeError(f"{kind}={value.__name__} is a class, not an object{call}.")
-    other = f"{type(value).__name__} is a {value.kind}; " if isinstance(value, Term) else ""
+    article = "an" if getattr(value, "kind", "")[:1] in tuple("aeiou") else "a"
+    other = f"{type(value).__name__} is {article} {value.kind}; " if isinstance(value, Term) else ""
     listed = ", ".join(repr(name) for name in known)
     raise TypeError(f"{kind}={value!r}: {other}give one of the names {listed}, or an object {suggestion}{also}.")
 

@@ -11,7 +11,7 @@ from kernelclust.constraints import equal_rows, make_constraints
 from kernelclust.constraints._repair import repair
 from kernelclust.kernels import operators
 from kernelclust.kernels.operators import DenseKernel, KernelOperator, LowRankKernel, one_hot
-from kernelclust.objectives import make_dependence
+from kernelclust.objectives import Dependence
 from kernelclust.solvers import (
     _climb,
     _exchange,
@@ -48,7 +48,7 @@ def as_matrix(kernel):
 
 def an_objective(kind):
     spec = {"prior": "flat"}.get(kind, kind)
-    return make_dependence(as_structure(spec, c), **OBJECTIVES[kind])
+    return Dependence(**{"rho": 0.0} | OBJECTIVES[kind]).bind(as_structure(spec, c))
 
 
 def side_information(kind, weight, seed):
@@ -105,10 +105,12 @@ def test_an_operator_is_climbed_as_its_matrix(name, known):
             assert_allclose(found.value, objective.value(S, n) + gain, rtol=1e-8, atol=1e-10)
             G = kernel @ one_hot(found.labels, c, kernel.weight)
             if kernel.factor is None:
-                assert_allclose(found.running, G.T, atol=1e-8)
+                assert_allclose(found.warm_start_sums, G.T, atol=1e-8)
             else:
-                assert_allclose(kernel.factor @ found.running.T, G, atol=1e-8)
-            again = climb(kernel, objective, found.labels, running=found.running.copy(), constraints=constraints)
+                assert_allclose(kernel.factor @ found.warm_start_sums.T, G, atol=1e-8)
+            again = climb(
+                kernel, objective, found.labels, warm_start_sums=found.warm_start_sums.copy(), constraints=constraints
+            )
             assert_array_equal(again.labels, found.labels)
 
 
@@ -165,31 +167,31 @@ def test_how_many_rows_come_at_a_time_changes_nothing(kind, known, monkeypatch):
 
 def test_rows_are_asked_for_many_at_a_time_and_only_where_something_moves(monkeypatch):
     monkeypatch.setattr(_running, "HOLD_ALL", 0)
-    kernel, objective = expensive(0, 600), make_dependence(as_structure("flat:5"))
+    kernel, objective = expensive(0, 600), Dependence(rho=0.0).bind(as_structure("flat:5"))
     found = climb(kernel, objective, np.random.default_rng(0).integers(0, 5, 600))
     rows = sum(number for number, _ in kernel.asked)
     assert kernel.passes == 1 and found.n_iter > 2
     assert len(kernel.asked) < rows / 5
     kernel.asked.clear()
-    again = climb(kernel, objective, found.labels, running=found.running)
+    again = climb(kernel, objective, found.labels, warm_start_sums=found.warm_start_sums)
     assert kernel.passes == 1 and not kernel.asked
     assert_array_equal(again.labels, found.labels)
 
 
 def test_a_dear_pass_is_made_once_more_where_weights_leave_rounding_behind():
     weight = np.where(np.arange(150) % 10 == 0, 1e5, 1.0)
-    kernel, objective = expensive(1, weight=weight), make_dependence(as_structure("flat:4"))
+    kernel, objective = expensive(1, weight=weight), Dependence(rho=0.0).bind(as_structure("flat:4"))
     start = np.random.default_rng(0).integers(0, 4, 150)
     found = climb(kernel, objective, start)
     assert kernel.passes == 2 and found.converged
-    assert_allclose(found.running, (kernel @ one_hot(found.labels, 4, weight)).T, atol=1e-8)
+    assert_allclose(found.warm_start_sums, (kernel @ one_hot(found.labels, 4, weight)).T, atol=1e-8)
 
 
 def test_gains_made_of_rounding_are_taken_back(monkeypatch):
     """A sweep that reports moves which do not pay leaves everything as it was, with no further pass."""
-    kernel, objective = expensive(2), make_dependence(as_structure("flat:4"))
+    kernel, objective = expensive(2), Dependence(rho=0.0).bind(as_structure("flat:4"))
     found = climb(kernel, objective, np.random.default_rng(0).integers(0, 4, 150))
-    kernel.passes, sums = 0, found.running.copy()
+    kernel.passes, sums = 0, found.warm_start_sums.copy()
 
     def worse(self, blocks, known, state, form, loss, threshold):
         state.label[:20] = (state.label[:20] + 1) % 4
@@ -197,9 +199,9 @@ def test_gains_made_of_rounding_are_taken_back(monkeypatch):
         return 20
 
     monkeypatch.setattr(_running.Similarities, "sweep", worse)
-    back = climb(kernel, objective, found.labels, running=found.running)
+    back = climb(kernel, objective, found.labels, warm_start_sums=found.warm_start_sums)
     assert_array_equal(back.labels, found.labels)
-    assert_allclose(back.running, sums, atol=1e-9)
+    assert_allclose(back.warm_start_sums, sums, atol=1e-9)
     assert_allclose(back.cluster_sums, found.cluster_sums, atol=1e-9)
     assert back.stopped_because == "converged" and kernel.passes == 0
 
@@ -207,14 +209,14 @@ def test_gains_made_of_rounding_are_taken_back(monkeypatch):
 def test_placement_turns_the_sums_of_any_kernel():
     structure = as_structure("chain:4")
     labels = np.repeat(np.arange(4), 10)
-    kernel, objective = Expensive(structure.kernel[np.ix_(labels, labels)]), make_dependence(structure)
+    kernel, objective = Expensive(structure.kernel[np.ix_(labels, labels)]), Dependence(rho=0.0).bind(structure)
 
     def by_value(S, n):
         return best_placement(placement_problem("F", objective, S, n))
 
     found = climb(kernel, objective, np.array([2, 0, 3, 1])[labels], placement=by_value)
     assert found.labels.tolist() in (labels.tolist(), (3 - labels).tolist())
-    assert_allclose(found.running, (kernel @ one_hot(found.labels, 4, kernel.weight)).T, atol=1e-9)
+    assert_allclose(found.warm_start_sums, (kernel @ one_hot(found.labels, 4, kernel.weight)).T, atol=1e-9)
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
@@ -261,13 +263,13 @@ def test_own_similarity_of_many_small_blocks_asks_for_few_entries():
 
 def test_exchanges_need_rows_only_of_what_moved(monkeypatch):
     monkeypatch.setattr(_running, "HOLD_ALL", 0)
-    kernel, objective = expensive(3), make_dependence(as_structure("flat:3"))
+    kernel, objective = expensive(3), Dependence(rho=0.0).bind(as_structure("flat:3"))
     constraints = make_constraints(np.ones(150), 3, min_size=50, max_size=50)
     found = climb(kernel, objective, np.arange(150) % 3, constraints=constraints)
     whole = sum(rows for rows, columns in kernel.asked if columns is None)
     assert found.value > found.history[0] and 0 < whole < 600
     kernel.asked.clear()
-    climb(kernel, objective, found.labels, running=found.running, constraints=constraints)
+    climb(kernel, objective, found.labels, warm_start_sums=found.warm_start_sums, constraints=constraints)
     assert all(columns is not None for _, columns in kernel.asked)
 
 

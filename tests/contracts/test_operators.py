@@ -24,8 +24,8 @@ from kernelclust.kernels import (
     leading_spectrum,
     one_hot,
 )
-from kernelclust.objectives import flat_objective
-from kernelclust.solvers import Options
+from kernelclust.objectives import Dependence, flat_objective
+from kernelclust.solvers import Greedy
 from kernelclust.structures import as_structure
 
 NAMES = names(package)
@@ -142,8 +142,8 @@ class Sums(NewSamples):
 def fitted(operator, structure="ring:4", known=None, **request):
     """How sure the order is depends on the operator alone: it is judged once."""
     confidence = known is None and not request
-    options = {"options": Options(n_init=3), "confidence": confidence, "random_state": 0}
-    asked = engine.Request(as_structure(structure), **options, **request)
+    terms = {"objective": Dependence(**{"rho": 0.0} | request), "solver": Greedy(n_init=3)}
+    asked = engine.Request(as_structure(structure), **terms, confidence=confidence, random_state=0)
     return engine.fit(None, operator.weight, asked, known, FittedKernel(operator, ByRows()))
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from kernelclust._arrays import namespace
 from kernelclust.large._moves import best_moves, centred, move_tables, rises
-from kernelclust.objectives import make_dependence
+from kernelclust.objectives import Dependence
 from kernelclust.structures import as_structure
 
 OBJECTIVES = [
@@ -43,7 +43,7 @@ def _value(objective, K, weight, labels):
 def test_tables_say_what_every_single_move_does_to_f(options):
     for seed in range(3):
         structure, K, weight, labels = _case(seed)
-        objective, c = make_dependence(structure, **options), structure.n_clusters
+        objective, c = Dependence(**{"rho": 0.0} | options).bind(structure), structure.n_clusters
         S, n = _totals(K, weight, labels, c)
         before = _value(objective, K, weight, labels)
         assert objective.value(centred(S, n), n) == pytest.approx(before, rel=1e-10)
@@ -61,7 +61,7 @@ def test_a_move_that_empties_a_cluster_is_none_unless_allowed():
     labels[:] = np.minimum(labels, 2)
     labels[0] = 3
     S, n = _totals(K, np.ones(len(K)), labels, 4)
-    objective = make_dependence(structure)
+    objective = Dependence(rho=0.0).bind(structure)
     forbidden = move_tables(objective, S, n, 1.0, allow_empty=False).constant
     assert np.all(forbidden[3, :3] == -np.inf) and forbidden[3, 3] == 0
     assert np.isfinite(move_tables(objective, S, n, 1.0, allow_empty=True).constant).all()
@@ -69,7 +69,7 @@ def test_a_move_that_empties_a_cluster_is_none_unless_allowed():
 
 def test_rises_are_those_of_the_centred_kernel():
     structure, K, weight, labels = _case(1)
-    objective, c = make_dependence(structure, rho=1.0), 4
+    objective, c = Dependence(rho=1.0).bind(structure), 4
     S, n = _totals(K, weight, labels, c)
     share = weight / weight.sum()
     new = np.random.default_rng(0).standard_normal(len(K))  # similarities of a new sample
@@ -82,7 +82,7 @@ def test_rises_are_those_of_the_centred_kernel():
 
 def test_best_moves_read_the_tables_of_their_level(arrays):
     structure, K, weight, labels = _case(2, m=40)
-    objective, c = make_dependence(structure, rho=2.0), 4
+    objective, c = Dependence(rho=2.0).bind(structure), 4
     S, n = _totals(K, weight, labels, c)
     G = K @ (np.eye(c)[labels] * weight[:, None])
     levels = np.unique(weight)

@@ -8,8 +8,7 @@ from kernelclust.kernels import kernel_part
 from kernelclust.large._grow import ArrayKernel, _bounds, _kind
 from kernelclust.large._rounds import DevicePool, climb, put
 from kernelclust.large._rows import FeatureRows, Rows
-from kernelclust.objectives import make_dependence
-from kernelclust.solvers import Options
+from kernelclust.objectives import Dependence
 from kernelclust.structures import as_structure
 
 KERNELS = {
@@ -102,11 +101,11 @@ def test_a_card_with_less_shared_memory_loads_less_ahead(arrays, monkeypatch):
 def test_rounds_never_lower_f_and_end_where_no_move_gains(arrays, structure):
     X, weight, _, _ = _case(6)
     structure = as_structure(structure)
-    objective = make_dependence(structure, rho=2.0)
+    objective = Dependence(rho=2.0).bind(structure)
     rows, K = _rows(arrays, "rbf", X, weight)
     labels = np.random.default_rng(1).integers(0, 6, len(X))
     pool = DevicePool(rows, arrays.make(labels), 6)
-    done = climb(pool, objective, Options(max_iter=200, tol=1e-7))
+    done = climb(pool, objective, max_iter=200, tol=1e-7)
     assert pool.settle() < 1e-6
     assert done.stopped_because == "converged" and np.all(np.diff(done.history) > 0) and len(done.history) > 2
 
@@ -148,7 +147,7 @@ def test_rounds_leave_no_cluster_empty(arrays):
     labels = np.where(np.arange(40) < 20, 0, 1)
     labels[[0, 39]] = 2  # far from each other, with twins all around: both would rather go, at once
     pool = DevicePool(rows, arrays.make(labels), 3)
-    climb(pool, make_dependence(as_structure("flat:3")), Options(max_iter=1, tol=1e-12))
+    climb(pool, Dependence(rho=0.0).bind(as_structure("flat:3")), max_iter=1, tol=1e-12)
     assert sorted(np.bincount(to_host(pool.labels))) == [1, 19, 20]  # one went
 
 

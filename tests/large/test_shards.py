@@ -6,8 +6,8 @@ import pytest
 from kernelclust import DisKMeans, KernelKMeans, MaxMarginClustering, StructuredClustering
 from kernelclust._arrays import knows_numpy
 from kernelclust.large._shards import Features, Rule, Shards, Sums, _rounds, last_look, look, sweep
-from kernelclust.objectives import make_dependence
-from kernelclust.solvers import Options
+from kernelclust.objectives import Dependence
+from kernelclust.solvers import Run
 from kernelclust.structures import as_structure
 
 da = pytest.importorskip("dask.array")
@@ -67,7 +67,7 @@ def test_a_rule_follows_the_slopes_of_f():
     rng = np.random.default_rng(2)
     X, T = rng.standard_normal((60, 4)), rng.standard_normal((4, 3))
     labels = rng.integers(0, 4, 60)
-    objective, features = make_dependence(as_structure("ring:4"), rho=2.0), Features(_identity, T)
+    objective, features = Dependence(rho=2.0).bind(as_structure("ring:4")), Features(_identity, T)
     P = np.eye(4)[labels]
     rule = features.rule(objective, Sums(P.T @ X, P.sum(axis=0)))
     B = X @ T - (X @ T).mean(axis=0)
@@ -83,7 +83,7 @@ def test_a_rule_follows_the_slopes_of_f():
 def test_a_rule_that_lowers_f_is_followed_by_those_partitions_that_gain():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((90, 4))
-    objective = make_dependence(as_structure("flat:3"))
+    objective = Dependence(rho=0.0).bind(as_structure("flat:3"))
     pieces = [X[:30], X[30:60], X[60:]]
 
     class Wild(Features):
@@ -101,7 +101,7 @@ def test_a_rule_that_lowers_f_is_followed_by_those_partitions_that_gain():
     for _ in range(20):
         rules = [features.rule(None, None)] * 3
         sums = Here().each(sweep, raw=_identity, rule=rules, before=None)
-        rules, sums, history, why = _rounds(Here(), features, objective, rules, sums, Options(max_iter=40))
+        rules, sums, history, why = _rounds(Here(), features, objective, rules, sums, Run(max_iter=40))
         assert np.all(np.diff(history) > 0) and why == "converged"
         assert features.value(objective, sum(sums[1:], sums[0])) == pytest.approx(history[-1])
         again = [sweep(piece, None, None, _identity, rule, None) for piece, rule in zip(pieces, rules, strict=True)]

@@ -7,7 +7,7 @@ from kernelclust import MultiKernelClustering
 from kernelclust.large import feature_gram, feature_moments
 from kernelclust.large._shards import Features, Sums
 from kernelclust.multikernel._sums import Part, PreparedFeatures
-from kernelclust.objectives import make_dependence
+from kernelclust.objectives import Dependence
 from kernelclust.structures import as_structure
 
 da = pytest.importorskip("dask.array")
@@ -105,7 +105,7 @@ def test_features_that_are_not_centred_have_the_slopes_and_values_of_their_kerne
     rng = np.random.default_rng(2)
     X, T = rng.standard_normal((60, 4)) + 1.0, rng.random(4)
     P = np.eye(4)[rng.integers(0, 4, 60)]
-    objective = make_dependence(as_structure("ring:4"), rho=2.0)
+    objective = Dependence(rho=2.0).bind(as_structure("ring:4"))
     features, total = Features(_same, T, center=False), Sums(P.T @ X, P.sum(axis=0))
     K = (X * T) @ (X * T).T
     M, h = objective.slopes(P.T @ K @ P, total.n)

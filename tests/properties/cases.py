@@ -22,8 +22,9 @@ import kernelclust
 from kernelclust.kernels import APPROXIMATIONS, is_pairwise, kernel_names, kernel_part
 from kernelclust.margin import loss_names
 from kernelclust.multikernel import CORRELATIONS, method_names
-from kernelclust.objectives import NORMALIZATIONS
-from kernelclust.solvers import INITS, RULES, SEARCHES, solver_names
+from kernelclust.objectives import NORMALIZATIONS, PLACEMENTS
+from kernelclust.solvers import solver_names
+from kernelclust.solvers.greedy import INITS, SEARCHES
 from kernelclust.structures import structure_class, structure_names
 
 Pick = Callable[[Sequence], Any]
@@ -99,7 +100,7 @@ CHOICES: dict[str, Sequence] = {
     "rho": [0.0, 1.0, 10.0],
     "size_prior": ["auto", 0.0, 0.2],
     "search": SEARCHES,
-    "placement": RULES,
+    "placement": PLACEMENTS,
     "solver": solver_names(),
     "init": INITS,
     "n_init": ["auto", 1, 3],

@@ -125,7 +125,7 @@ def test_algorithm_1_stops_where_no_move_helps():
     X = rng.standard_normal((24, 2))
     K = _methods.gram(X, 3)
     labels = _methods.algorithm_1(K, "chain:3", _methods.random_starts(K, 3, 2, 0))
-    objective = _methods.make_dependence(_methods.as_structure("chain:3"))
+    objective = _methods.Dependence(rho=0.0).bind(_methods.as_structure("chain:3"))
 
     def value(one):
         Pi = np.eye(3)[one]

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from kernelclust import StructuredClustering
 from kernelclust.engine import alternatives, doubtful
-from kernelclust.objectives import make_dependence
+from kernelclust.objectives import Dependence
 from kernelclust.solvers import different_placements, placement_margin, placement_problem
 from kernelclust.structures import as_structure
 
@@ -21,7 +21,7 @@ def problem_of(structure, seed=0, **known):
     c = structure.n_clusters
     phi = np.random.default_rng(seed).standard_normal((c, 3))
     n = np.random.default_rng(seed + 1).integers(5, 20, c).astype(float)
-    objective = make_dependence(structure, rho=2.0)
+    objective = Dependence(rho=2.0).bind(structure)
     return structure, placement_problem("distance", objective, np.outer(n, n) * (phi @ phi.T), n, **known), n
 
 
@@ -83,7 +83,7 @@ def test_many_clusters_are_searched():
     structure = as_structure("chain:12")
     order = np.random.default_rng(0).permutation(12)
     phi = order[:, None].astype(float)
-    problem = placement_problem("distance", make_dependence(structure), phi @ phi.T, np.ones(12))
+    problem = placement_problem("distance", Dependence(rho=0.0).bind(structure), phi @ phi.T, np.ones(12))
     best = alternatives(problem, structure, np.ones(12), 3)[1]
     assert best.score > 0
     placed = order[np.argsort(best.nodes)]  # value of the cluster at each place
@@ -124,7 +124,7 @@ def test_a_doubtful_pair_is_asked_about():
     place = np.array([0.0, 3.0, 6.0, 9.0, 9.1, 12.0, 15.0])
     phi = np.c_[place, [0, 0, 0, 1.0, -1.0, 0, 0]]
     structure = as_structure("chain:7")
-    problem = placement_problem("distance", make_dependence(structure), phi @ phi.T, np.ones(7))
+    problem = placement_problem("distance", Dependence(rho=0.0).bind(structure), phi @ phi.T, np.ones(7))
     assert_array_equal(alternatives(problem, structure, np.ones(7), 2)[1].nodes, [0, 1, 2, 4, 3, 5, 6])
     assert set(doubtful(problem, np.ones(7))[:2]) & {3, 4}
 

@@ -16,11 +16,11 @@ from kernelclust.engine import Policy, Request, Samples
 from kernelclust.kernels import DenseKernel, LowRankKernel, fit_kernel, leading_spectrum
 from kernelclust.kernels._graphs import n_neighbors_for, spread_neighbors
 from kernelclust.metrics import structured_accuracy
-from kernelclust.objectives import Dependence, flat_objective, make_dependence
+from kernelclust.objectives import ClusterObjective, Dependence, flat_objective
 from kernelclust.policies import AutoPolicy, policy_for
 from kernelclust.policies import auto as policy
 from kernelclust.policies.auto import alignment, rbf_clusters
-from kernelclust.solvers import Options, Problem, best_placement, greedy, placement_problem
+from kernelclust.solvers import Greedy, Problem, Run, best_placement, greedy, placement_problem
 from kernelclust.structures import as_structure
 
 
@@ -113,7 +113,7 @@ def test_a_power_below_one_breaks_the_ties_of_resistances_in_series():
     D = np.abs(place[:, None] - place)
     S = -D / 2  # |mu_i - mu_j|^2 = S_ii + S_jj - 2 S_ij
     ring = as_structure("ring:6")
-    objective = make_dependence(ring)
+    objective = Dependence(rho=0.0).bind(ring)
     orders = np.array(list(itertools.permutations(range(6))))
     scores = {}
     for power in (1.0, 0.9):
@@ -155,10 +155,10 @@ def two_pairs(width, advice, tie=0.001):
     """Labels of the corners of a width x 1 rectangle in two clusters."""
     corners = np.array([[0, 0], [width, 0], [0, 1], [width, 1.0]])
     kernel = LowRankKernel(corners)
-    flat = Dependence(np.eye(2), np.eye(2), "l2")
+    flat = ClusterObjective(np.eye(2), np.eye(2), "l2")
     spectrum = leading_spectrum(kernel, 2, 1, np.random.RandomState(0))
     problem = Problem(kernel, spectrum, flat, flat, advice=None if advice is None else (advice, tie))
-    return greedy.solve(problem, Options(), np.random.RandomState(0)).labels
+    return Greedy().solve(problem, Run(), np.random.RandomState(0)).labels
 
 
 def test_advice_settles_near_ties_and_nothing_else():
@@ -217,7 +217,7 @@ def test_swelling_is_the_growth_of_the_spread_within_clusters():
     rng = np.random.default_rng(3)
     data, weight = rng.standard_normal((30, 4)), rng.uniform(0.5, 2, 30)
     kernel = LowRankKernel(data, weight)
-    objective = make_dependence(as_structure("chain:3"), rho=2.0)
+    objective = Dependence(rho=2.0).bind(as_structure("chain:3"))
     problem = Problem(kernel, None, objective, flat_objective(objective))
 
     def solution(labels):
@@ -330,6 +330,6 @@ def test_a_kernel_that_the_user_chose_leaves_nothing_to_decide():
         expected = "rbf" if structure.is_map else "auto"
         assert AutoPolicy.arrangement_kernel({"kernel": "auto"}, structure) == {"kernel": expected}
         kernel = fit_kernel(data, np.ones(30), kernel="graph", n_clusters=4, rng=np.random.RandomState(0))
-        plain = Policy(Request(structure, size_prior="auto"), Samples(data, np.ones(30)), kernel)
+        plain = Policy(Request(structure), Samples(data, np.ones(30)), kernel)
         assert (plain.size_prior(), plain.tie_break(), plain.diagnostics(np.zeros(30, dtype=int))) == (0.0, None, {})
-        assert plain.options(kernel).search == ("refine" if structure.is_map else "place")
+        assert plain.solver(kernel).search == ("refine" if structure.is_map else "place")

@@ -13,8 +13,9 @@ from kernelclust import KernelKMeans
 from kernelclust.constraints import _feasibility, equal_rows, make_constraints, numbered
 from kernelclust.constraints._repair import repair
 from kernelclust.kernels import DenseKernel, LowRankKernel, leading_spectrum, one_hot
-from kernelclust.objectives import Dependence, make_dependence
+from kernelclust.objectives import ClusterObjective, Dependence
 from kernelclust.solvers import (
+    Greedy,
     best_placement,
     greedy,
     low_rank_sdp,
@@ -25,7 +26,7 @@ from kernelclust.solvers import (
     spectral,
 )
 from kernelclust.solvers._climb import climb
-from kernelclust.solvers._problem import Options, Problem
+from kernelclust.solvers._problem import Problem, Run
 from kernelclust.structures import as_structure
 
 
@@ -77,7 +78,7 @@ def feasible(seed, m, c, **options):
 def an_objective(rng, c):
     structure = as_structure(["flat", "chain", "ring"][rng.integers(3)], c)
     loss, normalize = [(None, "l2"), (None, None), ("zero-one", "l1"), ("structure", "l2")][rng.integers(4)]
-    return make_dependence(structure, loss=loss, normalize=normalize)
+    return Dependence(loss=loss, normalize=normalize, rho=0.0).bind(structure)
 
 
 def a_kernel(rng, weight, d=3):
@@ -88,7 +89,7 @@ def a_kernel(rng, weight, d=3):
 def a_problem(kernel, objective, constraints=None, copies=None):
     c = objective.n_clusters
     spectrum = leading_spectrum(kernel, c + 7, c - 1, np.random.RandomState(0))
-    flat = Dependence(np.eye(c), np.eye(c), "l2")
+    flat = ClusterObjective(np.eye(c), np.eye(c), "l2")
     return Problem(kernel, spectrum, objective, flat, constraints, copies)
 
 
@@ -198,7 +199,7 @@ def test_no_climb_breaks_a_constraint(block):
         assert_allclose(found.value, value_of(kernel, objective, found.labels), rtol=1e-8, atol=1e-10)
         assert found.converged
         if kernel.factor is None:
-            assert_allclose(found.running, (kernel @ one_hot(found.labels, c, weight)).T, atol=1e-8)
+            assert_allclose(found.warm_start_sums, (kernel @ one_hot(found.labels, c, weight)).T, atol=1e-8)
 
 
 @pytest.mark.parametrize("search", ["refine", "global"])
@@ -209,7 +210,7 @@ def test_greedy_keeps_everything(search, init, few_starts):
         rng, weight, known, constraints = feasible(seed, m, c)
         kernel, _ = a_kernel(rng, weight)
         problem = a_problem(kernel, an_objective(rng, c), constraints)
-        found = greedy.solve(problem, Options(search=search, init=init, n_init=3), np.random.RandomState(0))
+        found = Greedy(search=search, init=init, n_init=3).solve(problem, Run(), np.random.RandomState(0))
         assert keeps(known, weight, found.labels, c), seed
 
 
@@ -220,10 +221,10 @@ def test_relaxations_keep_everything(solver, polish):
         c, m = 2 + seed % 3, 12 + seed
         rng, weight, known, constraints = feasible(seed, m, c)
         kernel, _ = a_kernel(rng, weight)
-        objective = make_dependence(as_structure(["flat", "ring"][seed % 2], c))
+        objective = Dependence(rho=0.0).bind(as_structure(["flat", "ring"][seed % 2], c))
         problem = a_problem(kernel, objective, constraints)
         params = {"max_steps": 2} if solver in (low_rank_sdp, nmf) else {}
-        found = solver.solve(problem, Options(polish=polish), np.random.RandomState(0), **params)
+        found = solver.PART(polish=polish, **params).solve(problem, Run(), np.random.RandomState(0))
         assert keeps(known, weight, found.labels, c), seed
 
 
@@ -232,7 +233,7 @@ def test_the_relaxation_knows_the_labels():
     y = np.where(rng.random(20) < 0.4, rng.integers(0, 3, 20), -1)
     X = rng.standard_normal((20, 2))
     constraints = make_constraints(np.ones(20), 3, labels=y)
-    problem = a_problem(LowRankKernel(X), make_dependence(as_structure("chain:3")), constraints)
+    problem = a_problem(LowRankKernel(X), Dependence(rho=0.0).bind(as_structure("chain:3")), constraints)
     Y, relaxed = low_rank_sdp.relax(problem, np.random.RandomState(0), rank=3)
     assert relaxed.stopped_because == "converged"
     for i in np.flatnonzero(y >= 0):
@@ -248,9 +249,9 @@ def test_links_between_known_groups():
     apart = np.c_[i, j][group[i] != group[j]]
     kernel = LowRankKernel(rng.standard_normal((60, 2)))
     problem = a_problem(
-        kernel, make_dependence(as_structure("flat:4")), make_constraints(np.ones(60), 4, cannot_link=apart)
+        kernel, Dependence(rho=0.0).bind(as_structure("flat:4")), make_constraints(np.ones(60), 4, cannot_link=apart)
     )
-    found = greedy.solve(problem, Options(), np.random.RandomState(0)).labels
+    found = Greedy().solve(problem, Run(), np.random.RandomState(0)).labels
     assert len(set(zip(group.tolist(), found.tolist(), strict=True))) == 4
     with pytest.raises(ValueError, match="parts 4 samples from each other"):
         make_constraints(np.ones(60), 3, cannot_link=apart)
@@ -258,13 +259,13 @@ def test_links_between_known_groups():
 
 def test_a_large_set_is_searched_on_a_part_and_kept_whole(monkeypatch):
     """More samples than the starts are tried on."""
-    monkeypatch.setattr(greedy, "SUBSAMPLE", 60)
-    monkeypatch.setattr(greedy, "POLISH_ALL", 60)
+    monkeypatch.setattr(greedy, "MAX_SUBSAMPLE", 60)
+    monkeypatch.setattr(greedy, "MAX_FINISH_ALL", 60)
     for seed in range(6):
         rng, weight, known, constraints = feasible(seed, 150, 3)
         kernel, _ = a_kernel(rng, weight)
         problem = a_problem(kernel, an_objective(rng, 3), constraints)
-        found = greedy.solve(problem, Options(search="global", n_init=3), np.random.RandomState(0))
+        found = Greedy(search="global", n_init=3).solve(problem, Run(), np.random.RandomState(0))
         assert keeps(known, weight, found.labels, 3), seed
 
 
@@ -277,13 +278,13 @@ def test_the_constrained_optimum_is_reached():
     for seed in range(24):
         rng, weight, known, constraints = feasible(seed, 7, 3, tiny=True)
         kernel, _ = a_kernel(rng, weight)
-        objective = make_dependence(as_structure(["flat", "chain", "ring"][seed % 3], 3))
+        objective = Dependence(rho=0.0).bind(as_structure(["flat", "chain", "ring"][seed % 3], 3))
         allowed = [labels for labels in all_labelings(7, 3) if keeps(known, weight, labels, 3)]
         if len(allowed) < 2:
             continue
         best = max(value_of(kernel, objective, labels) for labels in allowed)
         problem = a_problem(kernel, objective, constraints)
-        found = greedy.solve(problem, Options(search="global", allow_empty=True), np.random.RandomState(0))
+        found = Greedy(search="global", allow_empty=True).solve(problem, Run(), np.random.RandomState(0))
         assert found.value >= best - 1e-9 * abs(best), (seed, found.value, best)
         tried += 1
     assert tried > 15
@@ -294,7 +295,9 @@ def test_sizes_that_fill_every_cluster_do_not_freeze_the_search():
     rng = np.random.default_rng(0)
     X = np.repeat([[0.0, 0.0], [6.0, 0.0], [0.0, 6.0]], 20, axis=0) + rng.standard_normal((60, 2))
     constraints = make_constraints(np.ones(60), 3, min_size=20, max_size=20)
-    found = climb(LowRankKernel(X), make_dependence(as_structure("flat:3")), np.arange(60) % 3, constraints=constraints)
+    found = climb(
+        LowRankKernel(X), Dependence(rho=0.0).bind(as_structure("flat:3")), np.arange(60) % 3, constraints=constraints
+    )
     assert_array_equal(found.labels.reshape(3, 20), found.labels[::20][:, None] * np.ones(20))
 
 
@@ -318,7 +321,9 @@ def test_cannot_links_do_not_freeze_the_search():
     constraints = make_constraints(np.ones(30), 2, cannot_link=[(i, i + 15) for i in range(15)])
     start = np.arange(30) % 2
     start[15:] = 1 - start[:15]
-    found = climb(DenseKernel(X @ X.T), make_dependence(as_structure("flat:2")), start, constraints=constraints)
+    found = climb(
+        DenseKernel(X @ X.T), Dependence(rho=0.0).bind(as_structure("flat:2")), start, constraints=constraints
+    )
     assert_array_equal(found.labels, np.repeat(found.labels[[0, 15]], 15))
 
 
@@ -411,12 +416,12 @@ def test_soft_labels_add_what_they_say():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((40, 2))
     y = np.where(rng.random(40) < 0.3, rng.integers(0, 3, 40), -1)
-    objective = make_dependence(as_structure("chain:3"))
+    objective = Dependence(rho=0.0).bind(as_structure("chain:3"))
     for t in (0.5, 100.0):
         for scale in (1.0, 1e4):
             constraints = make_constraints(np.ones(40), 3, labels=y, label_weight=t)
             problem = a_problem(DenseKernel(scale * X @ X.T), objective, constraints)
-            found = greedy.solve(problem, Options(), np.random.RandomState(0))
+            found = Greedy().solve(problem, Run(), np.random.RandomState(0))
             F = value_of(problem.kernel, objective, found.labels)
             bound = objective.size_bound(problem.spectrum.bounds, np.full(3, 40 / 3))
             kept = np.sum(found.labels[y >= 0] == y[y >= 0])
@@ -425,9 +430,9 @@ def test_soft_labels_add_what_they_say():
                 before = found.labels
         assert_array_equal(found.labels, before)
     assert kept == np.sum(y >= 0)
-    free = greedy.solve(a_problem(DenseKernel(X @ X.T), objective), Options(), np.random.RandomState(0))
+    free = Greedy().solve(a_problem(DenseKernel(X @ X.T), objective), Run(), np.random.RandomState(0))
     nothing = make_constraints(np.ones(40), 3, labels=y, label_weight=0.0)
-    zero = greedy.solve(a_problem(DenseKernel(X @ X.T), objective, nothing), Options(), np.random.RandomState(0))
+    zero = Greedy().solve(a_problem(DenseKernel(X @ X.T), objective, nothing), Run(), np.random.RandomState(0))
     assert_allclose(zero.value, free.value)
 
 
@@ -435,7 +440,7 @@ def test_soft_labels_turn_a_chain():
     """Both directions have the same F; what the labels add decides, by placement alone."""
     X = np.repeat(np.arange(4.0), 5)[:, None]
     place = np.repeat(np.arange(4), 5)
-    objective = make_dependence(as_structure("chain:4"))
+    objective = Dependence(rho=0.0).bind(as_structure("chain:4"))
     constraints = make_constraints(np.ones(20), 4, labels=np.where(place == 0, 0, -1), label_weight=0.01)
 
     def by_value(S, n, **known):
@@ -453,7 +458,7 @@ def random_placing(seed, spec, loss=None, wished=False):
     rng = np.random.default_rng(seed)
     structure = as_structure(spec)
     c = structure.n_clusters
-    objective = make_dependence(structure, loss=loss, normalize="l1" if loss else "l2")
+    objective = Dependence(loss=loss, normalize="l1" if loss else "l2", rho=0.0).bind(structure)
     Z = rng.standard_normal((c, c))
     movable = rng.random(c) < 0.6
     linear = 5 * rng.random((c, c)) if wished else None
@@ -507,7 +512,7 @@ def test_local_search_hears_wishes():
     linear = np.zeros((12, 12))
     linear[np.arange(12), wanted] = 1e3
     Z = rng.standard_normal((12, 12))
-    objective = make_dependence(as_structure("ring:12"))
+    objective = Dependence(rho=0.0).bind(as_structure("ring:12"))
     problem = placement_problem("F", objective, Z @ Z.T, np.ones(12), linear=linear)
     assert_array_equal(best_placement(problem), wanted)
 
@@ -548,11 +553,11 @@ def test_copies_do_not_trap_the_search():
         rng = np.random.default_rng(seed)
         distinct, weight = rng.standard_normal((25, 2)), rng.integers(5, 40, 25)
         copies = np.repeat(np.arange(25), weight)
-        objective = make_dependence(as_structure("flat:6"))
+        objective = Dependence(rho=0.0).bind(as_structure("flat:6"))
         weighted = a_problem(LowRankKernel(distinct, weight.astype(float)), objective)
         X = distinct[copies]
         repeated = a_problem(LowRankKernel(X), objective, copies=equal_rows(X, 6, np.ones(len(X))))
-        one, other = (greedy.solve(p, Options(), np.random.RandomState(0)) for p in (weighted, repeated))
+        one, other = (Greedy().solve(p, Run(), np.random.RandomState(0)) for p in (weighted, repeated))
         assert other.value >= one.value * (1 - 1e-9)
 
 

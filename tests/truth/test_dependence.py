@@ -9,8 +9,7 @@ from sklearn.cluster import KMeans
 
 from kernelclust import CLUHSIC, CLUHSICAL, KernelKMeans, StructuredClustering, dependence_score
 from kernelclust.kernels import DenseKernel, leading_spectrum
-from kernelclust.objectives import make_dependence
-from kernelclust.objectives.dependence import loss_matrix
+from kernelclust.objectives import Dependence, loss_matrix
 from kernelclust.structures import as_structure
 
 STRUCTURES = ["flat:3", "chain:3", "ring:4", "grid:2x2", "tree:(a,(b,c))", "flat:2*chain:2"]
@@ -107,7 +106,7 @@ def all_sums(K, c, *, empty):
 
 def optimum(K, structure, loss, normalize, *, empty=False, rho=0.0):
     """Largest F over all labelings."""
-    objective = make_dependence(structure, loss=loss, normalize=normalize, rho=rho)
+    objective = Dependence(loss=loss, normalize=normalize, rho=rho).bind(structure)
     sums = all_sums(K, structure.n_clusters, empty=empty)
     return max(objective.value(S, n) for S, n in zip(*sums, strict=True))
 
@@ -137,7 +136,7 @@ def test_c_and_gamma_of_eq_11_are_the_scale_of_the_kernel(normalize):
     sums = all_sums(K, 3, empty=False)
     best = []
     for C, gamma in ((0.1, 1.0), (2.0, 0.3), (1e-3, 0.5)):
-        objective = make_dependence(structure, loss="structure", normalize=normalize, C=C, gamma=gamma)
+        objective = Dependence(loss="structure", normalize=normalize, rho=0.0).bind(structure, C=C, gamma=gamma)
         values = [objective.value(S, n) for S, n in zip(*sums, strict=True)]
         best.append(int(np.argmax(values)))
         model = CLUHSICAL(structure=structure, kernel="precomputed", normalize=normalize, init="random", n_init=20)
@@ -192,7 +191,7 @@ def test_no_labeling_exceeds_the_bounds(spec, loss, normalize, rho):
     structure = as_structure(spec)
     c, m = structure.n_clusters, 6
     K = random_kernel(m, seed=5)
-    objective = make_dependence(structure, loss=loss, normalize=normalize, rho=rho)
+    objective = Dependence(loss=loss, normalize=normalize, rho=rho).bind(structure)
     bounds = leading_spectrum(DenseKernel(K), c, c - 1, np.random.RandomState(0)).bounds
     everywhere = objective.upper_bound(bounds, float(m))
     best = {}
@@ -211,7 +210,7 @@ def test_no_labeling_exceeds_the_bounds(spec, loss, normalize, rho):
 def test_the_penalty_is_bounded_in_units_of_the_weights_whatever_the_loss(loss, unit):
     """|P|_1 grows with the root of the weights, and a column of P may be zero where a loss has zeros."""
     weight = unit * np.random.default_rng(0).uniform(0.5, 2, 6)
-    objective = make_dependence(as_structure("chain:3"), loss=loss)
+    objective = Dependence(loss=loss, rho=0.0).bind(as_structure("chain:3"))
     no_data = np.zeros((3, 3))
     best = max(
         objective.value(no_data, np.bincount(y, weight, minlength=3)) for y in product(range(3), repeat=6)
@@ -230,7 +229,7 @@ def test_the_size_bound_is_reached_when_the_kernel_is_the_structure(spec):
     P = np.eye(c)[labels] / np.sqrt(np.bincount(labels))
     H = np.eye(len(labels)) - 1 / len(labels)
     K = H @ P @ A @ P.T @ H
-    objective = make_dependence(structure)
+    objective = Dependence(rho=0.0).bind(structure)
     bounds = leading_spectrum(DenseKernel(K), c, c - 1, np.random.RandomState(0)).bounds
     n = np.bincount(labels).astype(float)
     value = dependence_score(K, labels, structure)
@@ -259,7 +258,7 @@ def test_the_fitted_bounds_are_in_order_and_the_gap_closes():
 def test_slopes_are_derivatives(loss, normalize):
     """Adding a sample of small weight to cluster b changes F at the rate that predict uses."""
     structure = as_structure("tree:(a,(b,c))")
-    objective = make_dependence(structure, loss=loss, normalize=normalize)
+    objective = Dependence(loss=loss, normalize=normalize, rho=0.0).bind(structure)
     rng = np.random.default_rng(0)
     S, n, g, step = random_kernel(3), rng.uniform(2, 5, 3), rng.standard_normal(3), 1e-6
     M, h = objective.slopes(S, n)

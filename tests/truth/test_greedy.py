@@ -12,7 +12,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 from kernelclust import CLUHSIC, KernelKMeans, StructuredClustering
 from kernelclust.kernels import DenseKernel, LowRankKernel, one_hot
-from kernelclust.objectives import make_dependence
+from kernelclust.objectives import Dependence
 from kernelclust.solvers import _loops, _running, best_placement, placement_problem
 from kernelclust.solvers import _starts as starts
 from kernelclust.solvers._climb import climb
@@ -43,7 +43,7 @@ def value_of(kernel, objective, labels):
 @pytest.mark.parametrize(("spec", "loss", "normalize"), OBJECTIVES)
 def test_one_visit_takes_the_best_of_all_moves(spec, loss, normalize, form):
     """Sweep by sweep against moving every sample to every cluster and computing F from scratch."""
-    objective = make_dependence(as_structure(spec), loss=loss, normalize=normalize)
+    objective = Dependence(loss=loss, normalize=normalize, rho=0.0).bind(as_structure(spec))
     kernel, labels = problem(0, form, m=12)
     expected = labels.copy()
     for i in range(len(labels)):
@@ -64,7 +64,7 @@ def test_one_visit_takes_the_best_of_all_moves(spec, loss, normalize, form):
 @pytest.mark.parametrize("form", ["dense", "low_rank"])
 @pytest.mark.parametrize(("spec", "loss", "normalize"), OBJECTIVES)
 def test_climbing_never_falls_and_ends_where_no_move_helps(spec, loss, normalize, form):
-    objective = make_dependence(as_structure(spec), loss=loss, normalize=normalize)
+    objective = Dependence(loss=loss, normalize=normalize, rho=0.0).bind(as_structure(spec))
     kernel, labels = problem(1, form)
     found = climb(kernel, objective, labels)
     assert found.converged and found.stopped_because == "converged"
@@ -83,7 +83,7 @@ def test_climbing_never_falls_and_ends_where_no_move_helps(spec, loss, normalize
 @pytest.mark.parametrize("form", ["dense", "low_rank"])
 @pytest.mark.parametrize(("spec", "loss", "normalize"), OBJECTIVES)
 def test_compiled_sweeps_are_the_plain_sweeps(spec, loss, normalize, form, monkeypatch):
-    objective = make_dependence(as_structure(spec), loss=loss, normalize=normalize)
+    objective = Dependence(loss=loss, normalize=normalize, rho=0.0).bind(as_structure(spec))
     kernel, labels = problem(2, form)
     fast = climb(kernel, objective, labels)
     for name in ("inverse_norm", "visit_plain", "loss_norms", "visit_loss", "gains", "move_row", "may_move", "relabel"):
@@ -99,24 +99,24 @@ def test_running_sums_do_not_drift(dtype):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((400, 3))
     kernel = DenseKernel((X @ X.T).astype(dtype))
-    objective = make_dependence(as_structure("ring:6"))
+    objective = Dependence(rho=0.0).bind(as_structure("ring:6"))
     found = climb(kernel, objective, rng.integers(0, 6, 400))
-    assert_allclose(found.running, kernel.label_sums(found.labels, 6), atol=1e-8)
+    assert_allclose(found.warm_start_sums, kernel.label_sums(found.labels, 6), atol=1e-8)
     assert_allclose(found.cluster_sums, kernel.cluster_sums(found.labels, 6), atol=1e-7)
 
 
 def test_an_earlier_climb_can_be_continued():
     kernel, labels = problem(3, "dense")
-    objective = make_dependence(as_structure("chain:4"), rho=2.0)
-    flat = climb(kernel, make_dependence(as_structure("flat:4")), labels)
+    objective = Dependence(rho=2.0).bind(as_structure("chain:4"))
+    flat = climb(kernel, Dependence(rho=0.0).bind(as_structure("flat:4")), labels)
     again = climb(kernel, objective, flat.labels)
-    going_on = climb(kernel, objective, flat.labels, running=flat.running)
+    going_on = climb(kernel, objective, flat.labels, warm_start_sums=flat.warm_start_sums)
     assert_array_equal(again.labels, going_on.labels)
 
 
 def test_dense_and_low_rank_climb_alike():
     for seed in range(5):
-        objective = make_dependence(as_structure("ring:4"), loss="structure", normalize="l1")
+        objective = Dependence(loss="structure", normalize="l1", rho=0.0).bind(as_structure("ring:4"))
         dense, labels = problem(seed, "dense")
         low, _ = problem(seed, "low_rank")
         assert_array_equal(climb(dense, objective, labels).labels, climb(low, objective, labels).labels)
@@ -136,7 +136,7 @@ def test_size_prior_is_its_definition_and_climbs_to_the_best(spec, normalize):
     K = B - weight @ B / weight.sum()
     K = K @ K.T
     structure = as_structure(spec)
-    objective = make_dependence(structure, normalize=normalize, size_prior=0.7)
+    objective = Dependence(normalize=normalize, size_prior=0.7, rho=0.0).bind(structure)
 
     def by_definition(labels):
         Pi = np.eye(3)[labels] * weight[:, None]
@@ -177,7 +177,7 @@ def test_place_keeps_the_flat_clusters_and_gives_them_the_best_places():
             for search in ("place", "refine")
         )
         assert adjusted_rand_score(flat.labels_, placed.labels_) == 1
-        objective = make_dependence(placed.structure_, rho=2.0)
+        objective = Dependence(rho=2.0).bind(placed.structure_)
         K = rbf_kernel(X, gamma=placed.diagnostics_.gamma)
         kernel = DenseKernel(K)
         assert_allclose(placed.objective_, value_of(kernel, objective, placed.labels_), rtol=1e-9)
@@ -194,7 +194,7 @@ def test_place_keeps_the_flat_clusters_and_gives_them_the_best_places():
 def test_ties_keep_the_label():
     kernel = DenseKernel(np.ones((12, 12)))
     labels = np.arange(12) % 3
-    found = climb(kernel, make_dependence(as_structure("chain:3")), labels)
+    found = climb(kernel, Dependence(rho=0.0).bind(as_structure("chain:3")), labels)
     assert_array_equal(found.labels, labels)
     assert found.n_iter == 1
 
@@ -202,7 +202,7 @@ def test_ties_keep_the_label():
 def test_clusters_stay_non_empty_unless_allowed():
     X = np.array([[0.0], [0.0], [0.0], [10.0]])
     kernel = DenseKernel(X @ X.T)
-    objective = make_dependence(as_structure("chain:3"), normalize=None)
+    objective = Dependence(normalize=None, rho=0.0).bind(as_structure("chain:3"))
     assert len(np.unique(climb(kernel, objective, np.array([0, 1, 2, 0])).labels)) == 3
     free = climb(kernel, objective, np.array([0, 1, 2, 0]), allow_empty=True)
     assert len(np.unique(free.labels)) == 2
@@ -211,7 +211,7 @@ def test_clusters_stay_non_empty_unless_allowed():
 
 def test_max_iter_is_said():
     kernel, labels = problem(4, "dense", m=200)
-    found = climb(kernel, make_dependence(as_structure("flat:4")), labels, max_iter=1)
+    found = climb(kernel, Dependence(rho=0.0).bind(as_structure("flat:4")), labels, max_iter=1)
     assert not found.converged and found.stopped_because == "max_iter" and found.n_iter == 1
 
 
@@ -275,7 +275,7 @@ def test_alternating_with_placement_stops_when_neither_helps():
     """From a start in the wrong places: the placement is taken once, F rises, and then nothing moves."""
     labels = np.repeat(np.arange(4), 10)
     structure = as_structure("chain:4")
-    kernel, objective = DenseKernel(structure.kernel[np.ix_(labels, labels)]), make_dependence(structure)
+    kernel, objective = DenseKernel(structure.kernel[np.ix_(labels, labels)]), Dependence(rho=0.0).bind(structure)
     wrong = np.array([2, 0, 3, 1])[labels]
 
     def by_value(S, n):
@@ -287,7 +287,7 @@ def test_alternating_with_placement_stops_when_neither_helps():
     assert found.converged and found.n_iter <= 3
     assert found.value > stuck.value
     assert found.labels.tolist() in (labels.tolist(), (3 - labels).tolist())
-    assert_allclose(found.running, (kernel @ one_hot(found.labels, 4, kernel.weight)).T, atol=1e-9)
+    assert_allclose(found.warm_start_sums, (kernel @ one_hot(found.labels, 4, kernel.weight)).T, atol=1e-9)
 
 
 def algorithm_1(K, A, labels, normalize):

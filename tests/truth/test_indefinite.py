@@ -16,7 +16,7 @@ from kernelclust import (
     dependence_score,
 )
 from kernelclust.kernels import DenseKernel, TiledKernel, fit_kernel, spectrum_ends
-from kernelclust.objectives import make_dependence
+from kernelclust.objectives import Dependence
 from kernelclust.structures import as_structure
 
 pytestmark = pytest.mark.usefixtures("few_starts")
@@ -199,7 +199,7 @@ def test_shift_adds_a_constant_to_f_of_flat_clusters():
     s = -np.linalg.eigvalsh(root[:, None] * centred(K, weight) * root)[0]
     assert s > 1
     plain, lifted = DenseKernel(K, weight), DenseKernel(K + s * np.diag(1 / weight), weight)
-    objective, values = make_dependence(as_structure("flat:3")), {}
+    objective, values = Dependence(rho=0.0).bind(as_structure("flat:3")), {}
     for labels in itertools.product(range(3), repeat=8):
         if list(dict.fromkeys(labels)) == [0, 1, 2]:  # one numbering of each clustering
             n = np.bincount(labels, weight)

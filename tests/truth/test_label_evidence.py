@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from kernelclust import StructuredClustering
 from kernelclust.constraints import make_constraints, numbered
 from kernelclust.constraints._label_evidence import NEAR, contradicted, label_evidence, mistaken, mistakes
-from kernelclust.objectives import make_dependence
+from kernelclust.objectives import Dependence
 from kernelclust.solvers import place_known, placement_problem
 from kernelclust.solvers._label_placement import JITTER, TAIL, temperature
 from kernelclust.structures import as_structure
@@ -26,7 +26,7 @@ def groups(means, sizes, spread, seed=0):
 
 def a_placement(E, labels, text, weight=None, rule="distance"):
     weight = np.ones(len(E)) if weight is None else weight
-    objective = make_dependence(as_structure(text), rho=2.0)
+    objective = Dependence(rho=2.0).bind(as_structure(text))
     c = objective.n_clusters
     sums = np.array([(E * weight[:, None])[labels == j].sum(axis=0) for j in range(c)])
     n = np.bincount(labels, weight, minlength=c)

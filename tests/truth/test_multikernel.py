@@ -21,7 +21,7 @@ from kernelclust.multikernel import (
 )
 from kernelclust.multikernel._refine import Unrelaxed, alignment, cluster_sums, label_scale
 from kernelclust.multikernel._spectral import Subspace, lam_path
-from kernelclust.objectives import make_dependence
+from kernelclust.objectives import Dependence
 from kernelclust.solvers._climb import climb
 from kernelclust.structures import as_structure
 
@@ -189,14 +189,14 @@ def test_climbing_without_a_combined_matrix_is_climbing_with_it(spec, loss):
     K = sum(c * prepared_matrix(K) for c, K in zip(mu, matrices, strict=True))
     values, vectors = np.linalg.eigh(K)
     factor = LowRankKernel(vectors * np.sqrt(np.maximum(values, 0)), center=False)
-    objective = make_dependence(as_structure(spec), loss=loss)
+    objective = Dependence(loss=loss, rho=0.0).bind(as_structure(spec))
     for seed in range(5):
         labels = np.random.default_rng(seed).permutation(np.arange(45) % objective.n_clusters)
         one, other = climb(combined, objective, labels), climb(factor, objective, labels)
         assert_array_equal(one.labels, other.labels)
         assert_allclose(one.history, other.history, rtol=1e-8)
         fresh = (combined @ np.eye(objective.n_clusters)[one.labels]).T
-        assert_allclose(one.running, fresh, atol=1e-9)
+        assert_allclose(one.warm_start_sums, fresh, atol=1e-9)
 
 
 def test_weighted_kernels_are_prepared_as_copies():
@@ -417,7 +417,7 @@ def test_flat_refinement_is_the_unrelaxed_equation_8(lam, seed):
     task = make_task(matrices, lam=lam)
     relaxed = mkkm_mr.solve(task)
     start = np.random.default_rng(seed).permutation(np.arange(45) % 3)
-    found = refine(task, relaxed, start, make_dependence(as_structure("flat", 3)))
+    found = refine(task, relaxed, start, Dependence(rho=0.0).bind(as_structure("flat", 3)))
     assert found.converged
     assert falls(found.history)
     assert found.gap < 1e-8
@@ -433,7 +433,7 @@ def test_flat_refinement_is_the_unrelaxed_equation_8(lam, seed):
 def test_refinement_finds_the_best_of_all_labelings_of_a_tiny_problem():
     matrices, _ = make_matrices(1, n=9, noise=(0.5, 0.8))
     task = make_task(matrices, lam=0.05)
-    objective = make_dependence(as_structure("flat", 3))
+    objective = Dependence(rho=0.0).bind(as_structure("flat", 3))
     J = Unrelaxed(task, objective)
     best = np.inf
     for rest in product(range(3), repeat=8):
@@ -450,7 +450,7 @@ def test_refinement_finds_the_best_of_all_labelings_of_a_tiny_problem():
 @pytest.mark.parametrize(("text", "loss"), [("ring:5", None), ("tree:2x2", "structure"), ("chain:4", "zero-one")])
 def test_residuals_are_never_negative_and_refinement_falls(text, loss, normalize):
     structure = as_structure(text)
-    objective = make_dependence(structure, loss=loss, normalize=normalize, rho=1.0)
+    objective = Dependence(loss=loss, normalize=normalize, rho=1.0).bind(structure)
     c = structure.n_clusters
     rng = np.random.default_rng(0)
     K = rng.standard_normal((20, 2))
@@ -477,7 +477,7 @@ def test_residuals_are_never_negative_and_refinement_falls(text, loss, normalize
 def test_structured_refinement_states_its_objective():
     matrices, _ = make_matrices(2, c=5)
     task = make_task(matrices, 5, lam=0.03)
-    objective = make_dependence(as_structure("ring:5"), rho=1.0)
+    objective = Dependence(rho=1.0).bind(as_structure("ring:5"))
     found = refine(task, mkkm_mr.solve(task), np.arange(45) % 5, objective)
     P = np.eye(5)[found.labels] / np.sqrt(np.bincount(found.labels))
     A = objective.A / np.linalg.eigvalsh(objective.A)[-1]
@@ -487,8 +487,8 @@ def test_structured_refinement_states_its_objective():
 
 
 def test_label_scale_is_reached():
-    assert label_scale(make_dependence(as_structure("flat", 4)), 30) == 1
-    objective = make_dependence(as_structure("ring:5"), rho=1.0)
+    assert label_scale(Dependence(rho=0.0).bind(as_structure("flat", 4)), 30) == 1
+    objective = Dependence(rho=1.0).bind(as_structure("ring:5"))
     n = np.full(5, 6.0)
     E = objective.weights(n)[np.ix_(np.arange(30) % 5, np.arange(30) % 5)]
     assert np.linalg.eigvalsh(E)[-1] == pytest.approx(label_scale(objective, 30))
@@ -497,7 +497,7 @@ def test_label_scale_is_reached():
 def test_refinement_with_fixed_weights_is_kernel_k_means_of_the_combination():
     matrices, _ = make_matrices(2, noise=(1.0, 2.0))
     task = make_task(matrices)
-    found = refine(task, average.solve(task), np.arange(45) // 15, make_dependence(as_structure("flat", 3)))
+    found = refine(task, average.solve(task), np.arange(45) // 15, Dependence(rho=0.0).bind(as_structure("flat", 3)))
     mean = sum(prepared_matrix(K) for K in matrices) / 2
     value = np.trace(mean) - sum(
         mean[np.ix_(found.labels == c, found.labels == c)].sum() / (found.labels == c).sum() for c in range(3)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from kernelclust.objectives import make_dependence
+from kernelclust.objectives import Dependence
 from kernelclust.solvers import _placement as placement
 from kernelclust.solvers import best_placement, placement_margin, placement_problem
 from kernelclust.solvers._placement_loops import search
@@ -46,7 +46,7 @@ def place(node, S, n):
 def test_the_best_of_all_placements_is_found(spec, rule, loss, exhaustive, monkeypatch):
     monkeypatch.setattr(placement, "EXHAUSTIVE", exhaustive)  # 0: by local search
     structure = as_structure(spec)
-    objective = make_dependence(structure, loss=loss)
+    objective = Dependence(loss=loss, rho=0.0).bind(structure)
     for seed in range(3):
         S, n = sums(structure.n_clusters, seed)
         every = scores_of_all(rule, objective, S, n)
@@ -60,7 +60,7 @@ def test_the_best_of_all_placements_is_found(spec, rule, loss, exhaustive, monke
 def test_the_margin_is_its_definition(spec, rule, exhaustive, monkeypatch):
     monkeypatch.setattr(placement, "EXHAUSTIVE", exhaustive)
     structure = as_structure(spec)
-    objective, A = make_dependence(structure), structure.kernel
+    objective, A = Dependence(rho=0.0).bind(structure), structure.kernel
     for seed in range(3):
         S, n = sums(structure.n_clusters, seed)
         S, n = place(best_placement(placement_problem(rule, objective, S, n)), S, n)
@@ -74,19 +74,19 @@ def test_the_margin_is_its_definition(spec, rule, exhaustive, monkeypatch):
 
 def test_a_wrong_arrangement_has_a_negative_margin_and_a_flat_one_an_infinite_margin():
     S, n = sums(5, 0)
-    objective = make_dependence(as_structure("chain:5"))
+    objective = Dependence(rho=0.0).bind(as_structure("chain:5"))
     S, n = place(best_placement(placement_problem("distance", objective, S, n)), S, n)
     wrong = place([1, 0, 2, 3, 4], S, n)
     assert placement_margin(placement_problem("distance", objective, *wrong)) < 0
     for spec in ("flat:5", "ring:3"):
         structure = as_structure(spec)
-        problem = placement_problem("distance", make_dependence(structure), *sums(structure.n_clusters, 0))
+        problem = placement_problem("distance", Dependence(rho=0.0).bind(structure), *sums(structure.n_clusters, 0))
         assert placement_margin(problem) == np.inf
         assert best_placement(problem).tolist() == list(range(structure.n_clusters))
 
 
 def test_tied_arrangements_have_no_margin():
-    objective = make_dependence(as_structure("chain:4"))
+    objective = Dependence(rho=0.0).bind(as_structure("chain:4"))
     problem = placement_problem("distance", objective, np.eye(4), np.ones(4))  # all means equally far apart
     assert placement_margin(problem) == pytest.approx(0, abs=1e-9)
 
@@ -109,7 +109,7 @@ def best_path(M, closed):
 @pytest.mark.parametrize("spec", ["chain:10", "ring:10"])
 def test_local_search_reaches_the_exact_optimum_of_ten_clusters(spec):
     structure = as_structure(spec)
-    objective = make_dependence(structure)
+    objective = Dependence(rho=0.0).bind(structure)
     for seed in range(8):
         S, n = sums(10, seed)
         problem = placement_problem("distance", objective, S, n)
@@ -123,7 +123,7 @@ def test_many_clusters_in_order_are_found_in_order():
     position = np.random.default_rng(0).permutation(40).astype(float)
     S = -0.5 * (position[:, None] - position) ** 2
     H = np.eye(40) - 1 / 40
-    problem = placement_problem("distance", make_dependence(as_structure("chain:40")), H @ S @ H, np.ones(40))
+    problem = placement_problem("distance", Dependence(rho=0.0).bind(as_structure("chain:40")), H @ S @ H, np.ones(40))
     found = best_placement(problem)
     assert found.tolist() in (position.astype(int).tolist(), (39 - position).astype(int).tolist())
 
@@ -131,7 +131,7 @@ def test_many_clusters_in_order_are_found_in_order():
 @pytest.mark.parametrize("normalize", [None, "l1", "l2"])
 def test_scores_under_a_loss_are_the_objective(normalize):
     """Of any placement, and of every exchange of two clusters without evaluating it; the tangent touches."""
-    objective = make_dependence(as_structure("chain:7"), loss="structure", normalize=normalize, rho=1.0)
+    objective = Dependence(loss="structure", normalize=normalize, rho=1.0).bind(as_structure("chain:7"))
     S, n = sums(7, 0)
     linear = np.random.default_rng(1).random((7, 7))
     problem = placement_problem("F", objective, S, n, linear=linear)
@@ -148,7 +148,7 @@ def test_scores_under_a_loss_are_the_objective(normalize):
 
 
 def test_ties_go_to_the_first_and_the_present_one():
-    objective = make_dependence(as_structure("chain:4"))
+    objective = Dependence(rho=0.0).bind(as_structure("chain:4"))
     for n in (np.ones(4), np.full(4, 0.1)):
         assert best_placement(placement_problem("F", objective, np.eye(4), n)).tolist() == [0, 1, 2, 3]
 

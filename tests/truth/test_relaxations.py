@@ -15,7 +15,7 @@ from kernelclust import CLUHSIC, Diffrac, DisKMeans, KernelKMeans, StructuredClu
 from kernelclust.datasets import structured_blobs
 from kernelclust.kernels import DenseKernel, LowRankKernel, discriminative, fit_kernel, leading_spectrum
 from kernelclust.metrics import structured_accuracy
-from kernelclust.objectives import make_dependence
+from kernelclust.objectives import Dependence
 from kernelclust.solvers import low_rank_sdp, nmf, polar, sdp, spectral
 from kernelclust.solvers._problem import Problem
 from kernelclust.solvers._projected import minimise
@@ -33,7 +33,7 @@ def make_problem(spec, m=12, seed=0, weighted=False, form="dense"):
 
 
 def kernel_problem(kernel, spec):
-    objective = make_dependence(as_structure(spec))
+    objective = Dependence(rho=0.0).bind(as_structure(spec))
     c = objective.n_clusters
     return Problem(kernel, leading_spectrum(kernel, c + 7, c - 1, np.random.RandomState(0)), objective, objective)
 
@@ -60,12 +60,12 @@ def test_the_spectral_value_is_the_sum_of_products_and_polar_reaches_it(spec, we
     problem = make_problem(spec, weighted=weighted, form=form)
     values, label_values = eigenvalues(problem)
     truth = float(values[: len(label_values)] @ label_values)
-    best = spectral.relax(problem)
+    best = spectral.Spectral().relax(problem)
     assert_allclose(best.value, truth)
     assert_allclose(best.P.T @ best.P, np.eye(len(label_values)), atol=1e-9)
     K = WeightedKernel(problem)
     assert_allclose(trace_value(K @ best.P, best.P, problem.objective.A), truth)
-    climbed = polar.relax(problem, np.random.RandomState(0), max_steps=20000, step_tol=1e-14)
+    climbed = polar.Polar(max_steps=20000, step_tol=1e-14).relax(problem, np.random.RandomState(0))
     assert_allclose(climbed.value, truth, rtol=1e-6)
     assert np.all(np.diff(climbed.history) >= -1e-9 * truth)
     assert_allclose(climbed.P.T @ climbed.P, np.eye(len(label_values)), atol=1e-9)
@@ -90,7 +90,7 @@ def test_orthonormal_labels_of_a_linear_kernel_are_kernel_pca():
     for K in (X @ X.T, rbf_kernel(X)):
         pca = KernelPCA(3, kernel="precomputed").fit(K)
         problem = kernel_problem(DenseKernel(K), "flat:3")
-        relaxed = spectral.relax(problem)
+        relaxed = spectral.Spectral().relax(problem)
         assert_allclose(relaxed.value, pca.eigenvalues_.sum())
         assert_allclose(relaxed.P @ relaxed.P.T, pca.eigenvectors_ @ pca.eigenvectors_.T, atol=1e-8)
         for _ in range(20):
@@ -172,7 +172,7 @@ def test_the_sdp_bounds_the_optimum_and_lies_below_the_spectral_value(spec, weig
     pytest.importorskip("cvxpy")
     for seed in range(3):
         problem = make_problem(spec, m=6, seed=seed, weighted=weighted)
-        relaxed = sdp.relax(problem)
+        relaxed = sdp.SDP().relax(problem)
         best = optimum(problem)
         values, label_values = eigenvalues(problem)
         assert best <= relaxed.bound
@@ -211,7 +211,7 @@ def test_the_dual_bound_holds_for_any_prices():
 
 def diffrac_problem(c, m, seed, weighted):
     problem = make_problem(f"flat:{c}", m=m, seed=seed, weighted=weighted)
-    return replace(problem, objective=make_dependence(as_structure(f"flat:{c}"), normalize=None))
+    return replace(problem, objective=Dependence(normalize=None, rho=0.0).bind(as_structure(f"flat:{c}")))
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -280,7 +280,7 @@ def test_a_missing_conic_solver_names_the_extra(monkeypatch):
 @pytest.mark.parametrize("spec", ["flat:3", "chain:3", "ring:4"])
 def test_low_rank_sdp_is_feasible_and_its_value_consistent(spec, weighted):
     problem = make_problem(spec, m=10, weighted=weighted)
-    Y, relaxed = low_rank_sdp.relax(problem, np.random.RandomState(0), rank=4)
+    Y, relaxed = low_rank_sdp.LowRankSDP(rank=4).relax_factor(problem, np.random.RandomState(0))
     A, root = problem.objective.A, np.sqrt(problem.kernel.weight)
     assert relaxed.stopped_because == "converged"
     assert Y.min() >= 0
@@ -366,7 +366,7 @@ def test_nmf_stays_non_negative_and_its_shift_makes_the_kernel_so():
         problem = make_problem("chain:3", m=20, form=form)
         K = problem.kernel @ np.eye(20)
         assert_allclose(nmf.lowest_entry(problem.kernel), K.min())
-        relaxed = nmf.relax(problem, np.random.RandomState(0))
+        relaxed = nmf.NMF().relax(problem, np.random.RandomState(0))
         assert relaxed.P.min() >= 0
         A, shifted = problem.objective.A, K - K.min()
         slope = shifted @ relaxed.P @ A
@@ -397,7 +397,7 @@ def test_solver_parameters_are_checked():
     X = np.random.default_rng(0).standard_normal((12, 2))
     with pytest.raises(ValueError, match="rank=0"):
         CLUHSIC(structure="chain:3", solver="low_rank_sdp", solver_params={"rank": 0}).fit(X)
-    with pytest.raises(ValueError, match=r"'ranks'.*rank, pull"):
+    with pytest.raises(ValueError, match=r"'ranks'.*pull, rank"):
         CLUHSIC(structure="chain:3", solver="low_rank_sdp", solver_params={"ranks": 2}).fit(X)
     with pytest.raises(ValueError, match=r"Did you mean 'spectral'"):
         CLUHSIC(structure="chain:3", solver="spectrl").fit(X)
@@ -471,7 +471,7 @@ def test_diskmeans_is_the_best_subspace():
     best = eigh(between, total, eigvals_only=True).sum()  # tr(total^-1 between), the limit over all directions
     K = discriminative(fitted(X), lam).operator
     n = np.bincount(labels).astype(float)
-    assert_allclose(make_dependence(structure).value(K.cluster_sums(labels, 3), n), best)
+    assert_allclose(Dependence(rho=0.0).bind(structure).value(K.cluster_sums(labels, 3), n), best)
 
 
 @pytest.mark.parametrize("weighted", [False, True])

@@ -24,13 +24,8 @@ from kernelclust.kernels import (
     kernel_part,
     leading_spectrum,
 )
-from kernelclust.objectives import Dependence, flat_objective, make_dependence
-from kernelclust.solvers import (
-    Problem,
-    best_placement,
-    load_solver,
-    placement_problem,
-)
+from kernelclust.objectives import flat_objective
+from kernelclust.solvers import Problem, best_placement, placement_problem
 
 EXTRA_DIMENSIONS = 8  # eigenvectors beyond the c - 1 that a flat clustering needs
 ROUNDING = 1e-12  # of a kernel's entries, times the total weight: eigenvalues below are rounding
@@ -65,9 +60,9 @@ def _fit(
     spectrum: Spectrum | None,
     rng: np.random.RandomState,
 ) -> Fit:
-    solve = load_solver(request.solver, kernel.operator)
+    request.solver.check_kernel(kernel.operator)
     policy = request.policy(request, samples, kernel)
-    objective = _objective(request, policy.size_prior())
+    objective = request.objective.bind(request.structure, size_prior=policy.size_prior())
     kernel.check_definite()
     stage(EIGENVECTORS, "eigenvectors of the kernel")
     searched, spectrum, ridge = _decomposed(kernel, spectrum, request, rng)
@@ -80,12 +75,14 @@ def _fit(
         samples.copies,
         policy.tie_break(),
         request.structure,
+        request.objective.placement,
+        distance_exponent(searched, request.structure),
     )
-    stage(SEARCH, "solver {}", request.solver)
-    searched, problem, solution = policy.search(solve, searched, problem, rng)
+    stage(SEARCH, "solver {}", request.solver.name)
+    searched, problem, solution = policy.search(searched, problem, rng)
     _warn_of_stop(solution, request)
     at("bounds and numbering")
-    found = judge(searched, problem, solution, request.structure, request.options.rule)
+    found = judge(searched, problem, solution, request.structure, problem.rule)
     if ridge is not None:
         found = replace(found, ridge=ridge, reach=1.0)
     found = replace(found, diagnostics=policy.diagnostics(found.labels), data_kernel=kernel)
@@ -115,12 +112,6 @@ def _decomposed(
     return kernel, leading_spectrum(kernel.operator, spectrum.values.size, c - 1, rng), ridge
 
 
-def _objective(request: Request, size_prior: float) -> Dependence:
-    return make_dependence(
-        request.structure, loss=request.loss, normalize=request.normalize, rho=request.rho, size_prior=size_prior
-    )
-
-
 def useful_spectrum(kernel: KernelOperator, n_clusters: int, rng: np.random.RandomState) -> Spectrum:
     """Return the eigenvectors that so many clusters can use, bounded, and some beyond."""
     useful = _useful(kernel, n_clusters)
@@ -140,10 +131,9 @@ def _warn_of_stop(solution: Solution, request: Request) -> None:
     if solution.converged:
         return
     messages = {
-        "max_iter": f"stopped after max_iter={request.options.max_iter} sweeps while samples were moving; raise "
-        "max_iter.",
-        "max_steps": f"the relaxation of solver={request.solver!r} stopped before it had converged; raise max_steps "
-        "in solver_params.",
+        "max_iter": f"stopped after max_iter={request.run.max_iter} sweeps while samples were moving; raise max_iter.",
+        "max_steps": f"the relaxation of solver={request.solver.name!r} stopped before it had converged; raise its "
+        "max_steps.",
     }
     warn(messages[solution.stopped_because], ConvergenceWarning)
 
@@ -156,8 +146,8 @@ def arrange(
     The data choose the nodes, unless `node` gives them.
     """
     with one_thread():
-        structure, operator, rule = request.structure, kernel.operator, request.options.rule
-        objective = make_dependence(structure, normalize=request.normalize, rho=request.rho)
+        structure, operator, rule = request.structure, kernel.operator, request.objective.rule
+        objective = request.objective.bind(structure)
         spectrum = useful_spectrum(operator, structure.n_clusters, check_random_state(request.random_state))
         problem = Problem(operator, spectrum, objective, flat_objective(objective))
         S, n = operator.cluster_sums(labels, structure.n_clusters), problem.sizes(labels)

@@ -17,7 +17,7 @@ from kernelclust.engine._prediction import Prediction
 from kernelclust.engine._request import distance_exponent
 from kernelclust.engine._steps import squared_distances
 from kernelclust.kernels import FittedKernel, KernelOperator, Spectrum, certified, one_hot
-from kernelclust.objectives import Dependence, flat_objective
+from kernelclust.objectives import ClusterObjective, flat_objective
 from kernelclust.solvers import PlacementProblem, Problem, placement_margin, placement_problem
 from kernelclust.structures import Structure
 
@@ -32,7 +32,7 @@ class Fit:
     structure: Structure
     kernel: FittedKernel
     spectrum: Spectrum
-    objective: Dependence
+    objective: ClusterObjective
     solution: Solution
     labels: np.ndarray
     S: np.ndarray
@@ -99,8 +99,8 @@ def judge(
         spectrum, image = certified(operator, spectrum, Pi)
         S = Pi.T @ image
         S = (S + S.T) / 2
-    elif operator.factor is None and solution.running.shape == (c, operator.n_samples):
-        image = solution.running.T
+    elif operator.factor is None and solution.warm_start_sums.shape == (c, operator.n_samples):
+        image = solution.warm_start_sums.T
     n = problem.sizes(solution.labels)
     if c == 1 and operator.centred:  # over all samples K adds up to zero: what else was found is rounding
         S = np.zeros((1, 1))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kernelclust.kernels import NewSamples
-from kernelclust.objectives import Dependence
+from kernelclust.objectives import ClusterObjective
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Prediction:
     def of(
         cls,
         similarities: NewSamples,
-        objective: Dependence,
+        objective: ClusterObjective,
         S: np.ndarray,
         n: np.ndarray,
         judged: tuple[NewSamples, np.ndarray] | None = None,

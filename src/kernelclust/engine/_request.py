@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,9 @@ import numpy as np
 from kernelclust._solution import Solution
 from kernelclust.constraints import Constraints
 from kernelclust.kernels import FittedKernel, Spectrum
-from kernelclust.solvers import Options, Problem
+from kernelclust.objectives import Dependence
+from kernelclust.solvers import Problem, Run, Solver
+from kernelclust.solvers.greedy import Greedy
 from kernelclust.structures import Structure
 
 
@@ -47,7 +49,8 @@ class Policy:
 
     def size_prior(self) -> float:
         """Return the size prior of the objective; 0 for "auto"."""
-        return 0.0 if isinstance(self.request.size_prior, str) else float(self.request.size_prior)
+        given = self.request.objective.size_prior
+        return 0.0 if isinstance(given, str) else float(given)
 
     def tie_break(self) -> tuple[np.ndarray, float] | None:
         """Return labels that settle near ties of the search, and the fraction of F that is a near tie."""
@@ -64,16 +67,15 @@ class Policy:
         return kernel.supports_refinement or self.request.structure.is_map or flat
 
     def search(
-        self, solve: Callable[..., Solution], kernel: FittedKernel, problem: Problem, rng: np.random.RandomState
+        self, kernel: FittedKernel, problem: Problem, rng: np.random.RandomState
     ) -> tuple[FittedKernel, Problem, Solution]:
         """Return the solution, and the kernel and the problem that it solves."""
-        return kernel, problem, solve(problem, self.options(kernel), rng, **self.request.solver_params)
+        return kernel, problem, self.solver(kernel).solve(problem, self.request.run, rng)
 
-    def options(self, kernel: FittedKernel) -> Options:
-        """Return how to search under a kernel."""
-        options = self.request.options
-        search = "place" if options.search == "refine" and not self.refines(kernel) else options.search
-        return replace(options, search=search, power=distance_exponent(kernel, self.request.structure))
+    def solver(self, kernel: FittedKernel) -> Solver:
+        """Return the solver as it searches under a kernel."""
+        solver = self.request.solver
+        return solver if self.refines(kernel) else solver.without_refinement()
 
     def diagnostics(self, labels: np.ndarray) -> dict[str, float]:
         """Return what the policy compared, for these final labels; warn where the user should know."""
@@ -87,13 +89,9 @@ class Request:
     structure: Structure
     kernel: dict[str, Any] = field(default_factory=dict)  # settings of fit_kernel
     policy: type[Policy] = Policy
-    loss: Any = None
-    normalize: str | None = "l2"
-    rho: float = 0.0
-    size_prior: float | str = 0.0
-    solver: str = "greedy"
-    solver_params: dict[str, Any] = field(default_factory=dict)
-    options: Options = field(default_factory=Options)
+    objective: Dependence = field(default_factory=Dependence)
+    solver: Solver = field(default_factory=Greedy)
+    run: Run = field(default_factory=Run)
     ridge: Callable[[Spectrum, float, float], float] | None = None  # of the discriminative kernel
     random_state: Any = None
     confidence: bool = True  # whether the order of the clusters is judged

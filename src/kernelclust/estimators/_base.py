@@ -200,21 +200,9 @@ def check_enough_samples(n_samples: int, structure: Structure) -> None:
         )
 
 
-def check_starts(n_init: Any) -> None:
-    if isinstance(n_init, str):
-        check_name("n_init", n_init, ["auto"], also=", or a whole number")
-    else:
-        check_number("n_init", n_init, whole=True, least=1)
-
-
 def check_jobs(n_jobs: Any) -> None:
     if n_jobs is not None and (not isinstance(n_jobs, Integral) or n_jobs == 0):
         raise TypeError(f"n_jobs={n_jobs!r}: give a number of threads, -1 for all, or None.")
-
-
-def check_flag(name: str, value: Any) -> None:
-    if not isinstance(value, (bool, np.bool_)):
-        raise TypeError(f"{name}={value!r}: give True or False.")
 
 
 def check_verbose(verbose: Any) -> None:

@@ -15,7 +15,6 @@ from kernelclust.estimators._base import check_enough_samples, equal_labels
 from kernelclust.kernels import is_pairwise, kernel_part
 from kernelclust.large import grow
 from kernelclust.objectives import check_weights
-from kernelclust.solvers import Options
 from kernelclust.structures import Structure
 
 ARRAYS = ("labels_", "position_", "sizes_", "medoids_")
@@ -58,11 +57,11 @@ def fit_elsewhere(model: Any, xp: Any, X: Any, y: Any, sample_weight: Any, struc
     if known is None and rows_are_equal(to_host(xp.stack([xp.min(X, axis=0), xp.max(X, axis=0)]))):
         known = equal_labels([np.zeros((m, 1))], structure.n_clusters)
     everything = len(used) == m
-    options = model._options(used, m, structure.n_clusters)
+    solver = model._make_solver().for_samples(used, m, structure.n_clusters)
     there = None if everything else xp.asarray(used, device=X.device)
     samples = X if there is None else xp.take(X, there, axis=0)
     w = xp.asarray(weight[used], dtype=xp.float64, device=X.device)
-    found = grow(xp, samples, w, model._request(structure, options), None if known is None else known[used])
+    found = grow(xp, samples, w, model._request(structure, solver), None if known is None else known[used])
     model._keep(found)
     model._used, model.labels_ = None if everything else used, found.labels
     if not everything:
@@ -77,14 +76,14 @@ def refuse(
     model: Any, structure: Structure, links: dict[str, Any], where: str, takes: bool, more: dict[str, bool]
 ) -> None:
     """An error for what is not there yet beyond the memory of the host; `takes` says whether the kernel is there."""
+    solver = model._make_solver()
     missing = {
-        f"solver={model.solver!r}": model.solver != "greedy",
-        f"{type(model).__name__}, a discriminative kernel,": model._request(structure, Options()).ridge is not None,
+        **dict.fromkeys(solver.unsupported_beyond_host(), True),
+        f"{type(model).__name__}, a discriminative kernel,": model._request(structure, solver).ridge is not None,
         "must_link and cannot_link": any(link is not None for link in links.values()),
         "min_cluster_size": model.min_cluster_size is not None,
         "max_cluster_size": model.max_cluster_size is not None,
         "label_weight": model.label_weight is not None,
-        "init as an array of labels": not isinstance(model.init, str),
         f"kernel={model.kernel!r}": not takes,
     }
     absent = [what for what, there in (missing | more).items() if there]

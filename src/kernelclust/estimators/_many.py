@@ -50,7 +50,7 @@ from kernelclust.multikernel import (
     weighing,
 )
 from kernelclust.objectives import check_weights
-from kernelclust.solvers import Options
+from kernelclust.solvers import Run
 from kernelclust.structures import Structure, places_of_part
 
 METHODS, CORRELATIONS = ("average", "mkkm-mr"), ("trace", "mmd")
@@ -130,9 +130,9 @@ def _fit(model: Any, shards: Any, widths: list[int], kernels: list[Any], structu
     gram = sum(shards.each(feature_gram, raw=features, width=width))
     with one_thread():
         weights = weighing(gram, features.columns, few, request, begun.objective, total.weight, begun.lightest)
-    options = Options(max_iter=int(model.max_iter), placement=model.placement, report=model._report)
+    run = Run(max_iter=int(model.max_iter), report=model._report)
     start = Features(features, weights.scale, center=False)
-    found = fit_features(shards, begun, start, options, partial(_relearned, weights))
+    found = fit_features(shards, begun, start, request.objective.rule, run, partial(_relearned, weights))
     return ManyFit(found, weights.relaxed, weights.refined(found.labels), weights.explained), weights, features
 
 

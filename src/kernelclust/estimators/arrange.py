@@ -127,7 +127,7 @@ def _arranged(kept: FittedKernel, codes, used, called: list, shape: Structure | 
     if shape is None:
         tree, node = _linked(kept, labels, len(called))
         shape = tree
-    found, place = engine.arrange(kept, labels, Request(shape, rho=2.0, random_state=0), node)
+    found, place = engine.arrange(kept, labels, Request(shape, random_state=0), node)
     order = [called[j] for j in np.argsort(place)]
     return Arrangement(
         labels=np.where(codes >= 0, place[codes], -1),

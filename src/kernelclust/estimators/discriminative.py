@@ -11,7 +11,7 @@ from kernelclust.engine import Request
 from kernelclust.estimators.presets import preset
 from kernelclust.estimators.structured import StructuredClustering
 from kernelclust.kernels import Spectrum
-from kernelclust.solvers import Options
+from kernelclust.solvers import Solver
 from kernelclust.structures import Structure
 
 SMALLEST = 1e-300  # entries of a kernel, whose inverse times a million is a number still
@@ -23,7 +23,7 @@ class _Discriminative(StructuredClustering):
     _strength: str
     _strength_is_per_sample: bool
 
-    def _request(self, structure: Structure, options: Options) -> Request:
+    def _request(self, structure: Structure, solver: Solver) -> Request:
         def ridge(spectrum: Spectrum, total: float, rounding: float) -> float:
             """The parameter's value, or the c-th eigenvalue of the kernel, the first that c clusters do not need."""
             value = getattr(self, self._strength)
@@ -40,7 +40,7 @@ class _Discriminative(StructuredClustering):
             at = min(structure.n_clusters - 1, len(spectrum.values) - 1)
             return max(float(spectrum.values[at]), 1e-6 * top)
 
-        return replace(super()._request(structure, options), ridge=ridge)
+        return replace(super()._request(structure, solver), ridge=ridge)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -7,15 +7,13 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Bunch, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from kernelclust._names import check_name, check_number
+from kernelclust._names import check_flag, check_name, check_number, check_starts
 from kernelclust._threads import one_thread
 from kernelclust._warnings import warn
 from kernelclust.constraints import check_labels
 from kernelclust.estimators._base import (
     KernelClusterer,
-    check_flag,
     check_jobs,
-    check_starts,
     check_verbose,
     equal_labels,
 )

@@ -8,16 +8,14 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kernelclust._input import as_array, as_table, how_to_flatten, is_frame
-from kernelclust._names import check_name, check_number
+from kernelclust._names import check_flag, check_name, check_number, check_starts
 from kernelclust._warnings import warn
 from kernelclust.constraints import Constraints
 from kernelclust.estimators._base import (
     FLOATS,
     KernelClusterer,
     check_enough_samples,
-    check_flag,
     check_jobs,
-    check_starts,
     check_structure,
     check_verbose,
 )
@@ -54,8 +52,7 @@ from kernelclust.multikernel import (
     load_method,
     pairwise_kernel,
 )
-from kernelclust.objectives import NORMALIZATIONS, check_weights
-from kernelclust.solvers import RULES
+from kernelclust.objectives import PLACEMENTS, Dependence, check_weights
 from kernelclust.structures import Structure
 
 STARTS = 10  # that n_init="auto" stands for
@@ -454,8 +451,8 @@ class MultiKernelClustering(Placing, KernelClusterer):
     def _check_parameters(self) -> None:
         params = check_method_params(self.method, self.method_params)
         check_number("tol", params.get("tol", 0.0))
-        check_name("normalize", self.normalize, NORMALIZATIONS)
-        check_name("placement", self.placement, RULES)
+        check_name("placement", self.placement, PLACEMENTS)
+        self._make_objective().check()
         check_name("approximation", self.approximation, APPROXIMATIONS)
         if isinstance(self.lam, str):
             check_name("lam", self.lam, ["auto"], also=", or a number of 0 or more")
@@ -465,8 +462,7 @@ class MultiKernelClustering(Placing, KernelClusterer):
             check_name("correlation", self.correlation, CORRELATIONS, also=", or a function of two kernel matrices")
         if isinstance(self.power, bool) or self.power not in (1, 2):
             raise ValueError(f"power={self.power!r}: give 2 (the paper's formula) or 1 (its authors' program).")
-        for name in ("ridge", "rho"):
-            check_number(name, getattr(self, name))
+        check_number("ridge", self.ridge)
         check_number("max_iter", self.max_iter, whole=True, least=1)
         check_starts(self.n_init)
         if self.n_components is not None:
@@ -486,16 +482,20 @@ class MultiKernelClustering(Placing, KernelClusterer):
                 "such as 'trace', or repeat samples instead."
             )
 
+    def _make_objective(self) -> Dependence:
+        return Dependence(self.loss, self.normalize, self.rho, 0.0, self.placement)
+
     def _request(self, structure: Structure) -> ManyRequest:
         """What is asked for."""
-        names = ("method", "approximation", "n_components", "lam", "correlation", "power", "ridge", "loss")
-        names += ("normalize", "rho", "placement", "max_iter", "n_jobs", "random_state")
+        names = ("method", "approximation", "n_components", "lam", "correlation", "power", "ridge")
+        names += ("max_iter", "n_jobs", "random_state")
         params = check_method_params(self.method, self.method_params)
         return ManyRequest(
             structure,
             lambda kernels: load_method(self.method, kernels),
             method_params={name: params[name] for name in params if name not in SHARED},
             **{name: params[name] for name in params if name in SHARED},
+            objective=self._make_objective(),
             kernels=default_kernels(self.method) if is_auto(self.kernels) else self.kernels,
             center=bool(self.center),
             unit_diagonal=bool(self.unit_diagonal),

@@ -7,7 +7,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from kernelclust._arrays import namespace_of, to_host
-from kernelclust._names import check_name, check_number
+from kernelclust._names import check_flag, check_keywords, check_number
 from kernelclust._progress import working
 from kernelclust._units import UnitWarning, unit_warning
 from kernelclust._warnings import warn
@@ -16,9 +16,7 @@ from kernelclust.engine import Fit, Prediction, Request, fit, numbered_like
 from kernelclust.estimators._base import (
     KernelClusterer,
     check_enough_samples,
-    check_flag,
     check_jobs,
-    check_starts,
     check_structure,
     check_verbose,
     whole_or_nothing,
@@ -35,9 +33,9 @@ from kernelclust.estimators._placing import Placing
 from kernelclust.estimators._stream import Stream, add_batch
 from kernelclust.kernels import FittedKernel, Nothing, is_operator
 from kernelclust.large import is_partitioned
-from kernelclust.objectives import NORMALIZATIONS, check_weights
+from kernelclust.objectives import Dependence, check_weights
 from kernelclust.policies import policy_for
-from kernelclust.solvers import INITS, RULES, SEARCHES, Options, check_solver_params, check_start
+from kernelclust.solvers import Run, Solver, as_solver
 from kernelclust.structures import Structure, named_places
 
 
@@ -349,22 +347,22 @@ class StructuredClustering(Placing, KernelClusterer):
         weight = check_weights(sample_weight, X) if given is None else np.asarray(given.operator.weight, dtype=float)
         used = np.flatnonzero(weight > 0)
         check_enough_samples(len(used), structure)
-        options = self._options(used, len(weight), structure.n_clusters)
-        known = self._known(weight, structure, y, allow_empty=options.allow_empty, **links)
+        solver = self._make_solver().for_samples(used, len(weight), structure.n_clusters)
+        known = self._known(weight, structure, y, allow_empty=solver.allow_empty, **links)
         self._warn_of_units(X, weight)
         everything = len(used) == len(weight)
         samples = None if given else X if everything else self._subset(X, used)
         if samples is not None:
             known = self._known_of_equal([samples], weight, structure, known)
         constraints = known if known is None or everything else known.among(used)
-        found = fit(samples, weight[used], self._request(structure, options), constraints, given)
+        found = fit(samples, weight[used], self._request(structure, solver), constraints, given)
         if self._like is not None:
             found = numbered_like(found, self._like[used])
         self._keep(found)
         self._used = None if everything else used
         self.labels_ = found.labels if everything else self._label_rest(X, found.labels, used, known)
         self._keep_known(known)
-        if known is not None and not options.allow_empty and not found.n.all():
+        if known is not None and not solver.allow_empty and not found.n.all():
             warn(
                 f"no sample is left for cluster {', '.join(map(str, np.flatnonzero(found.n == 0)))}: labels and links "
                 "keep all of them elsewhere."
@@ -449,62 +447,43 @@ class StructuredClustering(Placing, KernelClusterer):
 
     def _check_parameters(self) -> None:
         self._check_kernel()
-        check_name("search", self.search, SEARCHES)
-        check_name("placement", self.placement, (*RULES, None))
-        if self.placement is None and (self.solver, self.search) in (("greedy", "refine"), ("greedy", "place")):
-            raise ValueError(
-                f"placement=None with search={self.search!r}, which is to put clusters in place: set search='global' "
-                "for point moves alone, or placement='distance' or 'F'."
-            )
-        check_name("normalize", self.normalize, NORMALIZATIONS)
-        if self.init is None or isinstance(self.init, str):
-            check_name("init", self.init, INITS, also=", or an array of labels")
-        check_starts(self.n_init)
+        objective, solver = self._make_objective(), self._make_solver()
+        objective.check()
+        solver.check()
+        solver.check_placement(objective.placement)
         check_number("max_iter", self.max_iter, whole=True, least=1)
-        check_number("rho", self.rho)
-        if isinstance(self.size_prior, str):
-            check_name("size_prior", self.size_prior, ["auto"], also=", or a number")
-        else:
-            check_number("size_prior", self.size_prior)
         if self.label_weight is not None:
             check_number("label_weight", self.label_weight)
         check_flag("compute_confidence", self.compute_confidence)
         check_jobs(self.n_jobs)
         check_verbose(self.verbose)
-        params = check_solver_params(self.solver, self.solver_params)
-        check_number("tol", params.get("tol", 0.0))
-        for name in ("allow_empty", "polish"):
-            check_flag(name, params.get(name, True))
 
-    def _options(self, used: np.ndarray, n_samples: int, n_clusters: int) -> Options:
-        """How to search: parameters of all solvers, whichever dict they came in."""
-        init = self.init if isinstance(self.init, str) else check_start(self.init, n_samples, n_clusters)[used]
-        params = check_solver_params(self.solver, self.solver_params)
-        return Options(
-            search=self.search,
-            placement=self.placement,
-            init=init,
-            n_init=self.n_init,
-            max_iter=self.max_iter,
-            n_jobs=self.n_jobs,
-            report=self._report,
-            **{name: params[name] for name in Options.FROM_SOLVER_PARAMS if name in params},
+    def _make_objective(self) -> Dependence:
+        return Dependence(self.loss, self.normalize, self.rho, self.size_prior, self.placement)
+
+    def _make_solver(self) -> Solver:
+        """The solver; one that was given by its name takes `solver_params`, and what it reads of the others."""
+        solver = as_solver(self.solver)
+        if solver is self.solver:
+            if self.solver_params is not None:
+                raise ValueError(f"solver_params={self.solver_params!r}: {solver!r} has parameters of its own.")
+            return solver
+        own = {name: getattr(self, name) for name in ("search", "init", "n_init")}
+        takes = solver.get_params(deep=False)
+        params = check_keywords(
+            "solver_params", self.solver_params, f"solver={self.solver!r}", [name for name in takes if name not in own]
         )
+        return solver.with_params(**{name: own[name] for name in own if name in takes} | params)
 
-    def _request(self, structure: Structure, options: Options) -> Request:
+    def _request(self, structure: Structure, solver: Solver) -> Request:
         """What the engine is asked for."""
-        params = check_solver_params(self.solver, self.solver_params)
         return Request(
             structure,
             kernel=self._kernel_settings(),
             policy=policy_for(self.kernel),
-            loss=self.loss,
-            normalize=self.normalize,
-            rho=self.rho,
-            size_prior=self.size_prior,
-            solver=self.solver,
-            solver_params={name: params[name] for name in params if name not in Options.FROM_SOLVER_PARAMS},
-            options=options,
+            objective=self._make_objective(),
+            solver=solver,
+            run=Run(self.max_iter, self.n_jobs, self._report),
             random_state=self.random_state,
             confidence=bool(self.compute_confidence),
         )
@@ -525,7 +504,8 @@ def request_of(model: StructuredClustering, n_samples: int) -> Request:
     """What the engine is asked for by an estimator with these parameters, all of them checked."""
     model._check_parameters()
     structure = check_structure(model.n_clusters, model.structure)
-    return model._request(structure, model._options(np.arange(n_samples), n_samples, structure.n_clusters))
+    solver = model._make_solver().for_samples(np.arange(n_samples), n_samples, structure.n_clusters)
+    return model._request(structure, solver)
 
 
 def adopt(model: StructuredClustering, found: Fit, X, labels: np.ndarray) -> StructuredClustering:

@@ -334,8 +334,7 @@ def _prediction(found: Fit, similarities: NewSamples) -> Prediction:
 
 def fit_exact(shards: DaskShards, request: Request) -> Compared:
     """Fit partitions of samples by the exact kernel."""
-    begun, options = begin(shards, request), request.options
-    c = request.structure.n_clusters
+    begun, c, solver = begin(shards, request), request.structure.n_clusters, request.solver
     function = replace(begun.start.kernel.source.function, dtype=np.float64)  # type: ignore[attr-defined]
     few, P = function.prepare(begun.X), begun.clusters
     M, h = rises(begun.objective, P.T @ _sums(function, few, few, P).T, P.sum(axis=0))
@@ -347,8 +346,8 @@ def fit_exact(shards: DaskShards, request: Request) -> Compared:
         X, w = shards.one(i)
         other = {"other": X, "other_weight": w, "other_held": at_first[i]}
         held = shards.each(compare, held=held, function=function, keep=True, **other)
-    pool = PartitionPool(shards, held, function, c, options.allow_empty)
-    done = climb(pool, begun.objective, options)
+    pool = PartitionPool(shards, held, function, c, solver.allow_empty)
+    done = climb(pool, begun.objective, **solver.climbing(request.run), report=request.run.report)
     pool.fresh()
     return _judged(begun, pool, done, request)
 
@@ -376,7 +375,7 @@ def _judged(begun, pool: PartitionPool, done, request: Request) -> Compared:
     found = whole_fit(
         Compared,
         begun.start,
-        request.options.rule,
+        request.objective.rule,
         order=order,
         movable=begun.movable,
         every=begun.every,

@@ -140,7 +140,8 @@ class DeviceSamples(NewSamples):
 
 def grow(xp: Any, X: Any, weight: Any, request: Request, y: np.ndarray | None = None) -> Grown:
     """Fit samples X (m, d) of positive weights (m,), both arrays of xp on one device; y holds known labels, -1 none."""
-    c, options = request.structure.n_clusters, request.options
+    c, solver, report = request.structure.n_clusters, request.solver, request.run.report
+    climbing = solver.climbing(request.run) | {"report": report}
     rng = check_random_state(request.random_state)
     make, gamma = _rows_of(xp, X, weight, request)
     m = int(X.shape[0])
@@ -161,8 +162,8 @@ def grow(xp: Any, X: Any, weight: Any, request: Request, y: np.ndarray | None = 
     for at_most in (MIDDLE, m, 0):
         last = len(some) == m
         free = None if y is None else xp.asarray(y[some] < 0, device=X.device)
-        pool = DevicePool(rows, labels, c, free, options.allow_empty)
-        done = climb(pool, objective, options, None if last else STAGE_ROUNDS)
+        pool = DevicePool(rows, labels, c, free, solver.allow_empty)
+        done = climb(pool, objective, **climbing | ({} if last else {"max_iter": STAGE_ROUNDS}))
         n_iter += len(done.history) - 1
         if last:
             break
@@ -173,11 +174,11 @@ def grow(xp: Any, X: Any, weight: Any, request: Request, y: np.ndarray | None = 
         labels = _extended(pool, rows, objective, done, None if y is None else y[some])
     at("F by a new pass over all samples")
     drift = pool.settle()
-    options.report(f"sums have drifted by {drift:.1e} of the largest")
+    report(f"sums have drifted by {drift:.1e} of the largest")
     if drift > DRIFT:
         at("one more pass over all samples")
         pool.fresh()
-        again = climb(pool, objective, options)
+        again = climb(pool, objective, **climbing)
         done = replace(again, history=[*done.history[:-1], *again.history])
         n_iter += len(again.history) - 1
         pool.settle()
@@ -227,7 +228,7 @@ def _judged(
     return whole_fit(
         Grown,
         start,
-        request.options.rule,
+        request.objective.rule,
         order=order,
         movable=movable,
         every=every,

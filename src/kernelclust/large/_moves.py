@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from kernelclust._arrays import parts
-from kernelclust.objectives import Dependence
+from kernelclust.objectives import ClusterObjective
 
 
 def centred(S: np.ndarray, n: np.ndarray) -> np.ndarray:
@@ -36,7 +36,7 @@ class Tables:
     own: np.ndarray  # (c, c)
 
 
-def move_tables(objective: Dependence, S: np.ndarray, n: np.ndarray, weight: float, allow_empty: bool) -> Tables:
+def move_tables(objective: ClusterObjective, S: np.ndarray, n: np.ndarray, weight: float, allow_empty: bool) -> Tables:
     """The tables for samples of one weight, from raw cluster sums S and sizes n."""
     c, total, s = len(n), n.sum(), S.sum(axis=1)
     inner, value = centred(S, n), objective.value(centred(S, n), n)
@@ -57,7 +57,9 @@ def move_tables(objective: Dependence, S: np.ndarray, n: np.ndarray, weight: flo
     return Tables(weight, constant, direction, own)
 
 
-def rises(objective: Dependence, S: np.ndarray, n: np.ndarray, center: bool = True) -> tuple[np.ndarray, np.ndarray]:
+def rises(
+    objective: ClusterObjective, S: np.ndarray, n: np.ndarray, center: bool = True
+) -> tuple[np.ndarray, np.ndarray]:
     """(M, h): a new sample with raw similarity sums g raises F at the rate g @ M + h, one entry a cluster."""
     if not center:
         M, h = objective.slopes(S, n)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,8 +13,7 @@ from kernelclust._arrays import parts, to_host
 from kernelclust._progress import at, tell
 from kernelclust.large._moves import Tables, best_moves, centred, move_tables
 from kernelclust.large._rows import Rows
-from kernelclust.objectives import Dependence
-from kernelclust.solvers import Options
+from kernelclust.objectives import ClusterObjective
 
 LEVELS = 16  # weights that are told apart; more of them are rounded in the judgement of moves, not in the sums
 ROUND = "round %d over %d samples: F = %.6g, %d moved"
@@ -59,18 +59,26 @@ class Climbed:
     stopped_because: str = "max_iter"
 
 
-def climb(pool: Pool, objective: Dependence, options: Options, max_iter: int | None = None) -> Climbed:
-    """Raise F by rounds of moves until none gains more than `options.tol` times the sum of the absolute terms of F.
+def climb(
+    pool: Pool,
+    objective: ClusterObjective,
+    *,
+    max_iter: int = 100,
+    tol: float = 1e-10,
+    allow_empty: bool = False,
+    report: Callable[[str], None] = lambda line: None,
+) -> Climbed:
+    """Raise F by rounds of moves until none gains more than `tol` times the sum of the absolute terms of F.
 
     Moves that gain one by one may lose together: then the half of them that gains most is tried, and so on down to a
     single one, which gains what it promised. So F never falls.
     """
     S, n = pool.totals()
     history = [objective.value(centred(S, n), n)]
-    for number in range(max_iter or options.max_iter):
+    for number in range(max_iter):
         at("searching: F = {:.6g} after {} rounds over all samples", history[-1], number)
-        tables = [move_tables(objective, S, n, float(weight), options.allow_empty) for weight in pool.levels]
-        left = pool.propose(tables, options.tol * float(np.abs(centred(S, n) * objective.weights(n)).sum()))
+        tables = [move_tables(objective, S, n, float(weight), allow_empty) for weight in pool.levels]
+        left = pool.propose(tables, tol * float(np.abs(centred(S, n) * objective.weights(n)).sum()))
         while left:
             S_new, n_new = pool.trial()
             value = objective.value(centred(S_new, n_new), n_new)
@@ -82,7 +90,7 @@ def climb(pool: Pool, objective: Dependence, options: Options, max_iter: int | N
         pool.accept()
         S, n = S_new, n_new
         history.append(value)
-        tell(options.report, ROUND, number + 1, pool.n_samples, value, left)
+        tell(report, ROUND, number + 1, pool.n_samples, value, left)
     return Climbed(S, n, history)
 
 

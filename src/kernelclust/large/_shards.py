@@ -28,8 +28,8 @@ from kernelclust.large._grow import EACH, START, centred_sums
 from kernelclust.large._moves import centred, rises
 from kernelclust.large._rounds import ROUND
 from kernelclust.large._whole import canonical_order, whole_fit
-from kernelclust.objectives import Dependence, flat_objective
-from kernelclust.solvers import Options
+from kernelclust.objectives import ClusterObjective, flat_objective
+from kernelclust.solvers import Run
 
 ROWS = 2**14  # of a partition that are looked at together
 SETTLED = 1e-4  # rounds end when a smaller share of the samples moves
@@ -241,7 +241,7 @@ class Features:
     def of(self, sums: np.ndarray) -> np.ndarray:
         return mapped(sums, self.T)
 
-    def rule(self, objective: Dependence, total: Sums) -> Rule:
+    def rule(self, objective: ClusterObjective, total: Sums) -> Rule:
         """Every sample where F rises most, the clusters held as they are."""
         B = self.of(total.features)  # (c, r)
         M, h = rises(objective, B @ B.T, total.n, self.center)
@@ -251,7 +251,7 @@ class Features:
         """S from features summed by cluster (c, r)."""
         return centred(B @ B.T, n) if self.center else B @ B.T
 
-    def value(self, objective: Dependence, total: Sums) -> float:
+    def value(self, objective: ClusterObjective, total: Sums) -> float:
         return objective.value(self.cluster_sums(self.of(total.features), total.n), total.n)
 
 
@@ -307,7 +307,7 @@ class Begun:
     """What a fit of partitions starts from: some samples, and their fit by the ordinary engine."""
 
     start: Fit
-    objective: Dependence  # that all samples are moved by
+    objective: ClusterObjective  # that all samples are moved by
     gamma: float | None
     few: np.ndarray  # (k,) which samples these are,
     X: np.ndarray  # (k, d)
@@ -375,14 +375,15 @@ def fit_shards(shards: Shards, request: Request) -> Sharded:
     else:
         begun = begin(shards, request, "nystroem" if method in (None, "auto") else method)
         features = Features(*begun.start.kernel.source.parts())  # type: ignore[attr-defined]
-    return fit_features(shards, begun, features, request.options)
+    return fit_features(shards, begun, features, request.objective.rule, request.run)
 
 
 def fit_features(
     shards: Shards,
     begun: Begun,
     features: Features,
-    options: Options,
+    placement: str,
+    run: Run,
     relearn: Callable[[Features, Sums, bool], tuple[Features, bool]] | None = None,
 ) -> Sharded:
     """Fit partitions by features of their samples.
@@ -396,11 +397,11 @@ def fit_features(
     each = shards.each(sweep, raw=features.raw, rule=rule, before=None)
     going = True
     while going:
-        rules, each, history, why = _rounds(shards, features, begun.objective, rules, each, options)
+        rules, each, history, why = _rounds(shards, features, begun.objective, rules, each, run)
         if relearn is None:
             break
         features, going = relearn(features, sum(each[1:], each[0]), len(history) > 1)
-    return _judged(begun, shards, features, rules, each, options.rule, history, why)
+    return _judged(begun, shards, features, rules, each, placement, history, why)
 
 
 def _check(seen: Sequence[Seen], c: int, names: Sequence[str] | None) -> None:
@@ -440,7 +441,7 @@ def _gamma(seen: Sequence[Seen], request: Request) -> float | None:
     return 1.0 / distance if distance > 0 else 1.0
 
 
-def _rounds(shards: Shards, features: Features, objective: Dependence, rules, each, options: Options):
+def _rounds(shards: Shards, features: Features, objective: ClusterObjective, rules, each, run: Run):
     """Rules of the partitions, their sums, F after every round, and why it ended; from rules and their sums.
 
     All partitions follow the new rule if F rises by it; else one after the other does where F rises.
@@ -449,7 +450,7 @@ def _rounds(shards: Shards, features: Features, objective: Dependence, rules, ea
     rules, each = list(rules), list(each)
     total = sum(each[1:], each[0])
     history = [features.value(objective, total)]
-    for number in range(options.max_iter):
+    for number in range(run.max_iter):
         at("searching: F = {:.6g} after {} rounds over all samples", history[-1], number)
         new = features.rule(objective, total)
         found = shards.each(sweep, raw=features.raw, rule=new, before=rules)
@@ -468,7 +469,7 @@ def _rounds(shards: Shards, features: Features, objective: Dependence, rules, ea
             if value <= history[-1]:
                 return rules, each, history, "converged"
         history.append(value)
-        tell(options.report, ROUND, number + 1, m, value, moved)
+        tell(run.report, ROUND, number + 1, m, value, moved)
         if moved <= SETTLED * m:
             return rules, each, history, "converged"
     return rules, each, history, "max_iter"

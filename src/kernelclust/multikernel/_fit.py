@@ -27,7 +27,7 @@ from kernelclust.multikernel._search import Found, Search
 from kernelclust.multikernel._task import Relaxed, Task
 from kernelclust.multikernel._together import Columns, beside, over_all_views, shared
 from kernelclust.multikernel._views import Views
-from kernelclust.objectives import flat_objective, make_dependence
+from kernelclust.objectives import Dependence, flat_objective
 from kernelclust.solvers import Problem
 from kernelclust.structures import Structure
 
@@ -54,10 +54,7 @@ class ManyRequest:
     correlation: Any = "trace"
     power: int = 2
     ridge: float = 0.0
-    loss: Any = None
-    normalize: str | None = "l2"
-    rho: float = 0.0
-    placement: str = "distance"
+    objective: Dependence = field(default_factory=Dependence)
     refine: bool = True
     n_init: int = 10
     max_iter: int = 100
@@ -94,7 +91,7 @@ def _fit(views: Views, weight: np.ndarray, request: ManyRequest, known: Constrai
     if request.center:
         check_informative([one.operator for one in fitted], view_of)
     kernels = _prepared(fitted, held, weight, request)
-    objective = make_dependence(structure, loss=request.loss, normalize=request.normalize, rho=request.rho)
+    objective = request.objective.bind(structure)
     together = view_of[-1] is None
     weighed = beside(kernels[:-1], kernels[-1]) if together else kernels
     task = make_task(weighed, request, rng)
@@ -103,7 +100,7 @@ def _fit(views: Views, weight: np.ndarray, request: ManyRequest, known: Constrai
         objective,
         request.method_params,
         refines=request.refine,
-        rule=request.placement,
+        rule=request.objective.rule,
         known=known,
         keeps=not (all(one.supports_refinement for one in fitted) or structure.is_map or objective.has_loss),
         power=min(distance_exponent(one, structure) for one in fitted),
@@ -130,7 +127,7 @@ def _fit(views: Views, weight: np.ndarray, request: ManyRequest, known: Constrai
         operator, source, seen=seen, supports_refinement=not search.keeps, ring_distance_exponent=search.power
     )
     solution = _solution(found, problem)
-    fit = judge(kernel, problem, solution, structure, request.placement, found.placed)
+    fit = judge(kernel, problem, solution, structure, request.objective.rule, found.placed)
     if request.confidence:
         over_all = together or len(fitted) == 1  # whether the last kernel compares all samples
         fit = with_order(fit, problem, fitted[-1].companion_sums(fit.labels, c) if over_all else [])

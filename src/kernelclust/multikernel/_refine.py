@@ -2,7 +2,7 @@
 
     J = sum_p mu_p^2 (Tr K_p - <S_p, B(n)> / t) + lam / 2 mu' M mu + penalty(n) / t,   S_p = Pi' K_p Pi
 
-with B(n) and the penalty those of `objectives.Dependence`. t is the largest eigenvalue that Pi B(n) Pi' can have, so
+with B(n) and the penalty those of `ClusterObjective`. t is the largest eigenvalue that Pi B(n) Pi' can have, so
 the residuals in brackets are never negative and J is convex in mu. For a flat structure without a loss t = 1, B(n) is
 diag(1 / n), and J is eq. (8) of multiple kernel k-means with true labels in place of relaxed ones. Sample weights count
 as copies. What soft labels add to F lowers J by that over t.
@@ -20,7 +20,7 @@ from kernelclust.multikernel._rounding import unit_rows
 from kernelclust.multikernel._simplex import minimize_on_simplex, optimality_gap
 from kernelclust.multikernel._spectral import quadratic
 from kernelclust.multikernel._task import Relaxed, Task
-from kernelclust.objectives import Dependence
+from kernelclust.objectives import ClusterObjective
 from kernelclust.solvers import climb, place_known, placement_problem
 
 
@@ -37,7 +37,7 @@ class Refined:
     sums: np.ndarray | None = None
 
 
-def label_scale(objective: Dependence, total: float, smallest: float = 1.0) -> float:
+def label_scale(objective: ClusterObjective, total: float, smallest: float = 1.0) -> float:
     """t: no labeling gives Pi B(n) Pi' a larger eigenvalue, for samples of this weight together, and at least."""
     if objective.n_clusters == 1:
         t = float(objective.weights(np.array([total]))[0, 0] * total)
@@ -58,7 +58,9 @@ def cluster_sums(task: Task, labels: np.ndarray, n_clusters: int) -> np.ndarray:
 class Unrelaxed:
     """J for a task and an objective."""
 
-    def __init__(self, task: Task, objective: Dependence, total: float | None = None, lightest: float | None = None):
+    def __init__(
+        self, task: Task, objective: ClusterObjective, total: float | None = None, lightest: float | None = None
+    ):
         """`total` and `lightest` are weights of the samples, where those of the task stand for others."""
         self.task, self.objective = task, objective
         total = float(task.weight.sum()) if total is None else total
@@ -100,7 +102,7 @@ def consensus(task: Task, relaxed: Relaxed) -> KernelOperator:
 
 
 def pulled(
-    known: Constraints, kernel: KernelOperator, objective: Dependence, rng: np.random.RandomState
+    known: Constraints, kernel: KernelOperator, objective: ClusterObjective, rng: np.random.RandomState
 ) -> Constraints:
     """With soft labels in units of F: its bound for equal sizes, a sample."""
     c, total = objective.n_clusters, float(kernel.weight.sum())
@@ -113,7 +115,7 @@ def place(
     kernel: KernelOperator,
     relaxed: Relaxed,
     labels: np.ndarray,
-    objective: Dependence,
+    objective: ClusterObjective,
     known: Constraints | None = None,
     rule: str = "distance",
     power: float = 1.0,
@@ -133,7 +135,7 @@ def refine(
     task: Task,
     relaxed: Relaxed,
     labels: np.ndarray,
-    objective: Dependence,
+    objective: ClusterObjective,
     *,
     rule: str = "distance",
     known: Constraints | None = None,
@@ -151,9 +153,9 @@ def refine(
         history = [whole - value / J.t for value in solution.history]
         value = whole - objective.value(solution.cluster_sums, J.sizes(solution.labels)) / J.t
         return Refined(solution.labels, relaxed.weights, value, history, 0.0, solution.converged)
-    history, converged, running = [], False, None
+    history, converged, warm = [], False, None
     for _ in range(task.max_iter):
-        solution = climb(kernel, objective, labels, running=running, constraints=known, max_iter=task.max_iter)
+        solution = climb(kernel, objective, labels, warm_start_sums=warm, constraints=known, max_iter=task.max_iter)
         still = len(history) > 0 and np.array_equal(labels, solution.labels)
         labels, n = solution.labels, J.sizes(solution.labels)
         products = J.products(labels) if kernel.factor is None else None
@@ -164,9 +166,9 @@ def refine(
         if converged:
             break
         kernel = WeightedSumKernel(task.kernels, mu**task.power)
-        running = None
+        warm = None
         if products is not None and kernel.factor is None:
-            running = np.tensordot(mu**task.power, products, 1)
+            warm = np.tensordot(mu**task.power, products, 1)
     return Refined(labels, mu, value, history, gap, converged, sums)
 
 

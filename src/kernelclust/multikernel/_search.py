@@ -16,8 +16,9 @@ from kernelclust.multikernel._refine import Refined, alignment, cluster_sums, co
 from kernelclust.multikernel._rounding import candidates
 from kernelclust.multikernel._spectral import lam_path
 from kernelclust.multikernel._task import Relaxed, Task
-from kernelclust.objectives import Dependence, flat_objective
-from kernelclust.solvers import Options, Problem, greedy
+from kernelclust.objectives import ClusterObjective, flat_objective
+from kernelclust.solvers import Problem, Run
+from kernelclust.solvers.greedy import Greedy
 
 BEYOND = 8  # eigenvectors more than c that starts are tried in
 
@@ -43,7 +44,7 @@ class Search:
     """A method with its parameters, what is sought, and what is known."""
 
     solve: Callable[..., Relaxed]
-    objective: Dependence
+    objective: ClusterObjective
     params: dict[str, Any] = field(default_factory=dict)
     refines: bool = True
     rule: str = "distance"
@@ -80,7 +81,7 @@ class Search:
         return self._found(task, relaxed, refined, T)
 
     @property
-    def _climbed(self) -> Dependence:
+    def _climbed(self) -> ClusterObjective:
         return flat_objective(self.objective) if self.keeps else self.objective
 
     def _known(self, task: Task, relaxed: Relaxed) -> Constraints | None:
@@ -99,7 +100,7 @@ class Search:
         kernel, flat = consensus(task, relaxed), flat_objective(self.objective)
         spectrum = leading_spectrum(kernel, task.n_clusters + BEYOND, task.n_clusters, task.rng)
         problem = Problem(kernel, spectrum, flat, flat, self.known)
-        labels = greedy.solve(problem, Options(n_init=task.n_init), task.rng).labels
+        labels = Greedy(n_init=task.n_init).solve(problem, Run(), task.rng).labels
         again = refine(task, relaxed, labels, self._climbed, rule=self.rule, known=known)
         if again.history[-1] < found.refined.history[-1]:
             self.report(f"many starts: objective {again.objective:.6g}")

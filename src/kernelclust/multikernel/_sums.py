@@ -21,7 +21,7 @@ from kernelclust.multikernel._prepare import ROUNDING, SMALL, prepare
 from kernelclust.multikernel._refine import Refined, Unrelaxed
 from kernelclust.multikernel._spectral import lam_path
 from kernelclust.multikernel._task import Relaxed, Task
-from kernelclust.objectives import Dependence
+from kernelclust.objectives import ClusterObjective
 
 
 @dataclass(frozen=True)
@@ -195,7 +195,7 @@ def weighing(
     columns: Sequence[slice],
     few: ManyFit,
     request: ManyRequest,
-    objective: Dependence,
+    objective: ClusterObjective,
     total: float,
     lightest: float,
 ) -> Weighing:

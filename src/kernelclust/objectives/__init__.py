@@ -1,23 +1,20 @@
 """What makes one labeling better than another, as functions of cluster sums and sizes."""
 
-from kernelclust.objectives.dependence import (
-    NORMALIZATIONS,
-    POWER,
-    Dependence,
-    check_weights,
-    dependence_score,
-    flat_objective,
-    loss_matrix,
-    make_dependence,
-)
+from kernelclust._terms import exposes_terms
+from kernelclust.objectives._cluster_objective import POWER, ClusterObjective, flat_objective
+from kernelclust.objectives._score import check_weights, dependence_score
+from kernelclust.objectives.dependence import NORMALIZATIONS, PLACEMENTS, Dependence, loss_matrix
 
 __all__ = [
     "NORMALIZATIONS",
+    "PLACEMENTS",
     "POWER",
+    "ClusterObjective",
     "Dependence",
     "check_weights",
     "dependence_score",
     "flat_objective",
     "loss_matrix",
-    "make_dependence",
 ]
+
+__getattr__, __dir__ = exposes_terms(__name__)

@@ -30,8 +30,9 @@ from kernelclust.constraints import Constraints
 from kernelclust.engine import Policy, Request, Samples, useful_spectrum
 from kernelclust.kernels import FittedKernel, LowRankKernel, fit_kernel, leading_spectrum
 from kernelclust.kernels.auto import GraphMean, evenly_spaced
-from kernelclust.objectives import Dependence
-from kernelclust.solvers import Options, Problem, greedy
+from kernelclust.objectives import ClusterObjective
+from kernelclust.solvers import Problem, Run
+from kernelclust.solvers.greedy import Greedy
 from kernelclust.structures import Structure
 
 MIN_VIEW_AGREEMENT = 0.5  # of the clusterings of the views, below which sizes are expected to be similar
@@ -68,8 +69,8 @@ class AutoPolicy(Policy):
         """Return a size prior where the views disagree, unless rbf confirms the clusters of X as given."""
         rbf_labels, agreement = self._rbf_labels, self._views.agreement
         request = self.request
-        applies = request.loss is None and request.normalize is not None and request.solver == "greedy"
-        if not isinstance(request.size_prior, str) or not applies or agreement() >= MIN_VIEW_AGREEMENT:
+        applies = request.objective.takes_size_prior and not request.solver.is_relaxation
+        if not isinstance(request.objective.size_prior, str) or not applies or agreement() >= MIN_VIEW_AGREEMENT:
             return super().size_prior()
         if rbf_labels is not None and self._views.confirm(rbf_labels):
             return 0.0
@@ -91,23 +92,22 @@ class AutoPolicy(Policy):
         return super().refines(kernel) or (self.request.structure.is_sweep and self._has_few_samples())
 
     def search(
-        self, solve: Callable[..., Solution], kernel: FittedKernel, problem: Problem, rng: np.random.RandomState
+        self, kernel: FittedKernel, problem: Problem, rng: np.random.RandomState
     ) -> tuple[FittedKernel, Problem, Solution]:
         """Search under the graphs; on grids, refine their clusters under the rbf kernel of X.
 
         A seed gives the same landmarks as kernel="rbf" has with it.
         """
         request, structure = self.request, self.request.structure
-        refined = (request.solver, request.options.search) == ("greedy", "refine")
-        if self._rbf_labels is None or not structure.is_map or not refined:
-            return super().search(solve, kernel, problem, rng)
-        self._graph_labels = solve(replace(problem, objective=problem.flat), self.options(kernel), rng).labels
+        if self._rbf_labels is None or not structure.is_map or not request.solver.refines:
+            return super().search(kernel, problem, rng)
+        _, _, flat = super().search(kernel, replace(problem, objective=problem.flat), rng)
+        self._graph_labels = flat.labels
         c, X, weight = structure.n_clusters, self.samples.X, self.samples.weight
         settings = self.arrangement_kernel(request.kernel, structure)
         rbf = fit_kernel(X, weight, n_clusters=c, rng=check_random_state(request.random_state), **settings)
         problem = replace(problem, kernel=rbf.operator, spectrum=useful_spectrum(rbf.operator, c, rng))
-        options = replace(request.options, init=self._graph_labels)
-        return rbf, problem, solve(problem, options, rng, **request.solver_params)
+        return rbf, problem, request.solver.starting_from(self._graph_labels).solve(problem, request.run, rng)
 
     def diagnostics(self, labels: np.ndarray) -> dict[str, float]:
         """Return the agreement of the views, and of graph and rbf clusters; warn where the latter is low."""
@@ -155,12 +155,12 @@ class ViewClusterings:
     def labels(self) -> list[np.ndarray]:
         """Labels of the compared samples by kernel k-means, view by view."""
         rng, c = check_random_state(0), self.n_clusters
-        flat = Dependence(np.eye(c), np.eye(c), "l2")
+        flat = ClusterObjective(np.eye(c), np.eye(c), "l2")
         found = []
         for B in self.factors:
             kernel = LowRankKernel(B[self.compared], self.weight[self.compared])
             spectrum = leading_spectrum(kernel, kernel.factor.shape[1], c - 1, rng)
-            found.append(greedy.solve(Problem(kernel, spectrum, flat, flat), Options(n_init=N_INIT), rng).labels)
+            found.append(Greedy(n_init=N_INIT).solve(Problem(kernel, spectrum, flat, flat), Run(), rng).labels)
         return found
 
     def agreement(self) -> float:
@@ -182,12 +182,12 @@ class ViewClusterings:
 def rbf_clusters(Z, samples: Samples, n_clusters: int) -> np.ndarray:
     """Return labels of samples Z (m x d) without structure, under k(x, y) = exp(-|x - y|^2 / mean squared distance)."""
     rng, c, weight = check_random_state(0), n_clusters, samples.weight
-    flat = Dependence(np.eye(c), np.eye(c), "l2")
+    flat = ClusterObjective(np.eye(c), np.eye(c), "l2")
     approximation = None if len(weight) <= MAX_EXACT_RBF_SAMPLES else "nystroem"
     kernel = fit_kernel(Z, weight, kernel="rbf", n_clusters=c, approximation=approximation, rng=rng).operator
     spectrum = leading_spectrum(kernel, c - 1 + EXTRA_DIMENSIONS, c - 1, rng)
     known: Constraints | None = None if samples.known is None else samples.known.unlabelled()
-    return greedy.solve(Problem(kernel, spectrum, flat, flat, known, samples.copies), Options(), rng).labels
+    return Greedy().solve(Problem(kernel, spectrum, flat, flat, known, samples.copies), Run(), rng).labels
 
 
 def alignment(A: np.ndarray, one: np.ndarray, other: np.ndarray, weight: np.ndarray) -> float:

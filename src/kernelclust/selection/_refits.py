@@ -176,7 +176,7 @@ def _fit(
 ) -> tuple[Refit, tuple[FittedKernel, Spectrum | None]]:
     """Fit, with the kernel and its spectrum where they have been made already; and these."""
     request = request_of(model, len(X))
-    request = replace(request, options=replace(request.options, quick=quick))
+    request = replace(request, run=replace(request.run, quick=quick))
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         found = fit(X, np.ones(len(X)), request, kernel=kernel, spectrum=spectrum)

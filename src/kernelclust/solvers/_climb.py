@@ -11,14 +11,14 @@ from kernelclust._progress import at
 from kernelclust._solution import Solution
 from kernelclust.constraints import Constraints, count_blocked
 from kernelclust.kernels import KernelOperator
-from kernelclust.objectives import POWER, Dependence
+from kernelclust.objectives import POWER, ClusterObjective
 from kernelclust.solvers._exchange import Exchanges
 from kernelclust.solvers._loops import SCRATCH, Blocks, Form, Known, Loss, State
 from kernelclust.solvers._members import Members
 from kernelclust.solvers._running import running_sums
 
-REBUILD = 10  # sweeps after which running sums are computed afresh, so that rounding cannot add up
-UNEVEN = 1e3  # ratio of weights from which this is done after every sweep: heavy samples leave rounding behind
+REBUILD_SWEEPS = 10  # sweeps after which running sums are computed afresh, so that rounding cannot add up
+MIN_UNEVEN_RATIO = 1e3  # of weights, from which this is done after every sweep: heavy samples leave rounding behind
 
 NO_LINKS = np.empty((0, 0), dtype=np.int32)
 
@@ -27,11 +27,11 @@ Placement = Callable[..., np.ndarray]  # (S, n), and what is known about places 
 
 def climb(
     kernel: KernelOperator,
-    objective: Dependence,
+    objective: ClusterObjective,
     labels: np.ndarray,
     *,
     placement: Placement | None = None,
-    running: np.ndarray | None = None,
+    warm_start_sums: np.ndarray | None = None,
     constraints: Constraints | None = None,
     max_iter: int = 100,
     tol: float = 1e-10,
@@ -40,21 +40,21 @@ def climb(
     """Raise F from a labeling by moving single samples, and whole clusters where a placement is given.
 
     A sweep visits every sample once and moves it where F rises most, if it rises by more than `tol` times the sum
-    of the absolute terms of F. A placement is taken when it raises F. Stops when neither moves anything. `running`
-    are the sums of an earlier climb that ended at these labels; they are used up. With `constraints`, which the labels
-    must keep, blocks move instead of samples and are exchanged where links or sizes stand in the way; what soft labels
-    add counts as part of F.
+    of the absolute terms of F. A placement is taken when it raises F. Stops when neither moves anything.
+    `warm_start_sums` are the sums of an earlier climb that ended at these labels; they are used up. With `constraints`,
+    which the labels must keep, blocks move instead of samples and are exchanged where links or sizes stand in the way;
+    what soft labels add counts as part of F.
     """
     c = objective.n_clusters
     labels = np.array(labels, dtype=np.intp)
-    task = _Task(kernel, objective, labels, running, constraints, allow_empty)
+    task = _Task(kernel, objective, labels, warm_start_sums, constraints, allow_empty)
     sums = task.sums
     S, n = sums.cluster_sums(labels), task.sizes(labels)
     value, terms = task.value(S, n, labels)
     history = [value]
     stopped_because = "max_iter"
-    uneven = kernel.weight.max() >= UNEVEN * kernel.weight.min()
-    rebuild = 1 if uneven else REBUILD
+    uneven = kernel.weight.max() >= MIN_UNEVEN_RATIO * kernel.weight.min()
+    rebuild = 1 if uneven else REBUILD_SWEEPS
     spare = uneven and not kernel.cheap  # where a pass is dear, one for all, before it is said that nothing moves
     n_iter = 0
     while n_iter < max_iter:
@@ -90,7 +90,7 @@ def climb(
                 continue
         stopped_because = "converged"
         break
-    return Solution(labels, history[-1], S, n_iter, stopped_because, history, running=sums.sums)
+    return Solution(labels, history[-1], S, n_iter, stopped_because, history, warm_start_sums=sums.sums)
 
 
 class _Task:
@@ -99,16 +99,16 @@ class _Task:
     def __init__(
         self,
         kernel: KernelOperator,
-        objective: Dependence,
+        objective: ClusterObjective,
         labels: np.ndarray,
-        running: np.ndarray | None,
+        warm_start_sums: np.ndarray | None,
         constraints: Constraints | None,
         allow_empty: bool,
     ):
         self.kernel, self.objective, self.constraints = kernel, objective, constraints
         self.form, self.loss = _form(objective, float(kernel.weight.sum()))
         members = Members(kernel.n_samples, None if constraints is None else constraints.mean)
-        self.sums = running_sums(kernel, members, labels, objective.n_clusters, running)
+        self.sums = running_sums(kernel, members, labels, objective.n_clusters, warm_start_sums)
         weight = kernel.weight if constraints is None else constraints.weight
         self.blocks = Blocks(floats(weight), floats(self.sums.own()), bool(allow_empty))
         self.known = None if constraints is None else _known(constraints)
@@ -140,7 +140,7 @@ class _Task:
         return label[known.block], moves
 
 
-def _form(objective: Dependence, total: float) -> tuple[Form, Loss | None]:
+def _form(objective: ClusterObjective, total: float) -> tuple[Form, Loss | None]:
     """The objective; `total` is the weight of all samples."""
     near, neighbour = objective.neighbours
     form = Form(

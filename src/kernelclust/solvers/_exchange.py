@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kernelclust.constraints import Constraints
-from kernelclust.objectives import Dependence
+from kernelclust.objectives import ClusterObjective
 from kernelclust.solvers._loops import Blocks, Form, Known, Loss, State, exchange, list_chains
 
 ROUNDS = 10  # times that swaps are listed anew
@@ -44,7 +44,7 @@ class Exchanges:
         self.running, self.constraints = running, constraints
         self.blocks, self.known, self.form, self.loss = blocks, known, form, loss
 
-    def make(self, state: State, objective: Dependence, threshold: float) -> int:
+    def make(self, state: State, objective: ClusterObjective, threshold: float) -> int:
         """Chains of cannot-linked blocks, and swaps where sizes are bounded; `state` follows. Returns how many."""
         constraints, made = self.constraints, 0
         if constraints.has_links:
@@ -74,7 +74,7 @@ class Exchanges:
             at, number = list_chains(at, LONGEST, self.known, state, seen, first, ids, new, was)
             yield Listed(first[: number + 1], ids, new, was)
 
-    def _swap(self, state: State, objective: Dependence, threshold: float, small: bool) -> int:
+    def _swap(self, state: State, objective: ClusterObjective, threshold: float, small: bool) -> int:
         """The best with the best; else the leading ones each with each; else in threes."""
         M, c = self.constraints.n_blocks, len(state.n)
         depth, crossed, triples = (M, M, ALL_PAIRS // c) if small else (LISTED, CROSSED, TRIPLES)
@@ -103,7 +103,7 @@ class Exchanges:
                 self.running.follow(ids, self.blocks.weight[ids], was[moved], state.label[ids])
         return made
 
-    def _in_line(self, state: State, objective: Dependence, depth: int) -> tuple[np.ndarray, np.ndarray]:
+    def _in_line(self, state: State, objective: ClusterObjective, depth: int) -> tuple[np.ndarray, np.ndarray]:
         """(c, c, depth) free blocks of cluster a that would gain most from b, -1 at the end, and about how much."""
         constraints, label, n = self.constraints, state.label, state.n
         c = len(n)

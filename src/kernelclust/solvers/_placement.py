@@ -15,10 +15,9 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from kernelclust._names import check_name
-from kernelclust.objectives import Dependence
+from kernelclust.objectives import PLACEMENTS, ClusterObjective
 from kernelclust.solvers._placement_loops import CYCLES, search
 
-RULES = ("distance", "F")
 EXHAUSTIVE = 7  # 8! placements take longer than many local searches
 EXHAUSTIVE_MARGIN = 8  # wanted once a fit, and exact
 RESTARTS = 50
@@ -37,7 +36,7 @@ class PlacementProblem:
     n: np.ndarray
     movable: np.ndarray
     linear: np.ndarray
-    objective: Dependence | None = None  # where there is a loss, and F is the score
+    objective: ClusterObjective | None = None  # where there is a loss, and F is the score
 
     def __post_init__(self) -> None:
         c = len(self.A)
@@ -117,7 +116,7 @@ class PlacementProblem:
 
 def placement_problem(
     rule: str,
-    objective: Dependence,
+    objective: ClusterObjective,
     S: np.ndarray,
     n: np.ndarray,
     *,
@@ -131,7 +130,7 @@ def placement_problem(
     -sum_jk A_jk (|mu_j - mu_k|^2)^power; "F": the objective. Clusters that are not `movable` (all are by default) stay.
     `linear`[j, p] is what F gains with cluster j at node p; against distances it counts per sample of a mean cluster.
     """
-    check_name("placement", rule, RULES)
+    check_name("placement", rule, PLACEMENTS)
     A = objective.A
     c = len(A)
     movable = np.ones(c, dtype=bool) if movable is None else movable

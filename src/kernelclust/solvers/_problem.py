@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from kernelclust.constraints import Constraints
 from kernelclust.kernels import KernelOperator, Spectrum
-from kernelclust.objectives import Dependence
+from kernelclust.objectives import ClusterObjective
 from kernelclust.structures import Structure
 
 
@@ -27,18 +27,25 @@ class Problem:
 
     kernel: KernelOperator
     spectrum: Spectrum
-    objective: Dependence
-    flat: Dependence
+    objective: ClusterObjective
+    flat: ClusterObjective
     constraints: Constraints | None = None
     copies: Constraints | None = None
     advice: tuple[np.ndarray, float] | None = None
     structure: Structure | None = None  # that the objective has A of; found from A where it is not given
+    placement: str | None = "distance"  # how clusters find their places; None: by point moves alone
+    distance_exponent: float = 1.0  # of the squared distances that "distance" places by
+
+    @property
+    def rule(self) -> str:
+        """What places are judged by: F where clusters were not placed."""
+        return self.placement or "F"
 
     def unlabelled(self) -> Problem:
         """The same without a look at known labels."""
         return replace(self, constraints=None if self.constraints is None else self.constraints.unlabelled())
 
-    def constraints_for(self, objective: Dependence) -> Constraints | None:
+    def constraints_for(self, objective: ClusterObjective) -> Constraints | None:
         """The constraints, with soft labels in units of an objective: its bound for equal sizes, a sample."""
         if self.constraints is None:
             return None
@@ -46,7 +53,7 @@ class Problem:
         bound = objective.size_bound(self.spectrum.bounds, np.full(c, total / c))
         return self.constraints.pulled(bound / total if bound > 0 else 1.0)
 
-    def placing(self, objective: Dependence, labels: np.ndarray) -> dict[str, Any]:
+    def placing(self, objective: ClusterObjective, labels: np.ndarray) -> dict[str, Any]:
         """What a placement of these clusters has to respect."""
         constraints = self.constraints_for(objective)
         return {} if constraints is None else constraints.placing(labels)
@@ -56,29 +63,10 @@ class Problem:
 
 
 @dataclass(frozen=True)
-class Options:
-    """How to search, as the estimator's parameters of these names say."""
+class Run:
+    """What one run brings to any solver beside the problem."""
 
-    search: str = "refine"
-    placement: str | None = "distance"  # None: point moves alone
-    power: float = 1.0  # of the squared distances that "distance" places by
-    init: Any = "auto"
-    n_init: int | str = "auto"
-    quick: bool = False  # fewer starts of init="auto", and only the best of them finished: for many fits
-    max_iter: int = 100
-    tol: float = 1e-10
-    allow_empty: bool = False
-    polish: bool = True
+    max_iter: int = 100  # sweeps over the samples at most, for each start
     n_jobs: int | None = None
     report: Callable[[str], None] = _silent
-
-    FROM_SOLVER_PARAMS: ClassVar = ("tol", "allow_empty", "polish")  # set through the estimator's solver_params
-
-    @property
-    def rule(self) -> str:
-        """What places are judged by: F where clusters were not placed."""
-        return self.placement or "F"
-
-    @property
-    def climbing(self) -> dict[str, Any]:
-        return {"max_iter": self.max_iter, "tol": self.tol, "allow_empty": self.allow_empty}
+    quick: bool = False  # fewer starts, and only the best of them finished: for many fits

@@ -7,17 +7,19 @@ sqrt(w). Without weights these are the papers' P'P = I and P P' 1 = 1.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
+from kernelclust._names import check_flag, check_number
 from kernelclust._solution import Solution
 from kernelclust.constraints import Constraints, repair, size_wishes
 from kernelclust.solvers import _starts as starts
+from kernelclust.solvers._base import Solver
 from kernelclust.solvers._climb import climb
 from kernelclust.solvers._label_placement import place_known
 from kernelclust.solvers._placement import best_placement, placement_problem
-from kernelclust.solvers._problem import Options, Problem
+from kernelclust.solvers._problem import Problem, Run
 
 
 @dataclass(frozen=True)
@@ -41,16 +43,6 @@ class WeightedKernel:
 
     def __matmul__(self, V: np.ndarray) -> np.ndarray:
         return self.root[:, None] * (self.kernel @ (self.root[:, None] * V))
-
-
-def require_l2(problem: Problem, solver: str, also: str = "") -> None:
-    """The relaxations are of orthonormal P: l2, no loss and no size prior."""
-    objective = problem.objective
-    if objective.normalize != "l2" or objective.has_loss or objective.size_prior:
-        raise ValueError(
-            f"solver={solver!r} relaxes normalize='l2' without a loss or size prior{also}; use solver='greedy' for "
-            "others."
-        )
 
 
 def trace_value(product: np.ndarray, P: np.ndarray, A: np.ndarray) -> float:
@@ -91,37 +83,82 @@ def _numbered(labels: np.ndarray, problem: Problem, constraints: Constraints) ->
     return place_known(placing, constraints, labels, problem.spectrum.embedding, problem.structure)[labels]
 
 
-def finish(problem: Problem, options: Options, relaxed: Relaxed, labels: np.ndarray) -> Solution:
-    """Labels as they are, or, with `polish`, improved by point moves and placement by F: the cascade of CLUHSIC 5.
+class Relaxation(Solver):
+    """Base class of solvers that relax labels to real P, round P to labels, and polish those by greedy moves.
 
-    What is known about samples is kept either way: clusters are numbered by F and known labels together, and samples
-    that break a constraint go to the nearest cluster that does not.
+    A relaxation writes `relax` and `round`. `polish=False` is the papers' method.
     """
-    objective, kernel = problem.objective, problem.kernel
-    constraints = problem.constraints_for(objective)
-    if constraints is not None:
-        labels = repair(constraints, _numbered(labels, problem, constraints), problem.spectrum.embedding)
-    if options.polish:
+
+    is_relaxation = True
+    also_relaxes: ClassVar[str] = ""  # beside normalize="l2", in words
+
+    polish: bool
+
+    def relax(self, problem: Problem, rng: np.random.RandomState) -> Relaxed:
+        """Find relaxed labels."""
+        raise NotImplementedError
+
+    def round(self, relaxed: Relaxed, problem: Problem, rng: np.random.RandomState) -> np.ndarray:
+        """Return labels (m,) near the relaxed ones: for each sample the column with its largest entry."""
+        return labels_of(relaxed.P / np.sqrt(problem.kernel.weight)[:, None], problem)
+
+    def check(self) -> None:
+        super().check()
+        check_flag("polish", self.polish)
+        given = self.get_params(deep=False)
+        if "max_steps" in given:
+            check_number("max_steps", given["max_steps"], whole=True, least=1)
+        if "step_tol" in given:
+            check_number("step_tol", given["step_tol"])
+
+    def check_problem(self, problem: Problem) -> None:
+        """Raise an error for what has no orthonormal P: l2, no loss and no size prior is relaxed."""
+        objective = problem.objective
+        if objective.normalize != "l2" or objective.has_loss or objective.size_prior:
+            raise ValueError(
+                f"solver={self.name!r} relaxes normalize='l2' without a loss or size prior{self.also_relaxes}; use "
+                "solver='greedy' for others."
+            )
+
+    def solve(self, problem: Problem, run: Run, rng: np.random.RandomState) -> Solution:
+        """Relax, round, and polish.
+
+        What is known about samples is kept in any case: clusters are numbered by F and known labels together, and
+        samples that break a constraint go to the nearest cluster that does not.
+        """
+        self.check_problem(problem)
+        relaxed = self.relax(problem, rng)
+        run.report(f"{self.name}: value {relaxed.value:.6g} after {relaxed.n_iter} steps, {relaxed.stopped_because}")
+        labels = self.round(relaxed, problem, rng)
+        constraints = problem.constraints_for(problem.objective)
+        if constraints is not None:
+            labels = repair(constraints, _numbered(labels, problem, constraints), problem.spectrum.embedding)
+        if self.polish:
+            return self._polished(problem, run, relaxed, labels, constraints)
+        S = problem.kernel.cluster_sums(labels, problem.objective.n_clusters)
+        value = problem.objective.value(S, problem.sizes(labels))
+        found = Solution(labels, value, S, relaxed.n_iter, relaxed.stopped_because, [value])
+        return replace(found, bound=relaxed.bound, relaxed_value=relaxed.value)
+
+    def _polished(
+        self, problem: Problem, run: Run, relaxed: Relaxed, labels: np.ndarray, constraints: Constraints | None
+    ) -> Solution:
+        """Labels improved by point moves and placement by F: the cascade of CLUHSIC 5."""
+        objective = problem.objective
 
         def by_value(S: np.ndarray, n: np.ndarray, **known: Any) -> np.ndarray:
             return best_placement(placement_problem("F", objective, S, n, **known))
 
-        placing = None if options.placement is None else by_value
-        climbed = climb(kernel, objective, labels, placement=placing, constraints=constraints, **options.climbing)
+        climbed = climb(
+            problem.kernel,
+            objective,
+            labels,
+            placement=None if problem.placement is None else by_value,
+            constraints=constraints,
+            **self.climbing(run),
+        )
         stopped = relaxed.stopped_because if climbed.converged else climbed.stopped_because
         n_iter = relaxed.n_iter + climbed.n_iter
         return replace(
             climbed, n_iter=n_iter, stopped_because=stopped, bound=relaxed.bound, relaxed_value=relaxed.value
         )
-    S = kernel.cluster_sums(labels, objective.n_clusters)
-    value = objective.value(S, problem.sizes(labels))
-    return Solution(
-        labels,
-        value,
-        S,
-        relaxed.n_iter,
-        relaxed.stopped_because,
-        [value],
-        bound=relaxed.bound,
-        relaxed_value=relaxed.value,
-    )

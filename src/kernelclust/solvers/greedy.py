@@ -9,88 +9,261 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed
 
-from kernelclust._names import check_name
+from kernelclust._names import check_name, check_starts
 from kernelclust._solution import Solution
 from kernelclust._threads import one_thread, useful_jobs
 from kernelclust._warnings import warn
 from kernelclust.constraints import Constraints, contradicted, numbered, repair, size_wishes
 from kernelclust.kernels import LowRankKernel, feature_sums
-from kernelclust.objectives import Dependence
+from kernelclust.objectives import ClusterObjective
 from kernelclust.solvers import _starts as starts
+from kernelclust.solvers._base import Solver
 from kernelclust.solvers._climb import climb
 from kernelclust.solvers._label_placement import place_known
 from kernelclust.solvers._placement import RESTARTS, best_placement, placement_problem
-from kernelclust.solvers._problem import Options, Problem
+from kernelclust.solvers._problem import Problem, Run
 
 INITS = ("auto", "spectral", "projected", "k-means++", "random")
 SEARCHES = ("refine", "place", "global")
-STARTS = 10
+DEFAULT_STARTS = 10
 AUTO_STARTS, QUICK_STARTS = 20, 4
 ROUNDS, QUICK_ROUNDS = 20, 2  # perturbations of the best start of "auto"
-SUBSAMPLE = 3000  # samples that "auto" tries its starts on
-SMALL = 500  # up to so many samples random starts are tried too where something is known
-POLISH_ALL = 2000  # up to so many samples every start of "auto" is finished on the kernel itself
-POLISH = 3  # beyond, so many at most, and only those within CLOSE of the best
-CLOSE = 0.01
-QUICK = 1e-6  # tol while only the best start is sought
-WIDER = 0.1  # clusters are not refined where that makes them wider by more than this share
-ROUNDING = 1e-9  # of a kernel's trace
+MAX_SUBSAMPLE = 3000  # samples that "auto" tries its starts on
+MAX_FOR_RANDOM_STARTS = 500  # samples up to which random starts are tried too where something is known
+MAX_FINISH_ALL = 2000  # samples up to which every start of "auto" is finished on the kernel itself
+MAX_FINISHED = 3  # beyond, so many starts at most, and only those within CLOSE_TOL of the best
+CLOSE_TOL = 0.01
+START_TOL = 1e-6  # tol while only the best start is sought
+MAX_SPREAD_RISE = 0.1  # clusters are not refined where that makes them wider by more than this share
+SPREAD_TOL = 1e-9  # of a kernel's trace: a smaller change of the spread is rounding
 QUICK_RESTARTS = 3  # and restarts of the search for places
 
 
-def solve(problem: Problem, options: Options, rng: np.random.RandomState) -> Solution:
-    """Find labels with a large F.
+class Greedy(Solver):
+    """Starts, point moves and placement: the library's own search, for every objective.
 
-    "refine": the best labeling without structure, placed on the nodes, then improved with F. "place": the same, not
-    improved. "global": F from every start, point moves alternated with placement by F, or alone without a
-    placement.
+    Parameters
+    ----------
+    search : {"refine", "place", "global"}, default="refine"
+        "refine": the best labeling without structure, placed on the nodes, then improved with F. "place": the same, not
+        improved. "global": F from every start, point moves alternated with placement by F, or alone without a
+        placement.
+    init : {"auto", "spectral", "projected", "k-means++", "random"} or array of labels, default="auto"
+        "auto" tries a deterministic spectral start and `n_init` others in the kernel's leading eigenvectors, shakes
+        the best, then finishes it on the kernel itself. The others run every start on the kernel.
+    n_init : int or "auto", default="auto"
+        Number of starts; "auto" is 20 for init="auto", 1 for "spectral", else 10.
+    tol : float, default=1e-10
+        A sample is moved when F rises by more than tol times the sum of F's absolute terms.
+    allow_empty : bool, default=False
+        Whether moves may leave a cluster empty.
+
+    Examples
+    --------
+    >>> from kernelclust.solvers import Greedy
+    >>> Greedy(search="global", n_init=5)
+    Greedy(n_init=5, search='global')
     """
-    check_name("search", options.search, SEARCHES)
-    if options.search == "global":
-        return _best_start(problem, _structured(problem, options), options, rng)
-    flat = _flat(problem, options, rng)
-    if _same_objective(problem.flat, problem.objective):
-        return flat
-    options.report(f"flat: F = {flat.value:.6g} after {flat.n_iter} sweeps; placing and refining")
-    objective, constraints = problem.objective, problem.constraints_for(problem.objective)
-    placed = _placed(problem, constraints, flat, options)
-    if options.search == "place":
-        return placed
-    running = placed.running.copy() if placed.running.size else None  # refining goes on in it
-    refined = climb(
-        problem.kernel, objective, placed.labels, running=running, constraints=constraints, **options.climbing
-    )
-    if _swelling(problem, placed, refined) > WIDER:
-        warn(
-            "refining on the structure would make clusters wider by more than a tenth, for the sake of even shares: "
-            "they are kept as they are without structure, and placed, as by search='place'. search='global' maximises "
-            "F in any case."
+
+    def __init__(
+        self,
+        search: str = "refine",
+        init: Any = "auto",
+        n_init: int | str = "auto",
+        tol: float = 1e-10,
+        allow_empty: bool = False,
+    ):
+        self.search = search
+        self.init = init
+        self.n_init = n_init
+        self.tol = tol
+        self.allow_empty = allow_empty
+
+    def check(self) -> None:
+        super().check()
+        check_name("search", self.search, SEARCHES)
+        if self.init is None or isinstance(self.init, str):
+            check_name("init", self.init, INITS, also=", or an array of labels")
+        check_starts(self.n_init)
+
+    def check_placement(self, placement: str | None) -> None:
+        if placement is None and self.search != "global":
+            raise ValueError(
+                f"placement=None with search={self.search!r}, which is to put clusters in place: set search='global' "
+                "for point moves alone, or placement='distance' or 'F'."
+            )
+
+    @property
+    def refines(self) -> bool:
+        return self.search == "refine"
+
+    def without_refinement(self) -> Solver:
+        return self.with_params(search="place") if self.refines else self
+
+    def starting_from(self, labels: np.ndarray) -> Solver:
+        return self.with_params(init=labels)
+
+    def for_samples(self, used: np.ndarray, n_samples: int, n_clusters: int) -> Solver:
+        if isinstance(self.init, str):
+            return self
+        return self.with_params(init=check_start(self.init, n_samples, n_clusters)[used])
+
+    def unsupported_beyond_host(self) -> list[str]:
+        return [] if isinstance(self.init, str) else ["init as an array of labels"]
+
+    def solve(self, problem: Problem, run: Run, rng: np.random.RandomState) -> Solution:
+        """Find labels with a large F."""
+        if self.search == "global":
+            return self._best_start(problem, self._structured(problem, run), run, rng)
+        flat = self._flat(problem, run, rng)
+        if _same_objective(problem.flat, problem.objective):
+            return flat
+        run.report(f"flat: F = {flat.value:.6g} after {flat.n_iter} sweeps; placing and refining")
+        objective, constraints = problem.objective, problem.constraints_for(problem.objective)
+        placed = self._placed(problem, constraints, flat, run)
+        if self.search == "place":
+            return placed
+        sums = placed.warm_start_sums.copy() if placed.warm_start_sums.size else None  # refining goes on in them
+        refined = climb(
+            problem.kernel,
+            objective,
+            placed.labels,
+            warm_start_sums=sums,
+            constraints=constraints,
+            **self.climbing(run),
         )
-        return placed
-    stopped = "converged" if flat.converged and refined.converged else "max_iter"
-    return replace(refined, n_iter=flat.n_iter + refined.n_iter, stopped_because=stopped)
+        if _swelling(problem, placed, refined) > MAX_SPREAD_RISE:
+            warn(
+                "refining on the structure would make clusters wider by more than a tenth, for the sake of even "
+                "shares: they are kept as they are without structure, and placed, as by search='place'. "
+                "search='global' maximises F in any case."
+            )
+            return placed
+        stopped = "converged" if flat.converged and refined.converged else "max_iter"
+        return replace(refined, n_iter=flat.n_iter + refined.n_iter, stopped_because=stopped)
 
+    def _placed(self, problem: Problem, constraints: Constraints | None, flat: Solution, run: Run) -> Solution:
+        """Clusters at their places by data and labels, labelled samples at theirs, not improved."""
+        objective, S, n = problem.objective, flat.cluster_sums, problem.sizes(flat.labels)
+        movable = None if constraints is None else constraints.alike
+        placing = placement_problem(problem.rule, objective, S, n, movable=movable, power=problem.distance_exponent)
+        node = place_known(placing, constraints, flat.labels, problem.spectrum.embedding, problem.structure)
+        order, labels = np.argsort(node), node[flat.labels]
+        S, sums = S[np.ix_(order, order)], np.ascontiguousarray(flat.warm_start_sums[order])
+        if constraints is None:
+            value = objective.value(S, n[order])
+        else:
+            mended = repair(constraints, labels, problem.spectrum.embedding, allow_empty=self.allow_empty)
+            if constraints.pull.any():  # soft labels pull to the places that clusters have now
+                known = problem.constraints_for(problem.flat)
+                mended = climb(problem.kernel, problem.flat, mended, constraints=known, **self.climbing(run)).labels
+            if not np.array_equal(mended, labels):
+                labels, sums = mended, np.empty((0, 0))
+                S = problem.kernel.cluster_sums(labels, objective.n_clusters)
+            value = objective.value(S, problem.sizes(labels)) + constraints.gain(labels)
+        return replace(
+            flat, labels=labels, value=value, cluster_sums=S, history=[value], warm_start_sums=sums, placed=True
+        )
 
-def _placed(problem: Problem, constraints: Constraints | None, flat: Solution, options: Options) -> Solution:
-    """Clusters at their places by data and labels, labelled samples at theirs, not improved."""
-    objective, S, n = problem.objective, flat.cluster_sums, problem.sizes(flat.labels)
-    movable = None if constraints is None else constraints.alike
-    placing = placement_problem(options.rule, objective, S, n, movable=movable, power=options.power)
-    node = place_known(placing, constraints, flat.labels, problem.spectrum.embedding, problem.structure)
-    order, labels = np.argsort(node), node[flat.labels]
-    S, running = S[np.ix_(order, order)], np.ascontiguousarray(flat.running[order])
-    if constraints is None:
-        value = objective.value(S, n[order])
-    else:
-        mended = repair(constraints, labels, problem.spectrum.embedding, allow_empty=options.allow_empty)
-        if constraints.pull.any():  # soft labels pull to the places that clusters have now
-            known = problem.constraints_for(problem.flat)
-            mended = climb(problem.kernel, problem.flat, mended, constraints=known, **options.climbing).labels
-        if not np.array_equal(mended, labels):
-            labels, running = mended, np.empty((0, 0))
-            S = problem.kernel.cluster_sums(labels, objective.n_clusters)
-        value = objective.value(S, problem.sizes(labels)) + constraints.gain(labels)
-    return replace(flat, labels=labels, value=value, cluster_sums=S, history=[value], running=running, placed=True)
+    def _flat(self, problem: Problem, run: Run, rng: np.random.RandomState) -> Solution:
+        """The best labeling without structure; of two that nearly tie, the one that the advice leads to.
+
+        Where labels are known, the one that is found without them, then improved with them: so that labels which
+        clusters can bear change nothing else. Those that they cannot bear take part in the search from the start.
+        """
+        climber = _Climber(problem.flat, self.climbing(run), _numbered)
+        known, chosen = problem.constraints, isinstance(self.init, str)
+        if known is not None and known.votes.any() and chosen:
+            whole = _whole(problem, climber)
+            found = self._flat(problem.unlabelled(), run, rng)
+            own = climber(whole, found.labels)
+            own = replace(own, n_iter=found.n_iter + own.n_iter)
+            if not contradicted(known, found.labels, whole.E):
+                return own
+            return max(own, self._best_start(problem, climber, run, rng), key=lambda solution: solution.value)
+        best = self._best_start(problem, climber, run, rng)
+        if problem.advice is None or not chosen:
+            return best
+        labels, tie = problem.advice
+        advised = _climb_all(_whole(problem, climber), climber, [labels], None)[0]
+        return advised if advised.value > best.value - tie * abs(best.value) else best
+
+    def _structured(self, problem: Problem, run: Run, restarts: int = RESTARTS) -> _Climber:
+        objective = problem.objective
+        if problem.placement is None:
+            return _Climber(objective, self.climbing(run), _numbered, structured=True)
+        again = 0 if objective.has_loss else restarts  # of clusters that have been placed before
+
+        def by_value(S: np.ndarray, n: np.ndarray, **known: Any) -> np.ndarray:
+            return best_placement(placement_problem("F", objective, S, n, **known), again)
+
+        def number(part: _Part, labels: np.ndarray) -> np.ndarray:
+            known, S = part.constraints, part.kernel.cluster_sums(labels, objective.n_clusters)
+            n = np.bincount(labels, part.kernel.weight, minlength=objective.n_clusters)
+            placing = placement_problem(
+                problem.rule, objective, S, n, linear=size_wishes(known, labels, S, objective.A)
+            )
+            return place_known(placing, known, labels, part.E, problem.structure, restarts)[labels]
+
+        return _Climber(objective, self.climbing(run) | {"placement": by_value}, number, structured=True)
+
+    def _best_start(self, problem: Problem, climber: _Climber, run: Run, rng) -> Solution:
+        """Climb from several starts and keep the best by value; equal values keep the earlier start."""
+        c = climber.objective.n_clusters
+        whole = _whole(problem, climber)
+        if not isinstance(self.init, str):
+            labels = self.init
+            labels = labels if self.allow_empty else starts.fill_empty(labels, whole.E, c)
+            return replace(climber, placed=True)(whole, labels)
+        number = self._count(run)
+        if self.init == "auto":
+            return self._auto(problem, whole, climber, number, run, rng)
+        candidates = [_start(self.init, problem, whole.E, climber.objective, rng) for _ in range(number)]
+        return _best(_climb_all(whole, climber, candidates, run.n_jobs), run)
+
+    def _count(self, run: Run) -> int:
+        """How many starts are tried."""
+        if isinstance(self.n_init, str):
+            return {"spectral": 1, "auto": QUICK_STARTS if run.quick else AUTO_STARTS}.get(self.init, DEFAULT_STARTS)
+        return 1 if self.init == "spectral" else int(self.n_init)
+
+    def _auto(self, problem: Problem, whole: _Part, climber: _Climber, number: int, run: Run, rng) -> Solution:
+        """Try many starts where it is cheap, in the kernel's leading eigenvectors (and on a subsample of a large set),
+        then finish the best of them on the kernel itself."""
+        objective = climber.objective
+        c = objective.n_clusters
+        m = len(whole.E)
+        chosen = np.arange(m) if m <= MAX_SUBSAMPLE else np.sort(rng.choice(m, MAX_SUBSAMPLE, replace=False))
+        spectrum = problem.spectrum.at(chosen)
+        with one_thread():
+            part = whole.at(chosen)
+            small = part.kernel
+            candidates = [starts.spectral_start(spectrum, c)]
+            candidates += [starts.plus_plus_start(part.E, small.weight, c, rng) for _ in range(number)]
+            if climber.structured and c > 2:
+                candidates += [starts.projected_start(spectrum, objective.A, rng) for _ in range(number)]
+            if part.constraints is not None:
+                candidates += [starts.seeded_start(part.E, small.weight, part.constraints.seeds, c, rng)]
+                if (
+                    len(part.E) <= MAX_FOR_RANDOM_STARTS
+                ):  # where links and sizes shape the optimum more than the data do
+                    candidates += [starts.random_start(len(part.E), c, rng) for _ in range(number // 2)]
+            quick = climber if not climber.structured else self._structured(problem, run, QUICK_RESTARTS)
+            quick = replace(quick, climbing=quick.climbing | {"tol": max(self.tol, START_TOL)})
+            tried = _climb_all(part, quick, candidates, run.n_jobs)
+            best = max(tried, key=lambda solution: solution.value)
+            tried.append(_perturb(part, quick, best, QUICK_ROUNDS if run.quick else ROUNDS, rng))
+        tried = _distinct(sorted(tried, key=lambda solution: -solution.value))
+        for rank, solution in enumerate(tried):
+            run.report(f"start {rank}: F = {solution.value:.6g} in the leading eigenvectors")
+        close = [solution for solution in tried if solution.value >= tried[0].value - CLOSE_TOL * abs(tried[0].value)]
+        some = MAX_FINISHED if whole.kernel.cheap and not run.quick else 1
+        every = m <= MAX_FINISH_ALL and whole.kernel.cheap and not run.quick
+        kept = [solution.labels for solution in (tried if every else close[:some])]
+        if m > MAX_SUBSAMPLE:
+            kept = [_extend(whole.E - small.offset, small, labels, objective) for labels in kept]
+        placed = replace(climber, placed=True)
+        return _best(_climb_all(whole, placed, kept, run.n_jobs), run)
 
 
 def _swelling(problem: Problem, placed: Solution, refined: Solution) -> float:
@@ -109,40 +282,16 @@ def _swelling(problem: Problem, placed: Solution, refined: Solution) -> float:
 
     total, lost = problem.kernel.trace(), between(placed) - between(refined)
     within = total - between(placed)
-    if lost <= ROUNDING * abs(total):
+    if lost <= SPREAD_TOL * abs(total):
         return 0.0
-    return lost / within if within > ROUNDING * abs(total) else np.inf
-
-
-def _flat(problem: Problem, options: Options, rng: np.random.RandomState) -> Solution:
-    """The best labeling without structure; of two that nearly tie, the one that the advice leads to.
-
-    Where labels are known, the one that is found without them, then improved with them: so that labels which clusters
-    can bear change nothing else. Those that they cannot bear take part in the search from the start.
-    """
-    climber = _Climber(problem.flat, options.climbing, _numbered)
-    known, chosen = problem.constraints, isinstance(options.init, str)
-    if known is not None and known.votes.any() and chosen:
-        whole = _whole(problem, climber)
-        found = _flat(problem.unlabelled(), options, rng)
-        own = climber(whole, found.labels)
-        own = replace(own, n_iter=found.n_iter + own.n_iter)
-        if not contradicted(known, found.labels, whole.E):
-            return own
-        return max(own, _best_start(problem, climber, options, rng), key=lambda solution: solution.value)
-    best = _best_start(problem, climber, options, rng)
-    if problem.advice is None or not chosen:
-        return best
-    labels, tie = problem.advice
-    advised = _climb_all(_whole(problem, climber), climber, [labels], None)[0]
-    return advised if advised.value > best.value - tie * abs(best.value) else best
+    return lost / within if within > SPREAD_TOL * abs(total) else np.inf
 
 
 @dataclass(frozen=True)
 class _Climber:
     """An objective with the way to climb it; `number` says which cluster of a start is which."""
 
-    objective: Dependence
+    objective: ClusterObjective
     climbing: dict[str, Any]
     number: Callable[[_Part, np.ndarray], np.ndarray]
     structured: bool = False
@@ -158,7 +307,7 @@ class _Climber:
         if part.copies is None or len(np.unique(together)) < self.objective.n_clusters:
             return climb(kernel, self.objective, labels, constraints=constraints, **climbing)
         together = climb(kernel, self.objective, together, constraints=part.copies, **climbing)
-        apart = climb(kernel, self.objective, together.labels, running=together.running, **climbing)
+        apart = climb(kernel, self.objective, together.labels, warm_start_sums=together.warm_start_sums, **climbing)
         return replace(apart, n_iter=together.n_iter + apart.n_iter, history=together.history + apart.history[1:])
 
 
@@ -182,66 +331,23 @@ class _Part:
         )
 
 
-def _structured(problem: Problem, options: Options, restarts: int = RESTARTS) -> _Climber:
-    objective = problem.objective
-    if options.placement is None:
-        return _Climber(objective, options.climbing, _numbered, structured=True)
-    again = 0 if objective.has_loss else restarts  # of clusters that have been placed before
-
-    def by_value(S: np.ndarray, n: np.ndarray, **known: Any) -> np.ndarray:
-        return best_placement(placement_problem("F", objective, S, n, **known), again)
-
-    def number(part: _Part, labels: np.ndarray) -> np.ndarray:
-        known, S = part.constraints, part.kernel.cluster_sums(labels, objective.n_clusters)
-        n = np.bincount(labels, part.kernel.weight, minlength=objective.n_clusters)
-        placing = placement_problem(options.rule, objective, S, n, linear=size_wishes(known, labels, S, objective.A))
-        return place_known(placing, known, labels, part.E, problem.structure, restarts)[labels]
-
-    return _Climber(objective, options.climbing | {"placement": by_value}, number, structured=True)
-
-
 def _numbered(part: _Part, labels: np.ndarray) -> np.ndarray:
     """Labels of a flat start, clusters numbered as what is known asks for it at the least cost."""
     return labels if part.constraints is None else numbered(part.constraints, labels, part.E)
 
 
-def _same_objective(one: Dependence, other: Dependence) -> bool:
+def _same_objective(one: ClusterObjective, other: ClusterObjective) -> bool:
     same = np.array_equal(one.A, other.A) and np.array_equal(one.T, other.T)
     return same and _numbers(one) == _numbers(other)
 
 
-def _numbers(one: Dependence) -> tuple:
+def _numbers(one: ClusterObjective) -> tuple:
     return one.normalize, one.coef, one.penalty, one.size_prior
-
-
-def _best_start(problem: Problem, climber: _Climber, options: Options, rng) -> Solution:
-    """Climb from several starts and keep the best by value; equal values keep the earlier start."""
-    c = climber.objective.n_clusters
-    whole = _whole(problem, climber)
-    if not isinstance(options.init, str):
-        labels = options.init
-        labels = labels if options.allow_empty else starts.fill_empty(labels, whole.E, c)
-        return replace(climber, placed=True)(whole, labels)
-    check_name("init", options.init, INITS, also=", or an array of labels")
-    number = _count(options.init, options.n_init, options.quick)
-    if options.init == "auto":
-        return _auto(problem, whole, climber, number, options, rng)
-    candidates = [_start(options.init, problem, whole.E, climber.objective, rng) for _ in range(number)]
-    return _best(_climb_all(whole, climber, candidates, options.n_jobs), options)
 
 
 def _whole(problem: Problem, climber: _Climber) -> _Part:
     known = problem.constraints_for(climber.objective)
     return _Part(problem.kernel, problem.spectrum.embedding, known, problem.copies if known is None else None)
-
-
-def _count(init: str, n_init: int | str, quick: bool) -> int:
-    if isinstance(n_init, str):
-        check_name("n_init", n_init, ["auto"], also=", or a whole number")
-        return {"spectral": 1, "auto": QUICK_STARTS if quick else AUTO_STARTS}.get(init, STARTS)
-    if not isinstance(n_init, (int, np.integer)) or isinstance(n_init, bool) or n_init < 1:
-        raise ValueError(f"n_init={n_init!r}: give a whole number of starts, 1 or more, or 'auto'.")
-    return 1 if init == "spectral" else int(n_init)
 
 
 def check_start(init: Any, n_samples: int, n_clusters: int) -> np.ndarray:
@@ -257,7 +363,7 @@ def check_start(init: Any, n_samples: int, n_clusters: int) -> np.ndarray:
     return labels.astype(np.intp)
 
 
-def _start(init: str, problem: Problem, E: np.ndarray, objective: Dependence, rng) -> np.ndarray:
+def _start(init: str, problem: Problem, E: np.ndarray, objective: ClusterObjective, rng) -> np.ndarray:
     c = objective.n_clusters
     if init == "spectral":
         return starts.spectral_start(problem.spectrum, c)
@@ -277,49 +383,12 @@ def _climb_all(part: _Part, climber: _Climber, candidates: Sequence[np.ndarray],
     return [found[labels.tobytes()] for labels in filled]
 
 
-def _best(solutions: list[Solution], options: Options) -> Solution:
+def _best(solutions: list[Solution], run: Run) -> Solution:
     for number, solution in enumerate(solutions):
-        options.report(
+        run.report(
             f"start {number}: F = {solution.value:.6g} after {solution.n_iter} sweeps, {solution.stopped_because}"
         )
     return max(solutions, key=lambda solution: solution.value)
-
-
-def _auto(problem: Problem, whole: _Part, climber: _Climber, number: int, options: Options, rng) -> Solution:
-    """Try many starts where it is cheap, in the kernel's leading eigenvectors (and on a subsample of a large set),
-    then finish the best of them on the kernel itself."""
-    objective = climber.objective
-    c = objective.n_clusters
-    m = len(whole.E)
-    chosen = np.arange(m) if m <= SUBSAMPLE else np.sort(rng.choice(m, SUBSAMPLE, replace=False))
-    spectrum = problem.spectrum.at(chosen)
-    with one_thread():
-        part = whole.at(chosen)
-        small = part.kernel
-        candidates = [starts.spectral_start(spectrum, c)]
-        candidates += [starts.plus_plus_start(part.E, small.weight, c, rng) for _ in range(number)]
-        if climber.structured and c > 2:
-            candidates += [starts.projected_start(spectrum, objective.A, rng) for _ in range(number)]
-        if part.constraints is not None:
-            candidates += [starts.seeded_start(part.E, small.weight, part.constraints.seeds, c, rng)]
-            if len(part.E) <= SMALL:  # where links and sizes shape the optimum more than the data do
-                candidates += [starts.random_start(len(part.E), c, rng) for _ in range(number // 2)]
-        quick = climber if not climber.structured else _structured(problem, options, QUICK_RESTARTS)
-        quick = replace(quick, climbing=quick.climbing | {"tol": max(options.tol, QUICK)})
-        tried = _climb_all(part, quick, candidates, options.n_jobs)
-        best = max(tried, key=lambda solution: solution.value)
-        tried.append(_perturb(part, quick, best, QUICK_ROUNDS if options.quick else ROUNDS, rng))
-    tried = _distinct(sorted(tried, key=lambda solution: -solution.value))
-    for rank, solution in enumerate(tried):
-        options.report(f"start {rank}: F = {solution.value:.6g} in the leading eigenvectors")
-    close = [solution for solution in tried if solution.value >= tried[0].value - CLOSE * abs(tried[0].value)]
-    some = POLISH if whole.kernel.cheap and not options.quick else 1
-    every = m <= POLISH_ALL and whole.kernel.cheap and not options.quick
-    kept = [solution.labels for solution in (tried if every else close[:some])]
-    if m > SUBSAMPLE:
-        kept = [_extend(whole.E - small.offset, small, labels, objective) for labels in kept]
-    placed = replace(climber, placed=True)
-    return _best(_climb_all(whole, placed, kept, options.n_jobs), options)
 
 
 def _perturb(part: _Part, climber: _Climber, best: Solution, rounds: int, rng) -> Solution:
@@ -356,10 +425,13 @@ def _distinct(solutions: list[Solution]) -> list[Solution]:
     return kept
 
 
-def _extend(E: np.ndarray, small: LowRankKernel, labels: np.ndarray, objective: Dependence) -> np.ndarray:
+def _extend(E: np.ndarray, small: LowRankKernel, labels: np.ndarray, objective: ClusterObjective) -> np.ndarray:
     """Labels of all samples from those of a subsample: each where F rises most."""
     c = objective.n_clusters
     sums = feature_sums(small.factor, small.weight, labels, c)
     n = np.bincount(labels, small.weight, minlength=c)
     M, h = objective.slopes(sums @ sums.T, n)
     return np.argmax(E @ (sums.T @ M) + np.where(n > 0, h, -np.inf), axis=1)
+
+
+PART = Greedy

@@ -13,84 +13,108 @@ from __future__ import annotations
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from kernelclust._solution import Solution
-from kernelclust.solvers._problem import Options, Problem
+from kernelclust._names import check_number
+from kernelclust.solvers._problem import Problem
 from kernelclust.solvers._projected import minimise
-from kernelclust.solvers._relaxation import (
-    Relaxed,
-    WeightedKernel,
-    finish,
-    labels_of,
-    non_negative_orthonormal,
-    require_l2,
-)
+from kernelclust.solvers._relaxation import Relaxation, Relaxed, WeightedKernel, labels_of, non_negative_orthonormal
 from kernelclust.solvers._starts import projected_labels
 
-RELAXES = True
-INNER_STEPS = 400
-IDLE = 8  # steps in a row that do not lower violations by a tenth: they stay
-ROUNDING = 1e-12
+MAX_INNER_STEPS = 400
+MAX_IDLE_STEPS = 8  # steps in a row that do not lower violations by a tenth: they stay
+TOP_TOL = 1e-12  # of the kernel's size: a smaller leading eigenvalue is rounding
 TINY = np.finfo(float).tiny
-SMALL = 100_000  # entries of Y below which threads cost more than they bring
+MAX_SINGLE_THREAD = 100_000  # entries of Y below which threads cost more than they bring
 
 
-def solve(
-    problem: Problem,
-    options: Options,
-    rng: np.random.RandomState,
-    *,
-    rank: int = 10,
-    pull: float = 0.1,
-    violation: float = 1e-5,
-    max_steps: int = 60,
-) -> Solution:
-    require_l2(problem, "low_rank_sdp")
-    if not isinstance(rank, (int, np.integer)) or rank < 1:
-        raise ValueError(f"rank={rank!r}: Y needs a whole number of columns, 1 or more.")
-    _, relaxed = relax(problem, rng, rank=int(rank), pull=pull, violation=violation, max_steps=max_steps)
-    options.report(f"low-rank SDP: value {relaxed.value:.6g} after {relaxed.n_iter} steps, {relaxed.stopped_because}")
-    root = np.sqrt(problem.kernel.weight)[:, None]
-    return finish(problem, options, relaxed, labels_of(non_negative_orthonormal(relaxed.P) / root, problem))
+class LowRankSDP(Relaxation):
+    """Semidefinite relaxation with a factor of low rank, Q = Y Y' with Y >= 0.
 
+    Parameters
+    ----------
+    rank : int, default=10
+        Columns of Y for each cluster.
+    pull : float, default=0.1
+        How strongly a rank-one solution is favoured, in units of the kernel's entries.
+    violation : float, default=1e-5
+        Stops when no constraint is violated by more.
+    max_steps : int, default=60
+        Steps of the augmented Lagrangian at most.
+    polish : bool, default=True
+        Whether labels are improved by point moves and placement; False is the paper's method.
+    tol : float, default=1e-10
+        A sample is moved when F rises by more than tol times the sum of F's absolute terms.
+    allow_empty : bool, default=False
+        Whether moves may leave a cluster empty.
 
-def relax(
-    problem: Problem,
-    rng: np.random.RandomState,
-    *,
-    rank: int = 10,
-    pull: float = 0.1,
-    violation: float = 1e-5,
-    max_steps: int = 60,
-) -> tuple[np.ndarray, Relaxed]:
-    """Y (m x rank x c) and the nearest rank-one P; stops when no constraint is violated by more than `violation`.
-
-    Starts from projected spectral labels with as many random signs as Y has columns, and noise: a start that knows A
-    ends in the right order more often than noise alone.
+    Examples
+    --------
+    >>> from kernelclust.solvers import LowRankSDP
+    >>> LowRankSDP(rank=4)
+    LowRankSDP(rank=4)
     """
-    lagrangian = _Lagrangian(problem, rank, pull)
-    m, c = problem.kernel.n_samples, problem.objective.n_clusters
-    A, spectrum = problem.objective.A, problem.spectrum
-    Y = np.stack([np.maximum(projected_labels(spectrum, A, rng), 0.0) for _ in range(rank)], axis=1)
-    Y = lagrangian.root[:, None, None] * (Y + rng.uniform(0.0, 1.0, Y.shape))
-    Y.ravel()[lagrangian.closed] = 0.0
-    Y /= np.sqrt(np.einsum("mrc,mrc->c", Y, Y))
-    largest, stopped, steps, idle = np.inf, "max_steps", 0, 0
-    with threadpool_limits(limits=1 if Y.size < SMALL else None, user_api="blas"):
-        for step in range(1, max_steps + 1):
-            y, taken = minimise(lagrangian, Y.ravel(), max_steps=INNER_STEPS, tol=max(1e-7, 1e-2 * 0.3**step))
-            Y, steps = y.reshape(m, rank, c), steps + taken
-            columns, rows = lagrangian.violations(Y)
-            worst = max(np.abs(columns).max(), np.abs(rows).max())
-            if worst <= violation:
-                stopped = "converged"
-                break
-            idle = 0 if worst < 0.9 * largest else idle + 1
-            if idle == IDLE:
-                break
-            lagrangian.update(columns, rows, stiffer=worst > 0.25 * largest)
-            largest = min(worst, largest)
-    P = rank_one(Y)
-    return Y, Relaxed(P, lagrangian.dependence(Y), n_iter=steps, stopped_because=stopped)
+
+    def __init__(
+        self,
+        rank: int = 10,
+        pull: float = 0.1,
+        violation: float = 1e-5,
+        max_steps: int = 60,
+        polish: bool = True,
+        tol: float = 1e-10,
+        allow_empty: bool = False,
+    ):
+        self.rank = rank
+        self.pull = pull
+        self.violation = violation
+        self.max_steps = max_steps
+        self.polish = polish
+        self.tol = tol
+        self.allow_empty = allow_empty
+
+    def check(self) -> None:
+        super().check()
+        check_number("rank", self.rank, whole=True, least=1)
+        check_number("pull", self.pull)
+        check_number("violation", self.violation)
+
+    def relax(self, problem: Problem, rng: np.random.RandomState) -> Relaxed:
+        """Return the P nearest to the factor."""
+        return self.relax_factor(problem, rng)[1]
+
+    def round(self, relaxed: Relaxed, problem: Problem, rng: np.random.RandomState) -> np.ndarray:
+        root = np.sqrt(problem.kernel.weight)[:, None]
+        return labels_of(non_negative_orthonormal(relaxed.P) / root, problem)
+
+    def relax_factor(self, problem: Problem, rng: np.random.RandomState) -> tuple[np.ndarray, Relaxed]:
+        """Return Y (m x rank x c) and the nearest rank-one P.
+
+        Starts from projected spectral labels with as many random signs as Y has columns, and noise: a start that knows
+        A ends in the right order more often than noise alone.
+        """
+        rank, lagrangian = int(self.rank), _Lagrangian(problem, int(self.rank), self.pull)
+        m, c = problem.kernel.n_samples, problem.objective.n_clusters
+        A, spectrum = problem.objective.A, problem.spectrum
+        Y = np.stack([np.maximum(projected_labels(spectrum, A, rng), 0.0) for _ in range(rank)], axis=1)
+        Y = lagrangian.root[:, None, None] * (Y + rng.uniform(0.0, 1.0, Y.shape))
+        Y.ravel()[lagrangian.closed] = 0.0
+        Y /= np.sqrt(np.einsum("mrc,mrc->c", Y, Y))
+        largest, stopped, steps, idle = np.inf, "max_steps", 0, 0
+        with threadpool_limits(limits=1 if Y.size < MAX_SINGLE_THREAD else None, user_api="blas"):
+            for step in range(1, self.max_steps + 1):
+                tol = max(1e-7, 1e-2 * 0.3**step)
+                y, taken = minimise(lagrangian, Y.ravel(), max_steps=MAX_INNER_STEPS, tol=tol)
+                Y, steps = y.reshape(m, rank, c), steps + taken
+                columns, rows = lagrangian.violations(Y)
+                worst = max(np.abs(columns).max(), np.abs(rows).max())
+                if worst <= self.violation:
+                    stopped = "converged"
+                    break
+                idle = 0 if worst < 0.9 * largest else idle + 1
+                if idle == MAX_IDLE_STEPS:
+                    break
+                lagrangian.update(columns, rows, stiffer=worst > 0.25 * largest)
+                largest = min(worst, largest)
+        return Y, Relaxed(rank_one(Y), lagrangian.dependence(Y), n_iter=steps, stopped_because=stopped)
 
 
 def rank_one(Y: np.ndarray) -> np.ndarray:
@@ -110,7 +134,7 @@ class _Lagrangian:
         self.root = self.K.root / np.sqrt(unit)  # the unit of weights is as good as any other: 1 on average
         self.rank, self.pull = rank, pull * size * unit
         top, total = float(problem.spectrum.values[0]), size * float(problem.kernel.weight.sum())
-        top = (top if top > ROUNDING * total else total) * float(np.linalg.eigvalsh(self.A)[-1])
+        top = (top if top > TOP_TOL * total else total) * float(np.linalg.eigvalsh(self.A)[-1])
         self.scale = 1.0 / top if top > TINY else 1.0  # rounding of constant data is not blown up
         c = len(self.A)
         self.stiffness = 1.0
@@ -164,3 +188,6 @@ class _Lagrangian:
         slope = gradient.ravel()
         slope[self.closed] = 1.0  # uphill from zero: held there
         return value, slope
+
+
+PART = LowRankSDP

@@ -19,40 +19,70 @@ from typing import Any
 
 import numpy as np
 
-from kernelclust._solution import Solution
 from kernelclust.kernels import LowRankKernel
-from kernelclust.objectives import Dependence
+from kernelclust.objectives import ClusterObjective
 from kernelclust.solvers import _starts as starts
 from kernelclust.solvers._climb import climb
-from kernelclust.solvers._problem import Options, Problem
-from kernelclust.solvers._relaxation import (
-    Relaxed,
-    WeightedKernel,
-    finish,
-    labels_of,
-    non_negative_orthonormal,
-    require_l2,
-)
+from kernelclust.solvers._problem import Problem
+from kernelclust.solvers._relaxation import Relaxation, Relaxed, WeightedKernel, labels_of, non_negative_orthonormal
 
-RELAXES = True
-LARGEST = 80  # rows of Q or M: rows^2 / 2 sign constraints, minutes beyond
-CONIC, STEPS = "SCS", 20_000  # the conic solver, and its steps at most: a few seconds; most end within a thousand
-ROUNDINGS = 10  # starts of the k-means of M
+MAX_ROWS = 80  # of Q or M: rows^2 / 2 sign constraints, minutes beyond
+CONIC_SOLVER, MAX_CONIC_STEPS = "SCS", 20_000  # a few seconds; most end within a thousand
+ROUNDING_STARTS = 10  # of the k-means of M
 
 
-def solve(
-    problem: Problem, options: Options, rng: np.random.RandomState, *, conic_solver: str | None = None
-) -> Solution:
-    if _is_diffrac(problem.objective):
-        relaxed = relax_diffrac(problem, conic_solver)
-        return finish(problem, options, relaxed, _means_of(relaxed.P, problem, rng))
-    require_l2(problem, "sdp", also=", or normalize=None on a flat structure")
-    relaxed = relax(problem, conic_solver)
-    root = np.sqrt(problem.kernel.weight)[:, None]
-    return finish(problem, options, relaxed, labels_of(non_negative_orthonormal(relaxed.P) / root, problem))
+class SDP(Relaxation):
+    """Semidefinite relaxation by a conic solver, for a few dozen samples.
+
+    Parameters
+    ----------
+    conic_solver : str, optional
+        A solver that cvxpy knows; SCS by default.
+    polish : bool, default=True
+        Whether labels are improved by point moves and placement; False is the paper's method.
+    tol : float, default=1e-10
+        A sample is moved when F rises by more than tol times the sum of F's absolute terms.
+    allow_empty : bool, default=False
+        Whether moves may leave a cluster empty.
+
+    Examples
+    --------
+    >>> from kernelclust.solvers import SDP
+    >>> SDP(conic_solver="CLARABEL")
+    SDP(conic_solver='CLARABEL')
+    """
+
+    also_relaxes = ", or normalize=None on a flat structure"
+
+    def __init__(
+        self, conic_solver: str | None = None, polish: bool = True, tol: float = 1e-10, allow_empty: bool = False
+    ):
+        self.conic_solver = conic_solver
+        self.polish = polish
+        self.tol = tol
+        self.allow_empty = allow_empty
+
+    def check(self) -> None:
+        super().check()
+        if not (self.conic_solver is None or isinstance(self.conic_solver, str)):
+            raise TypeError(f"conic_solver={self.conic_solver!r}: give a name that cvxpy knows, such as 'SCS'.")
+
+    def check_problem(self, problem: Problem) -> None:
+        if not _is_diffrac(problem.objective):
+            super().check_problem(problem)
+
+    def relax(self, problem: Problem, rng: np.random.RandomState | None = None) -> Relaxed:
+        """Return the rank-one part of Q, or a factor of DIFFRAC's M, and the optimal value, which is the bound."""
+        return (relax_diffrac if _is_diffrac(problem.objective) else relax_l2)(problem, self.conic_solver)
+
+    def round(self, relaxed: Relaxed, problem: Problem, rng: np.random.RandomState) -> np.ndarray:
+        if _is_diffrac(problem.objective):
+            return _means_of(relaxed.P, problem, rng)
+        root = np.sqrt(problem.kernel.weight)[:, None]
+        return labels_of(non_negative_orthonormal(relaxed.P) / root, problem)
 
 
-def relax(problem: Problem, conic_solver: str | None = None) -> Relaxed:
+def relax_l2(problem: Problem, conic_solver: str | None = None) -> Relaxed:
     """Rank-one part of Q and the optimal value, which is the bound."""
     m, c = problem.kernel.n_samples, problem.objective.n_clusters
     A, kernel = problem.objective.A, WeightedKernel(problem)
@@ -82,10 +112,10 @@ def relax(problem: Problem, conic_solver: str | None = None) -> Relaxed:
 
 def _conic(rows: int, said: str) -> Any:
     """cvxpy, for a matrix with so many rows."""
-    if rows > LARGEST:
+    if rows > MAX_ROWS:
         raise ValueError(
             f"solver='sdp' would need a matrix with {said} rows and about {rows**2 // 2} sign constraints; it goes up "
-            f"to {LARGEST} rows. Use solver='low_rank_sdp' or 'greedy'."
+            f"to {MAX_ROWS} rows. Use solver='low_rank_sdp' or 'greedy'."
         )
     try:
         return importlib.import_module("cvxpy")
@@ -97,7 +127,7 @@ def _maximise(cvxpy: Any, C: np.ndarray, Q: Any, constraints: list, conic_solver
     """The largest tr(C Q), with the values of Q and of the constraints' prices set."""
     program = cvxpy.Problem(cvxpy.Maximize(cvxpy.trace(C @ Q)), constraints)
     try:
-        program.solve(solver=conic_solver or CONIC, **({} if conic_solver else {"max_iters": STEPS}))
+        program.solve(solver=conic_solver or CONIC_SOLVER, **({} if conic_solver else {"max_iters": MAX_CONIC_STEPS}))
     except cvxpy.error.SolverError as error:
         raise ValueError(
             f"the conic solver failed ({error}); try another with conic_solver, or another solver."
@@ -130,7 +160,7 @@ def dual_bound(C: np.ndarray, root: np.ndarray, rows: np.ndarray, columns: np.nd
 # -- DIFFRAC ----------------------------------------------------------------------------------------------------------
 
 
-def _is_diffrac(objective: Dependence) -> bool:
+def _is_diffrac(objective: ClusterObjective) -> bool:
     """Whether F is a multiple of tr(K Pi Pi')."""
     A = objective.A
     plain = objective.normalize is None and not objective.has_loss
@@ -170,5 +200,8 @@ def _means_of(B: np.ndarray, problem: Problem, rng: np.random.RandomState) -> np
     """Labels of the best of several k-means of the rows of B."""
     c, weight = problem.objective.n_clusters, problem.kernel.weight
     kernel = LowRankKernel(B, weight)
-    tried = (starts.fill_empty(starts.plus_plus_start(B, weight, c, rng), B, c) for _ in range(ROUNDINGS))
+    tried = (starts.fill_empty(starts.plus_plus_start(B, weight, c, rng), B, c) for _ in range(ROUNDING_STARTS))
     return max((climb(kernel, problem.flat, labels) for labels in tried), key=lambda found: found.value).labels
+
+
+PART = SDP

@@ -12,31 +12,50 @@ from itertools import pairwise, product
 
 import numpy as np
 
-from kernelclust._solution import Solution
 from kernelclust.kernels import LowRankKernel
-from kernelclust.solvers._problem import Options, Problem
-from kernelclust.solvers._relaxation import Relaxed, WeightedKernel, finish, labels_of, polar_factor, require_l2
+from kernelclust.solvers._problem import Problem
+from kernelclust.solvers._relaxation import Relaxation, Relaxed, WeightedKernel, labels_of, polar_factor
 
-RELAXES = True
-TRIALS = 64  # signs or rotations tried at most
-ROUNDS = 3  # of rounding, each with the sizes that the last one found
-SETTLE = 10
-
-
-def solve(problem: Problem, options: Options, rng: np.random.RandomState) -> Solution:
-    require_l2(problem, "spectral")
-    relaxed = relax(problem)
-    return finish(problem, options, relaxed, round_rotations(relaxed.P, problem, rng))
+MAX_ROTATIONS = 64  # signs or rotations tried at most
+ROUNDING_ROUNDS = 3  # each with the sizes that the last one found
+MAX_ALTERNATIONS = 10  # between labels and the rotation nearest to them
 
 
-def relax(problem: Problem) -> Relaxed:
-    """P* and its value; the value bounds every F where the leading eigenvalues are exact."""
-    c = problem.objective.n_clusters
-    values, vectors = np.linalg.eigh(problem.objective.A)
-    k = min(c, problem.spectrum.functions.shape[1])
-    U = np.sqrt(problem.kernel.weight)[:, None] * problem.spectrum.functions[:, :k]
-    eigenvalues = np.maximum(problem.spectrum.values[:k], 0)
-    return Relaxed(U @ vectors[:, ::-1][:, :k].T, float(eigenvalues @ values[::-1][:k]))
+class Spectral(Relaxation):
+    """Spectral relaxation: the best orthonormal labels, P* = U V'.
+
+    Parameters
+    ----------
+    polish : bool, default=True
+        Whether labels are improved by point moves and placement; False is the paper's method.
+    tol : float, default=1e-10
+        A sample is moved when F rises by more than tol times the sum of F's absolute terms.
+    allow_empty : bool, default=False
+        Whether moves may leave a cluster empty.
+
+    Examples
+    --------
+    >>> from kernelclust.solvers import Spectral
+    >>> Spectral(polish=False)
+    Spectral(polish=False)
+    """
+
+    def __init__(self, polish: bool = True, tol: float = 1e-10, allow_empty: bool = False):
+        self.polish = polish
+        self.tol = tol
+        self.allow_empty = allow_empty
+
+    def relax(self, problem: Problem, rng: np.random.RandomState | None = None) -> Relaxed:
+        """Return P* and its value, which bounds every F where the leading eigenvalues are exact."""
+        c = problem.objective.n_clusters
+        values, vectors = np.linalg.eigh(problem.objective.A)
+        k = min(c, problem.spectrum.functions.shape[1])
+        U = np.sqrt(problem.kernel.weight)[:, None] * problem.spectrum.functions[:, :k]
+        eigenvalues = np.maximum(problem.spectrum.values[:k], 0)
+        return Relaxed(U @ vectors[:, ::-1][:, :k].T, float(eigenvalues @ values[::-1][:k]))
+
+    def round(self, relaxed: Relaxed, problem: Problem, rng: np.random.RandomState) -> np.ndarray:
+        return round_rotations(relaxed.P, problem, rng)
 
 
 def round_rotations(P: np.ndarray, problem: Problem, rng: np.random.RandomState) -> np.ndarray:
@@ -53,7 +72,7 @@ def round_rotations(P: np.ndarray, problem: Problem, rng: np.random.RandomState)
     U = _directions(P, problem)
     n = np.full(c, total / c)
     best: tuple[float, np.ndarray] = (-np.inf, labels_of(P / root[:, None], problem))
-    for _ in range(ROUNDS if c > 1 else 0):
+    for _ in range(ROUNDING_ROUNDS if c > 1 else 0):
         w = np.sqrt(n / total)
         W = np.linalg.svd(w[None, :])[2][1:].T  # basis of the complement of w
         values, vectors = np.linalg.eigh(W.T @ objective.A @ W)
@@ -82,7 +101,7 @@ def _directions(P: np.ndarray, problem: Problem) -> np.ndarray:
 def _settle(U, R, V, groups: list[slice], constant, root, problem: Problem) -> np.ndarray:
     """Labels of U R V', the R nearest to them, their labels, and so on until they stay."""
     labels = labels_of((constant + U @ R @ V.T) / root[:, None], problem)
-    for _ in range(SETTLE):
+    for _ in range(MAX_ALTERNATIONS):
         n = problem.sizes(labels)
         Z = np.zeros((len(labels), len(n)))
         Z[np.arange(len(labels)), labels] = root / np.sqrt(n[labels])
@@ -106,13 +125,16 @@ def _equal_groups(values: np.ndarray) -> list[slice]:
 def _rotations(groups: list[slice], rng: np.random.RandomState) -> Iterator[np.ndarray]:
     """Every pattern of signs, or random orthogonal blocks where there are too many."""
     k = groups[-1].stop
-    if len(groups) == k and 2**k <= TRIALS:
+    if len(groups) == k and 2**k <= MAX_ROTATIONS:
         for signs in product([1.0, -1.0], repeat=k):
             yield np.diag(signs)
         return
-    for _ in range(TRIALS):
+    for _ in range(MAX_ROTATIONS):
         R = np.zeros((k, k))
         for group in groups:
             size = group.stop - group.start
             R[group, group] = polar_factor(rng.standard_normal((size, size)))
         yield R
+
+
+PART = Spectral

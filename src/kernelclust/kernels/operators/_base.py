@@ -1,7 +1,7 @@
 """What a kernel is to everyone else: products, some rows, a diagonal.
 
 Nobody asks an operator how it stores itself. Solvers, bounds and placement use the members of `KernelOperator` alone;
-what a part needs beyond them it names in NEEDS, and is refused before work starts where an operator lacks it.
+what a part needs beyond them it names in `needs`, and is refused before work starts where an operator lacks it.
 """
 
 from __future__ import annotations
