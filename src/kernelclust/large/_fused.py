@@ -27,7 +27,7 @@ def _tile(left, further, L, R, rows, columns, half_norm, R_norm, width, factor, 
         for k in range(WIDTH):
             x = tl.load(L + k + rows * width)
             y = tl.load(R + k + columns * width)
-            apart += tl.abs(x[:, None] - y[None, :])
+            apart += tl.abs(x[:, None] - y[None, :]).to(tl.float32)
         K = tl.exp2(-apart - half_norm[:, None] - R_norm[None, :])
     else:
         product = tl.zeros((rows.shape[0], columns.shape[0]), tl.float32)
