@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.decomposition import PCA
 
 from kernelclust import StructuredClustering
-from kernelclust.plots import plot_embedding
+from kernelclust.plots import EmbeddingDisplay
 
 stages = nx.Graph([("stem", "early"), ("early", "late"), ("late", "red 1"), ("red 1", "red 2")])
 stages.add_edges_from([("late", "white 1"), ("white 1", "white 2")])
@@ -48,6 +48,6 @@ print(
 # %%
 
 fig, ax = plt.subplots(figsize=(7, 5))
-plot_embedding(PCA(2, random_state=0).fit_transform(X), model.labels_, model.structure_, ax=ax)
+EmbeddingDisplay.from_predictions(PCA(2, random_state=0).fit_transform(X), model.labels_, model.structure_, ax=ax)
 ax.set_title("Seven stages on the graph that was drawn: lines join its neighbours")
 plt.show()

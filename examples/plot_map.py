@@ -11,7 +11,7 @@ import numpy as np
 
 from kernelclust import StructuredClustering
 from kernelclust.metrics import clustering_accuracy, structured_accuracy
-from kernelclust.plots import plot_structure, structure_colors
+from kernelclust.plots import StructureDisplay, structure_colors
 
 rng = np.random.default_rng(0)
 room = rng.permutation(np.arange(600) % 12)
@@ -30,7 +30,7 @@ print(f"order_confidence_ {model.order_confidence_:.2f}")
 # upside down: nothing in the signals says where north is.
 
 fig, (left, right) = plt.subplots(1, 2, figsize=(9.5, 4))
-plot_structure(model, ax=left).set_title("found: labels on a grid")
+StructureDisplay.from_estimator(model, ax=left).ax_.set_title("found: labels on a grid")
 right.scatter(*place.T, s=16, c=structure_colors(model.structure_)[model.labels_], alpha=0.8, linewidths=0)
 right.scatter(*stations.T, marker="^", c="#30343b", s=60, label="station")
 right.set(title="the truth: phones in rooms", xticks=[], yticks=[], aspect="equal")

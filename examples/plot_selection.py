@@ -10,7 +10,7 @@ import matplotlib.pyplot as plt
 
 from kernelclust import select_n_clusters, select_structure
 from kernelclust.datasets import rotated_images, structured_blobs
-from kernelclust.plots import plot_selection
+from kernelclust.plots import SelectionDisplay
 
 # %%
 # **How many?** Four blobs.
@@ -31,5 +31,5 @@ print(structure)
 
 fig, axes = plt.subplots(1, 2, figsize=(9.5, 3.8))
 for ax, found, title in zip(axes, [number, structure], ["how many clusters?", "which structure?"], strict=True):
-    plot_selection(found, ax=ax).set_title(title)
+    SelectionDisplay.from_selection(found, ax=ax).ax_.set_title(title)
 plt.show()

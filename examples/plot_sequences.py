@@ -12,7 +12,7 @@ from scipy.stats import spearmanr
 from sklearn.feature_extraction.text import CountVectorizer
 
 from kernelclust import StructuredClustering
-from kernelclust.plots import plot_similarity
+from kernelclust.plots import SimilarityDisplay
 
 rng = np.random.default_rng(0)
 letters = np.array(list("ACGT"))
@@ -48,5 +48,5 @@ print(f"rank correlation of labels and generations {order:.3f}, order_confidence
 fig, (left, right) = plt.subplots(1, 2, figsize=(9.5, 4.3))
 left.imshow(K, cmap="magma", vmax=0.5, interpolation="nearest")
 left.set(title="150 copies, as they came", xticks=[], yticks=[])
-plot_similarity(K, model.labels_, model.structure_, ax=right)
+SimilarityDisplay.from_predictions(K, model.labels_, model.structure_, ax=right)
 plt.show()

@@ -15,7 +15,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from kernelclust import StructuredClustering, select_n_clusters
-from kernelclust.plots import plot_embedding, plot_similarity, plot_structure
+from kernelclust.plots import EmbeddingDisplay, SimilarityDisplay, StructureDisplay
 
 rng = np.random.default_rng(0)
 hour = rng.choice([0, 4, 8, 12, 16, 20], 300) + rng.normal(0, 0.5, 300)  # six shifts, unknown to the model
@@ -36,7 +36,7 @@ print("the first labels:", model.labels_[:12])
 # Label 3 lies between 2 and 4, and 5 next to 0. Here are the samples in the plane of their two main directions, and the
 # ring drawn through the groups:
 
-plot_embedding(X, model.labels_, model.structure_)
+EmbeddingDisplay.from_predictions(X, model.labels_, model.structure_)
 plt.show()
 
 # %%
@@ -64,7 +64,7 @@ print(f"order_confidence_ {model.order_confidence_:.2f}, gap_ {model.gap_:.2f}")
 # corners:
 
 K = np.exp(-((X[:, None] - X) ** 2).sum(axis=2) / 10)
-plot_similarity(K, model.labels_, model.structure_)
+SimilarityDisplay.from_predictions(K, model.labels_, model.structure_)
 plt.show()
 
 # %%
@@ -94,7 +94,7 @@ shift = np.round(hour / 4).astype(int) % 6
 print(f"in the right shift: {np.mean(told.labels_ == shift):.0%}")
 
 names = [f"{4 * place}h" for place in range(6)]
-plot_structure(told, names=names).set_title("six shifts, by name; the area is the size")
+StructureDisplay.from_estimator(told, names=names).ax_.set_title("six shifts, by name; the area is the size")
 plt.show()
 
 # %%

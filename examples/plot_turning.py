@@ -13,7 +13,7 @@ from sklearn.cluster import KMeans
 from kernelclust import StructuredClustering
 from kernelclust.datasets import rotated_images
 from kernelclust.metrics import clustering_accuracy, structured_accuracy
-from kernelclust.plots import plot_structure
+from kernelclust.plots import StructureDisplay
 
 turned = rotated_images(n_clusters=10, size=64, random_state=0)  # 10 groups around a full turn
 model = StructuredClustering(structure="ring:10", random_state=0).fit(turned.data)
@@ -37,7 +37,7 @@ for ax, title, labels in zip(
     axes, ["KMeans: as they came", "kernelclust: in order"], [kmeans.labels_, model.labels_], strict=True
 ):
     typical = [pictures[labels == place][0] for place in range(10)]
-    plot_structure("ring:10", thumbnails=typical, ax=ax).set_title(title)
+    StructureDisplay("ring:10", thumbnails=typical).plot(ax).ax_.set_title(title)
 plt.show()
 
 # %%

@@ -5,7 +5,7 @@ GONE = "not to be had"
 
 WITHOUT = {
     "000-figure-1": (DRAWN, "Mistakes of CLUHSIC go to clusters far away", "a sketch; 000-figure-5 measures it"),
-    "000-figure-2": (DRAWN, "A chain, a ring and a tree", "a drawing; kernelclust.plots.plot_structure draws them"),
+    "000-figure-2": (DRAWN, "A chain, a ring and a tree", "a drawing; kernelclust.plots.StructureDisplay draws them"),
     "000-figure-3": (DRAWN, "The hierarchies of the data", "a drawing of trees"),
     "001-table-1": (DRAWN, "The table of two labelings", "a definition"),
     "001-table-2": (

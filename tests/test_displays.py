@@ -9,7 +9,7 @@ from scipy.spatial.distance import cdist
 from sklearn.cluster import AgglomerativeClustering
 from sklearn.metrics.pairwise import linear_kernel
 
-from kernelclust import KernelKMeans, MaxMarginClustering, MultiKernelClustering, StructuredClustering, plots
+from kernelclust import KernelKMeans, MaxMarginClustering, MultiKernelClustering, StructuredClustering
 from kernelclust.plots import (
     ConfusionDisplay,
     EmbeddingDisplay,
@@ -170,7 +170,7 @@ def test_what_cannot_be_shown_is_said_in_words(model):
 @pytest.mark.parametrize("text", ["chain:30", "grid:4x5", "tree:3x4", "flat:3*chain:3", "ring:12", "chain:5"])
 def test_thumbnails_cover_no_other_cluster(text):
     structure = as_structure(text)
-    ax = plots.plot_structure(structure, thumbnails=[np.eye(4)] * structure.n_clusters)
+    ax = StructureDisplay(structure, thumbnails=[np.eye(4)] * structure.n_clusters).plot().ax_
     where = structure.positions()
     boxes = np.array([image.get_extent() for image in ax.images])
     middle, half = (boxes[:, ::2] + boxes[:, 1::2]) / 2, (boxes[:, 1] - boxes[:, 0]) / 2
@@ -202,7 +202,7 @@ def test_a_long_chain_goes_to_and_fro():
     ids=["chain", "grid", "tree"],
 )
 def test_names_are_written_within_the_figure(structure, tmp_path):
-    ax = plots.plot_structure(structure)
+    ax = StructureDisplay(structure).plot().ax_
     ax.figure.savefig(tmp_path / "picture.png")
     shown = [one.get_text().replace("\n", " ") for one in ax.texts]
     assert shown == list(structure.names)

@@ -7,14 +7,28 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.cluster import KMeans
 
-from kernelclust import KernelKMeans, MaxMarginClustering, StructuredClustering, plots
-from kernelclust.plots import neighbours, plot_embedding, plot_similarity, plot_structure, structure_colors
+from kernelclust import KernelKMeans, MaxMarginClustering, StructuredClustering
+from kernelclust.plots import EmbeddingDisplay, SimilarityDisplay, StructureDisplay, neighbours, structure_colors
 from kernelclust.structures import Custom, as_structure
 
 pytestmark = pytest.mark.usefixtures("few_starts")
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
+
+
+def plot_structure(structure, **options):
+    return StructureDisplay(structure, **options).plot().ax_
+
+
+def plot_embedding(*given, **options):
+    return EmbeddingDisplay.from_predictions(*given, **options).ax_
+
+
+def plot_similarity(*given, **options):
+    return SimilarityDisplay.from_predictions(*given, **options).ax_
+
+
 TEXTS = ["flat:4", "flat:25", "chain:5", "ring:7", "grid:3x4", "tree:3x3", "flat:2*chain:3", "chain:1", "chain:2"]
 
 
@@ -145,7 +159,7 @@ def test_a_structure_of_ones_own_is_drawn():
 def test_without_matplotlib_the_error_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     with pytest.raises(ImportError, match=r"kernelclust\[plot\]"):
-        plots.plot_structure(as_structure("ring:4"))
+        plot_structure(as_structure("ring:4"))
 
 
 def test_text_is_a_structure():

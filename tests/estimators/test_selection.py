@@ -185,15 +185,16 @@ def test_bad_input_is_named(call, error, words):
 def test_picture_shows_the_choice():
     matplotlib = pytest.importorskip("matplotlib")
     matplotlib.use("Agg")
-    from kernelclust.plots import plot_selection
+    from kernelclust.plots import SelectionDisplay
 
     result = select_n_clusters(blobs(), [2, 3, 4], **QUICK)
-    ax = plot_selection(result)
+    ax = SelectionDisplay.from_selection(result).ax_
     every, chosen = ax.lines
     assert_allclose(every.get_ydata(), [row.dependence for row in result.rows])
     assert chosen.get_xdata() == [result.best_index]
     bars = [segment[:, 1] for segment in ax.collections[0].get_segments()]
     assert_allclose(bars, [[null.min(), null.max()] for null in result.null.values()])
-    scores = plot_selection(select_kernel(blobs(), 3, ["rbf", "linear"], **QUICK | {"n_null": 0}))
+    found = select_kernel(blobs(), 3, ["rbf", "linear"], **QUICK | {"n_null": 0})
+    scores = SelectionDisplay.from_selection(found).ax_
     assert scores.get_ylabel() == "score"
     matplotlib.pyplot.close("all")

@@ -16,7 +16,7 @@ from kernelclust._files import write_files
 from kernelclust.cli.outputs import labels_csv
 from kernelclust.datasets import rotated_images
 from kernelclust.metrics import clustering_accuracy, structured_accuracy
-from kernelclust.plots import have_matplotlib, plot_structure
+from kernelclust.plots import StructureDisplay, have_matplotlib
 from kernelclust.report import gap_in_words, html_report, order_in_words
 
 TASK = (
@@ -94,7 +94,7 @@ def _compare(model: Any, plain: Any, images: Any) -> Any:
         ["KMeans: numbered as they came", "kernelclust: in order"],
         strict=True,
     ):
-        plot_structure(model.structure_, sizes=np.bincount(labels), thumbnails=_thumbnails(images, labels), ax=ax)
+        StructureDisplay(model.structure_, np.bincount(labels), thumbnails=_thumbnails(images, labels)).plot(ax)
         ax.set_title(title)
     return figure
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from kernelclust.plots import have_matplotlib, neighbours, plot_embedding, plot_structure, structure_colors
+from kernelclust.plots import EmbeddingDisplay, StructureDisplay, have_matplotlib, neighbours, structure_colors
 from kernelclust.report import _clusters as clusters
 from kernelclust.report import _words as words
 from kernelclust.report._page import Section, bullets, code, facts, heat, page, paragraphs, picture, table
@@ -175,7 +175,7 @@ def _figures(model: Any, X: Any, near: Any, labels: np.ndarray, names: list[str]
 
     structure, found = model.structure_, {}
     figure = Figure(figsize=(5.5, 5), layout="constrained")
-    plot_structure(model, ax=figure.subplots(), names=names, thumbnails=thumbnails)
+    StructureDisplay.from_estimator(model, ax=figure.subplots(), names=names, thumbnails=thumbnails)
     found["places"] = picture(
         figure, "Clusters in their places; area is size.", f"{len(names)} clusters drawn on the structure {structure}"
     )
@@ -183,7 +183,7 @@ def _figures(model: Any, X: Any, near: Any, labels: np.ndarray, names: list[str]
         some = np.unique(np.linspace(0, len(labels) - 1, min(len(labels), MOST_DRAWN)).astype(int))
         figure = Figure(figsize=(5.5, 4.5), layout="constrained")
         ax = figure.subplots()
-        plot_embedding(np.asarray(X)[some], labels[some], structure, ax=ax)
+        EmbeddingDisplay.from_predictions(np.asarray(X)[some], labels[some], structure, ax=ax)
         for points in ax.collections:
             points.set_rasterized(True)
         found["samples"] = picture(

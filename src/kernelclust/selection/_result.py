@@ -41,7 +41,7 @@ COLUMNS = tuple(Row.__dataclass_fields__)
 class Selection:
     """Outcome of `select_kernel`, `select_n_clusters` or `select_structure`.
 
-    Print it for a table; `kernelclust.plots.plot_selection` draws it. A row is a candidate; columns that say nothing
+    Print it for a table; `kernelclust.plots.SelectionDisplay` draws it. A row is a candidate; columns that say nothing
     about any candidate are left out. They are
 
     - score: what candidates are compared by, larger is better. Kernels: 1 - the kernel's share in the sum of

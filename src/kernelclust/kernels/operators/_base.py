@@ -48,6 +48,11 @@ class KernelOperator(ABC):
     making the kernel; where it does not, searches start from a few rows and pass once. `centred`: whether K w = 0; a
     kernel scaled sample by sample after centring is the one that is not, and leaves c directions to c clusters, not
     c - 1.
+
+    The file of an operator also has `example(rng, weight)`, for the contract tests: a small operator over
+    ``len(weight)`` samples (1 to 700) with these weights, and the matrix K (m x m), not centred, that it stands for.
+    K is positive semi-definite with a fast decaying spectrum: bounds after three passes are compared with the true
+    eigenvalues within 2 %, which a slowly decaying one misses. ``exp(-0.3 |x - y|^2)`` of three columns will do.
     """
 
     weight: np.ndarray  # (m,)
