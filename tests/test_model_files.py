@@ -5,6 +5,8 @@ import io
 import json
 import os
 import pickle
+import time
+import tracemalloc
 import warnings
 import zipfile
 
@@ -28,7 +30,7 @@ from kernelclust import (
 from kernelclust.kernels import is_pairwise, kernel_names, kernel_part
 from kernelclust.margin import loss_names
 from kernelclust.multikernel import method_names
-from kernelclust.structures import structure_class, structure_names
+from kernelclust.structures import Tree, structure_class, structure_names
 
 pytestmark = pytest.mark.usefixtures("few_starts")
 
@@ -464,13 +466,42 @@ def test_parts_of_another_version_are_refused_with_the_version(members, path):
     refused(path, r"temperature.*saved by kernelclust 0\.9; this is")
 
 
-@pytest.mark.parametrize("shape", [[10**9], [1000, 1000, 1000], [[1000, [1000, 1000]]]])
+@pytest.mark.parametrize("shape", [[10**6], [10**9], [1000, 1000, 1000], [[1000, [1000, 1000]]], [10**4000] * 9])
 def test_structures_of_more_clusters_than_can_be_are_refused(shape, members, path):
     changed = contents(members)
     chain = next(one for one in changed["objects"] if one.get("class", "").endswith("Chain"))
     chain["class"], chain["parts"]["arguments"] = "kernelclust.structures.tree.Tree", shape
     write(path, with_contents(members, changed))
-    refused(path, "Tree of more than 1000000 clusters")
+    refused(path, "Tree of more than 32768 clusters")
+
+
+def test_forged_files_are_refused_within_a_second_and_100_mb(members, path):
+    """Trees of a million leaves, of one list over and over, contents of millions of values, and files without end."""
+    objects = [{"class": "kernelclust.solvers._loops.Loss", "parts": {"T": "a", "penalty": "b"}}]
+    for number in range(60):
+        again = {"object": number}
+        objects.append({"class": "kernelclust.solvers._loops.Loss", "parts": {"T": again, "penalty": again}})
+    tree = {"class": "kernelclust.structures.tree.Tree", "parts": {"arguments": [{"object": 60}]}}
+    names = tree | {"parts": {"arguments": [[str(name) for name in range(10**6)]]}}
+    forged = [contents(members) | {"objects": [*objects, tree]}, contents(members) | {"objects": [names]}]
+    texts = [*map(json.dumps, forged), "[" + "[]," * 5 * 10**6 + "[]]", '"' + "a" * 2**25 + '"']
+    for text in texts:
+        write(path, members | {"model.json": text})
+        tracemalloc.start()
+        began = time.process_time()
+        refused(path, "Loss|more than")
+        assert time.process_time() - began < 1
+        assert tracemalloc.get_traced_memory()[1] < 100e6
+        tracemalloc.stop()
+    if os.path.exists("/dev/zero"):
+        with pytest.raises(ValueError, match="no regular file"):
+            load("/dev/zero")
+
+
+def test_the_largest_tree_that_is_accepted_is_made_within_seconds():
+    began = time.process_time()
+    assert Tree(2**15).n_clusters == 2**15
+    assert time.process_time() - began < 3
 
 
 def model_of(changed):

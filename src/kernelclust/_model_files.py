@@ -1,7 +1,14 @@
-"""Fitted models in files that hold no code: one zip archive of arrays and JSON (docs/model-files.md).
+"""Store fitted models in files that hold no code: one zip archive of arrays and JSON (docs/model-files.md).
 
 Values are written by what they are: numbers, texts, lists, arrays, sparse matrices, and objects of this library, which
 are made again by their own constructors. Nothing here knows what an estimator is made of.
+
+skops 0.16 was tried instead. Models of 5000 samples: files 10 % larger (3.34 and 3.02 MB), saving 0.02 to 0.11 s (here
+0.02 to 0.04 s), loading as fast. It refuses foreign classes and detects damaged bytes as this module does, but a user
+must list 7 to 10 private classes as trusted, saving twice gives different files, and it neither calls constructors nor
+checks sizes: labels of the wrong length load without a word, an array said to be 8 TiB is allocated, a compressed file
+of 0.5 MB fills 480 MB for 38 s, and errors are KeyError, AttributeError, RecursionError or MemoryError without the
+file's name. Those checks would have to be written around it.
 """
 
 from __future__ import annotations
@@ -30,7 +37,9 @@ KINDS = "biufU"  # of arrays: booleans, numbers, texts
 SPARSE = {kind.__name__: kind for kind in (sparse.csr_array, sparse.csr_matrix, sparse.csc_array, sparse.csc_matrix)}
 HOMES = "engine|estimators|kernels|large|margin|multikernel|objectives|solvers|structures"
 OURS = re.compile(rf"kernelclust\.({HOMES})(\.[a-z_]+)*\.\w+")
-LARGEST = 10**6  # clusters
+MAX_CLUSTERS = 2**15  # a structure's matrix of so many would fill 8 GB
+MAX_CONTENTS_BYTES = 2**24
+MAX_VALUES = 10**6  # in the contents; Python needs up to 90 bytes for each
 NOT_KEPT = ("_skl_callbacks",)  # they watch fits of one process
 
 
@@ -46,6 +55,7 @@ def save_model(path: str | os.PathLike, model: BaseEstimator, extra: dict[str, A
         "model": root,
     }
     text = json.dumps(contents, allow_nan=False)
+    _check_contents(text.encode())
     write_files({os.fspath(path): _archive(text, writer.arrays)})
 
 
@@ -233,9 +243,13 @@ def _version() -> str:
 def _read(path: str | os.PathLike, wanted: Any) -> Any:
     """What is wanted of a file, or a ValueError: whatever is wrong with a file must not look like a bug."""
     try:
+        if os.path.exists(path) and not os.path.isfile(path):
+            raise ValueError("it is no regular file.")
         with open(path, "rb") as file, zipfile.ZipFile(file) as archive:
             _check_members(archive, os.fstat(file.fileno()).st_size)
-            contents = json.loads(archive.read(CONTENTS))
+            text = archive.read(CONTENTS)
+            _check_contents(text)
+            contents = json.loads(text)
             _check_version(contents)
             return wanted(archive, contents)
     except OSError:
@@ -261,6 +275,14 @@ def _check_members(archive: zipfile.ZipFile, size: int) -> None:
             raise ValueError(f"{one.filename!r} is compressed or encrypted, which members of models are not.")
     if sum(one.file_size for one in found) > size:
         raise ValueError("its members are said to be larger than the file is.")
+    if archive.getinfo(CONTENTS).file_size > MAX_CONTENTS_BYTES:
+        raise ValueError(f"{CONTENTS} has more than {MAX_CONTENTS_BYTES} bytes.")
+
+
+def _check_contents(text: bytes) -> None:
+    """Refuse contents that no model has, before they fill the memory."""
+    if len(text) > MAX_CONTENTS_BYTES or sum(map(text.count, (b",", b"[", b"{"))) > MAX_VALUES:
+        raise ValueError(f"{CONTENTS} has more than {MAX_CONTENTS_BYTES} bytes or {MAX_VALUES} values.")
 
 
 def _check_version(contents: Any) -> None:
@@ -372,18 +394,25 @@ def _instance(name: str, parts: dict[str, Any]) -> Any:
         return _estimator(kind, parts)
     if set(parts) != {"arguments"}:
         return kind(**parts)
-    if math.prod(_numbers(parts["arguments"])) > LARGEST:
-        raise ValueError(f"it has a {kind.__name__} of more than {LARGEST} clusters.")
+    n_clusters = 1
+    for size in _sizes(parts["arguments"]):
+        n_clusters *= size
+        if n_clusters > MAX_CLUSTERS:
+            raise ValueError(f"it has a {kind.__name__} of more than {MAX_CLUSTERS} clusters.")
     return kind(*parts["arguments"])
 
 
-def _numbers(value: Any) -> Iterator[int]:
-    """Whole numbers in lists: sizes of a structure, which make large ones of small files."""
-    if isinstance(value, int):
-        yield max(value, 1)
-    elif isinstance(value, (list, tuple)):
-        for one in value:
-            yield from _numbers(one)
+def _sizes(value: Any) -> Iterator[int]:
+    """Yield the whole numbers in arguments of a structure, and the sizes of structures that it is made of."""
+    if type(value) in (list, tuple):
+        for item in value:
+            yield from _sizes(item)
+    elif isinstance(value, tuple):
+        raise ValueError(f"a structure is not made of a {type(value).__name__}.")
+    elif isinstance(value, (int, np.integer)):
+        yield max(int(value), 1)
+    else:
+        yield getattr(value, "n_clusters", 1)
 
 
 def _class(name: str) -> type:

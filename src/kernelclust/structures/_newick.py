@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -81,7 +82,7 @@ def check_names(names: Sequence[str], n_clusters: int | None, what: str) -> tupl
         raise ValueError(f"{len(names)} {what} for {n_clusters} clusters; give one for each.")
     if not names or any(not name.strip() or name.strip() != name for name in names):
         raise ValueError(f"{what} must not be empty, or have blanks around them; got {list(names)!r}.")
-    twice = sorted({name for name in names if list(names).count(name) > 1})
+    twice = sorted(name for name, times in Counter(names).items() if times > 1)
     if twice:
         raise ValueError(f"{what} must differ; these occur more than once: {', '.join(twice)}.")
     return tuple(str(name) for name in names)

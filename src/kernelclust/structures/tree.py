@@ -228,7 +228,8 @@ def _build(nested: Nested, depth: int, first_leaf: int) -> _Node:
         return _Node((), (first_leaf,), depth, 0, ())
     children: list[_Node] = []
     for part in nested:
-        children.append(_build(part, depth + 1, first_leaf + sum(len(child.leaves) for child in children)))
+        children.append(_build(part, depth + 1, first_leaf))
+        first_leaf += len(children[-1].leaves)
     leaves = tuple(leaf for child in children for leaf in child.leaves)
     shape = tuple(sorted(child.shape for child in children))
     return _Node(tuple(children), leaves, depth, 1 + max(child.height for child in children), shape)
