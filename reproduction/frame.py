@@ -184,8 +184,8 @@ def _repetitions(
     results = iter(Parallel(n_jobs=jobs, return_as="generator")(delayed(_one)(name, *task, work) for task in todo))
     with _progress.working(name):
         for done, task in enumerate(todo):
-            _progress.now(f"{name}: {len(tasks) - len(todo) + done} of {len(tasks)} done, {label[task]}")
-            _progress.part(done, len(todo))  # what was kept took no time
+            _progress.set_task(f"{name}: {len(tasks) - len(todo) + done} of {len(tasks)} done, {label[task]}")
+            _progress.overall_progress(done, len(todo))  # what was kept took no time
             kept.part(label[task], lambda: next(results))
     return {task: kept.part(label[task], dict) for task in tasks}
 

@@ -24,7 +24,7 @@ def slowly(A, B):
 
 @pytest.fixture
 def soon(monkeypatch, caplog):
-    monkeypatch.setattr(_progress, "FIRST", 0.05)
+    monkeypatch.setattr(_progress, "FIRST_SECONDS", 0.05)
     caplog.set_level(logging.INFO, logger="kernelclust")
     return caplog
 
@@ -67,11 +67,11 @@ def test_work_within_work_is_one(soon):
 
 def test_the_time_left_is_that_of_the_outermost_work():
     with _progress.working("many fits"):
-        _progress.part(1, 4)
+        _progress.overall_progress(1, 4)
         StructuredClustering(3, random_state=0, n_init=1, compute_confidence=False).fit(X)
-        assert _progress.state().share == 0.25
+        assert _progress.state().fraction == 0.25
     with _progress.working("another"):
-        assert _progress.state().share is None
+        assert _progress.state().fraction is None
 
 
 def test_selection_says_which_refit_it_is_at(soon):
@@ -80,14 +80,14 @@ def test_selection_says_which_refit_it_is_at(soon):
 
 
 def test_no_lines_where_a_bar_is_shown(soon, monkeypatch):
-    monkeypatch.setattr(_progress, "shown", True)
+    monkeypatch.setattr(_progress, "bar_is_shown", True)
     with _progress.working("it"):
         time.sleep(0.12)
     assert not soon.records
 
 
 def test_intervals_grow(soon, monkeypatch):
-    monkeypatch.setattr(_progress, "FIRST", 0.02)
+    monkeypatch.setattr(_progress, "FIRST_SECONDS", 0.02)
     with _progress.working("it"):
         time.sleep(0.5)  # lines at 0.02, 0.06, 0.14, 0.3
     assert 2 <= len(soon.records) <= 4
@@ -99,11 +99,11 @@ package = types.ModuleType("kernelclust")  # what the package itself imports tak
 package.__path__ = [sys.argv[2]]
 sys.modules["kernelclust"] = package
 from kernelclust import _progress
-_progress.FIRST = 0.05
+_progress.FIRST_SECONDS = 0.05
 if sys.argv[1] == "silent":
     logging.getLogger("kernelclust").setLevel("WARNING")
 with _progress.working("it"):
-    _progress.at("step {} of {}", 1, 2)
+    _progress.set_step("step {} of {}", 1, 2)
     time.sleep(0.3)
 """
 

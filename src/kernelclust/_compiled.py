@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from kernelclust._progress import say
+from kernelclust._progress import log
 
 QUIET_SECONDS = 1.0  # of compiling, after which a line says so
 
@@ -169,7 +169,7 @@ class _Notice:
     def log(self, line: str) -> None:
         if not self._logged:
             self._logged = True
-            say(line, logging.WARNING)
+            log(line, logging.WARNING)
 
 
 _notice = _Notice()

@@ -1,10 +1,12 @@
-"""Signs of life: long work says now and then what it is doing, on the logger "kernelclust".
+"""Report the progress of long work: one channel, to the logger "kernelclust", to scikit-learn's callbacks and to a bar.
 
-Where nobody has configured logging the lines go to standard error; to silence them:
+Work that takes longer than two seconds logs a line now and then. Where nobody has configured logging the lines go to
+standard error; to silence them:
 
     logging.getLogger("kernelclust").setLevel("WARNING")
 
-A handler of the logger at level DEBUG hears every round of a large fit, with its numbers in `record.args`: a callback.
+A handler of the logger at level DEBUG gets every round of a large fit, with its numbers in `record.args`. Callbacks
+(`estimators/_callbacks.py`) get the stages of a fit, and the command line shows `state()` as a bar (`cli/bar.py`).
 """
 
 from __future__ import annotations
@@ -19,72 +21,74 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import NamedTuple, Protocol
 
-FIRST = 2.0  # seconds until the first line
-GROWTH = 2.0  # each line takes so many times as long to come as the one before
-LONGEST = 60.0  # seconds between two lines at most
-ENOUGH = 0.05  # share of the work from which the rest can be foretold
+FIRST_SECONDS = 2.0  # until the first line
+INTERVAL_GROWTH = 2.0  # each line takes so many times as long to come as the one before
+MAX_INTERVAL_SECONDS = 60.0
+MIN_FRACTION = 0.05  # of the work, from which the time left is estimated
 
 STAGES = KERNEL, EIGENVECTORS, SEARCH, EVIDENCE = range(4)  # of a fit, one after the other
 STAGE_NAMES = ("kernel", "eigenvectors", "search", "evidence")
 
 logger = logging.getLogger("kernelclust")
-shown = False  # whether somebody shows what is going on, so that no lines are needed
+bar_is_shown = False  # then no lines are needed
 
 
-def say(line: str, level: int = logging.INFO) -> None:
-    """One line to whoever listens."""
+def log(line: str, level: int = logging.INFO) -> None:
+    """Log one line; print it to standard error where nobody has configured logging."""
     if logger.level == logging.NOTSET and not logger.hasHandlers():
         print(f"kernelclust: {line}", file=sys.stderr, flush=True)
     else:
         logger.log(level, line)
 
 
-class State(NamedTuple):
-    """What is going on: the work, the step it is at, the share of it that was done (None: not known) when so many
-    seconds had passed, seconds so far."""
-
-    what: str
-    step: str
-    share: float | None
-    then: float
-    seconds: float
-
-    @property
-    def left(self) -> float | None:
-        """Seconds until the end, if it goes on as it did; None where it has taken longer than that already."""
-        if self.share is None or not ENOUGH <= self.share <= 1:
-            return None
-        left = self.then / self.share - self.seconds
-        return left if left > 0 else None
-
-    def __str__(self) -> str:
-        left = "" if self.left is None else f", about {self.left:.0f} s left"
-        return f"{self.what}, {self.seconds:.0f} s{left}" + (f": {self.step}" if self.step else "")
-
-
-def tell(report: Callable[[str], None], text: str, *numbers: object) -> None:
-    """A step of a long search, to whoever asked for a report, and to handlers of the logger that want every step."""
+def log_round(report: Callable[[str], None], text: str, *numbers: object) -> None:
+    """Log a round of a long search to `report`, and to handlers of the logger at level DEBUG."""
     report(text % numbers)
     logger.debug(text, *numbers)
 
 
+class State(NamedTuple):
+    """The task and its step; the fraction done (None: unknown) as of `measured` seconds; seconds so far."""
+
+    task: str
+    step: str
+    fraction: float | None
+    measured: float
+    seconds: float
+
+    @property
+    def seconds_left(self) -> float | None:
+        """Estimate the time left at the present speed; None where it has taken longer than that already."""
+        if self.fraction is None or not MIN_FRACTION <= self.fraction <= 1:
+            return None
+        left = self.measured / self.fraction - self.seconds
+        return left if left > 0 else None
+
+    def __str__(self) -> str:
+        left = "" if self.seconds_left is None else f", about {self.seconds_left:.0f} s left"
+        return f"{self.task}, {self.seconds:.0f} s{left}" + (f": {self.step}" if self.step else "")
+
+
 class _Watch:
-    """What is going on in this process: the outermost piece of work, and the step it is at."""
+    """The outermost task of this process, with a timer that logs it."""
 
     def __init__(self) -> None:
         self.lock, self.depth = threading.Lock(), 0
-        self.what, self.since = "", 0.0
-        self.step: tuple = ("",)
-        self.share: float | None = None
-        self.then = 0.0
         self.timer: threading.Timer | None = None
+        self.start("")
 
-    def enter(self, what: str) -> None:
+    def start(self, task: str) -> None:
+        self.task, self.began = task, time.monotonic()
+        self.step: tuple = ("",)
+        self.fraction: float | None = None
+        self.measured = 0.0
+
+    def enter(self, task: str) -> None:
         with self.lock:
             self.depth += 1
             if self.depth == 1:
-                self.what, self.step, self.share, self.since = what, ("",), None, time.monotonic()
-                self._later(FIRST)
+                self.start(task)
+                self._log_after(FIRST_SECONDS)
 
     def leave(self) -> None:
         with self.lock:
@@ -95,21 +99,22 @@ class _Watch:
 
     def state(self) -> State:
         text, *numbers = self.step
-        return State(self.what, text.format(*numbers), self.share, self.then, time.monotonic() - self.since)
+        seconds = time.monotonic() - self.began
+        return State(self.task, text.format(*numbers), self.fraction, self.measured, seconds)
 
-    def _later(self, delay: float) -> None:
-        self.timer = threading.Timer(delay, self._tell, (delay,))
+    def _log_after(self, delay: float) -> None:
+        self.timer = threading.Timer(delay, self._log, (delay,))
         self.timer.daemon = True
         self.timer.start()
 
-    def _tell(self, delay: float) -> None:
+    def _log(self, delay: float) -> None:
         with self.lock:
             if self.depth == 0:
                 return
             line = str(self.state())
-            self._later(min(GROWTH * delay, LONGEST))
-        if not shown:
-            say(line)
+            self._log_after(min(INTERVAL_GROWTH * delay, MAX_INTERVAL_SECONDS))
+        if not bar_is_shown:
+            log(line)
 
 
 _watch = _Watch()
@@ -120,57 +125,57 @@ def _renew() -> None:
     _watch = _Watch()
 
 
-if hasattr(os, "register_at_fork"):  # a forked process has none of the threads that were there
+if hasattr(os, "register_at_fork"):  # a forked process has none of the parent's threads
     os.register_at_fork(after_in_child=_renew)
 
 
 @contextmanager
-def working(what: str) -> Iterator[None]:
-    """Inside, lines come while it takes long; work within other work is part of that."""
+def working(task: str) -> Iterator[None]:
+    """Log lines while the body takes long; tasks inside another task belong to the outer one."""
     watch = _watch
-    watch.enter(what)
+    watch.enter(task)
     try:
         yield
     finally:
         watch.leave()
 
 
-def now(what: str) -> None:
-    """Work that consists of other work, such as many fits, has come to another part of it."""
-    _watch.what = what
-
-
-def at(text: str, *numbers: object) -> None:
-    """The step that the work has come to, as `str.format` takes it; formatted only when it is told."""
-    _watch.step = (text, *numbers)
-
-
-def part(done: float, total: float) -> None:
-    """How much of the outermost work is done; work within it is not asked."""
-    if _watch.depth <= 1:
-        _watch.share = done / total if total > 0 else None
-        _watch.then = time.monotonic() - _watch.since
-
-
 def state() -> State | None:
-    """What is going on now; None where nothing is."""
+    """Return the state of the outermost task; None where there is none."""
     return _watch.state() if _watch.depth else None
 
 
+def set_task(task: str) -> None:
+    """Rename the outermost task, such as the next of many fits."""
+    _watch.task = task
+
+
+def set_step(text: str, *numbers: object) -> None:
+    """Set the step that the task is at, as `str.format` takes it; it is formatted only when it is logged."""
+    _watch.step = (text, *numbers)
+
+
+def overall_progress(done: float, total: float) -> None:
+    """Set how much of the outermost task is done; inner tasks are ignored."""
+    if _watch.depth <= 1:
+        _watch.fraction = done / total if total > 0 else None
+        _watch.measured = time.monotonic() - _watch.began
+
+
 class Listener(Protocol):
-    """Who hears of the stages of a fit, by their numbers, and of how much of one is done."""
+    """An object that is called with the number of each stage of a fit, and told the fraction done of the stage."""
 
     def __call__(self, number: int) -> None: ...
 
-    def within(self, share: float) -> None: ...
+    def stage_progress(self, fraction: float) -> None: ...
 
 
 _listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
 
 
 @contextmanager
-def hearing(listener: Listener | None) -> Iterator[None]:
-    """Inside, in this thread, stages are told to the listener alone."""
+def progress_listener(listener: Listener | None) -> Iterator[None]:
+    """Send stages of fits in this thread to this listener alone."""
     token = _listener.set(listener)
     try:
         yield
@@ -178,16 +183,16 @@ def hearing(listener: Listener | None) -> Iterator[None]:
         _listener.reset(token)
 
 
-def stage(number: int, text: str, *numbers: object) -> None:
-    """The fit has come to another of its `STAGES`; the rest as in `at`."""
-    at(text, *numbers)
+def set_stage(number: int, text: str, *numbers: object) -> None:
+    """Begin another of the `STAGES` of a fit; the rest as in `set_step`."""
+    set_step(text, *numbers)
     listener = _listener.get()
     if listener is not None:
         listener(number)
 
 
-def within(done: int, total: int) -> None:
-    """So much of this stage is done."""
+def stage_progress(done: int, total: int) -> None:
+    """Set how much of this stage is done."""
     listener = _listener.get()
     if listener is not None:
-        listener.within(done / total)
+        listener.stage_progress(done / total)

@@ -123,16 +123,18 @@ def test_verbose_is_logged_and_not_printed(model, capsys, caplog):
 
 def test_time_left_is_foretold_from_what_is_done():
     state = _progress.State("selection", "refit 3", 0.25, 10.0, 10.0)
-    assert state.left == 30 and str(state) == "selection, 10 s, about 30 s left: refit 3"
-    assert _progress.State("selection", "refit 3", 0.25, 10.0, 15.0).left == 25  # the part goes on
-    assert _progress.State("selection", "refit 3", 0.25, 10.0, 45.0).left is None  # longer than foretold
-    assert _progress.State("fit", "", None, 10.0, 10.0).left is None  # nothing is known
-    assert _progress.State("fit", "", 0.01, 10.0, 10.0).left is None  # too little
+    assert state.seconds_left == 30 and str(state) == "selection, 10 s, about 30 s left: refit 3"
+    assert _progress.State("selection", "refit 3", 0.25, 10.0, 15.0).seconds_left == 25  # the part goes on
+    assert _progress.State("selection", "refit 3", 0.25, 10.0, 45.0).seconds_left is None  # longer than foretold
+    assert _progress.State("fit", "", None, 10.0, 10.0).seconds_left is None  # nothing is known
+    assert _progress.State("fit", "", 0.01, 10.0, 10.0).seconds_left is None  # too little
 
 
 def test_parts_are_those_of_the_work(monkeypatch):
     seen = []
-    monkeypatch.setattr("kernelclust.estimators._callbacks.part", lambda done, total: seen.append(done / total))
+    monkeypatch.setattr(
+        "kernelclust.estimators._callbacks.overall_progress", lambda done, total: seen.append(done / total)
+    )
     StructuredClustering(2, kernel="rbf", random_state=0).fit(X)
     assert seen == sorted(seen) and seen[0] == 0 and seen[-1] < 1
     seen.clear()
@@ -144,7 +146,7 @@ def test_parts_are_those_of_the_work(monkeypatch):
 
 
 def test_going_back_begins_nothing():
-    from kernelclust.estimators._callbacks import told_to
+    from kernelclust.estimators._callbacks import run_with_callbacks
 
     diary = Diary()
 
@@ -154,5 +156,5 @@ def test_going_back_begins_nothing():
             tasks(number)
         return "done"
 
-    assert told_to([diary], "it", work) == "done"
+    assert run_with_callbacks([diary], "it", work) == "done"
     assert diary.of("begin") == ["fit", "a", "c"] and diary.of("end") == ["a", "c", "fit"]

@@ -94,8 +94,8 @@ def test_the_time_left_is_that_of_the_whole_table(small, tmp_path, monkeypatch):
     parts["parts"] = {label: found for label, found in parts["parts"].items() if label.startswith("a")}
     (tmp_path / "kept.json").write_text(json.dumps(parts))
     told, shares = [], []
-    monkeypatch.setattr(frame._progress, "now", told.append)
-    monkeypatch.setattr(frame._progress, "part", lambda done, total: shares.append(done / total))
+    monkeypatch.setattr(frame._progress, "set_task", told.append)
+    monkeypatch.setattr(frame._progress, "overall_progress", lambda done, total: shares.append(done / total))
     run("small", keep=tmp_path / "kept.json")
     assert told[0] == "small: 3 of 6 done, b seed 0" and shares == [0, 1 / 3, 2 / 3]
 

@@ -1,4 +1,4 @@
-"""A bar with the time left, on a terminal, for whatever takes more than two seconds."""
+"""Show long work as a bar with the time left, on a terminal."""
 
 from __future__ import annotations
 
@@ -9,56 +9,49 @@ from collections.abc import Iterator
 
 from kernelclust import _progress
 
-FIRST, EVERY = 2.0, 0.2  # seconds until it appears, and between two looks
+FIRST_SECONDS, EVERY_SECONDS = 2.0, 0.2  # until the bar appears, and between two updates
 
 
 @contextlib.contextmanager
 def bar(*, quiet: bool) -> Iterator[None]:
-    """Inside, long work is shown while stderr is a terminal."""
+    """Show a bar for what takes long in the body, where stderr is a terminal."""
     if quiet or not sys.stderr.isatty():
         yield
         return
-    over, _progress.shown = threading.Event(), True
-    watcher = threading.Thread(target=_watch, args=(over,), daemon=True)
-    watcher.start()
+    over, _progress.bar_is_shown = threading.Event(), True
+    thread = threading.Thread(target=_watch, args=(over,), daemon=True)
+    thread.start()
     try:
         yield
     finally:
         over.set()
-        watcher.join()
-        _progress.shown = False
+        thread.join()
+        _progress.bar_is_shown = False
 
 
 def _watch(over: threading.Event) -> None:
-    """Wait for work that takes long, show it until it ends, and wait again."""
-    while not over.wait(EVERY):
-        now = _progress.state()
-        if now is not None and now.seconds >= FIRST:
+    """Wait for a task that takes long, show it until it ends, and wait again."""
+    while not over.wait(EVERY_SECONDS):
+        state = _progress.state()
+        if state is not None and state.seconds >= FIRST_SECONDS:
             _show(over)
 
 
 def _show(over: threading.Event) -> None:
     from rich.console import Console
+    from rich.markup import escape
     from rich.progress import BarColumn, Progress, TextColumn
 
     columns = (BarColumn(24), TextColumn("{task.fields[left]}"), TextColumn("{task.description}"))
-    with Progress(*columns, console=Console(file=sys.stderr), transient=True) as shown:
-        task = shown.add_task("", total=None, left="")
-        while (now := _progress.state()) is not None:
-            left = "" if now.left is None else f"about {_time(now.left)} left"
-            share = None if now.share is None else 100 * now.share
-            text = f"{now.what}, {_time(now.seconds)}" + (f": {now.step}" if now.step else "")
-            total = None if share is None else 100
-            shown.update(task, description=_plain(text), completed=share or 0, total=total, left=left)
-            if over.wait(EVERY):
+    with Progress(*columns, console=Console(file=sys.stderr), transient=True) as progress:
+        task = progress.add_task("", total=None, left="")
+        while (state := _progress.state()) is not None:
+            left = "" if state.seconds_left is None else f"about {_time(state.seconds_left)} left"
+            text = f"{state.task}, {_time(state.seconds)}" + (f": {state.step}" if state.step else "")
+            total = None if state.fraction is None else 1.0
+            progress.update(task, description=escape(text), completed=state.fraction or 0.0, total=total, left=left)
+            if over.wait(EVERY_SECONDS):
                 return
-
-
-def _plain(text: str) -> str:
-    """Text whose brackets are no markup."""
-    from rich.markup import escape
-
-    return escape(text)
 
 
 def _time(seconds: float) -> str:

@@ -61,10 +61,12 @@ def run(arguments: SimpleNamespace) -> None:
     done = []
     with _progress.working("comparing"), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what each fit has to say is for who fits it
-        with _progress.hearing(None):
+        with _progress.progress_listener(None):
             for k, one in enumerate(candidates):
-                _progress.part(k, len(candidates))
-                _progress.now(f"comparing, {k + 1} of {len(candidates)}: {one.estimator} {one.structure} {one.kernel}")
+                _progress.overall_progress(k, len(candidates))
+                _progress.set_task(
+                    f"comparing, {k + 1} of {len(candidates)}: {one.estimator} {one.structure} {one.kernel}"
+                )
                 if reason := _measure(one, data.X, arguments.refits, arguments.random_state):
                     warn(arguments, f"{one.estimator}, {one.structure}, {one.kernel} is left out: {reason}")
                 else:

@@ -107,7 +107,7 @@ def predicted(model: Any, X: Any, what: str) -> np.ndarray:
     labels = np.empty(n, dtype=np.intp)
     with _progress.working(what):
         for start in range(0, n, BLOCK):
-            _progress.part(start, n)
+            _progress.overall_progress(start, n)
             labels[start : start + BLOCK] = model.predict(X[start : start + BLOCK])
     return labels
 

@@ -42,7 +42,7 @@ def read_file(arguments: SimpleNamespace, path: str) -> Table:
     )
     size = os.path.getsize(path) if os.path.isfile(path) else 0
     with _progress.working(f"reading {path}"):
-        table = read(path, **how, texts=texts, tick=lambda done: _progress.part(min(done, size), size))
+        table = read(path, **how, texts=texts, tick=lambda done: _progress.overall_progress(min(done, size), size))
     for note in table.notes:
         tell(arguments, f"{table.source}: {note}")
     names = "with" if table.has_names else "without"

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from kernelclust._progress import EIGENVECTORS, KERNEL, SEARCH, at, stage
+from kernelclust._progress import EIGENVECTORS, KERNEL, SEARCH, set_stage, set_step
 from kernelclust._solution import Solution
 from kernelclust._threads import one_thread
 from kernelclust._warnings import warn
@@ -48,7 +48,7 @@ def fit(
         samples = _samples(X, weight, request, known)
         rng = check_random_state(request.random_state)
         if kernel is None:
-            stage(KERNEL, "the kernel of {} samples", len(weight))
+            set_stage(KERNEL, "the kernel of {} samples", len(weight))
             kernel = fit_kernel(X, weight, n_clusters=request.structure.n_clusters, rng=rng, **request.kernel)
         return _fit(samples, request, kernel, spectrum, rng)
 
@@ -64,7 +64,7 @@ def _fit(
     policy = request.policy(request, samples, kernel)
     objective = request.objective.bind(request.structure, size_prior=policy.size_prior())
     kernel.check_definite()
-    stage(EIGENVECTORS, "eigenvectors of the kernel")
+    set_stage(EIGENVECTORS, "eigenvectors of the kernel")
     searched, spectrum, ridge = _decomposed(kernel, spectrum, request, rng)
     problem = Problem(
         searched.operator,
@@ -78,10 +78,10 @@ def _fit(
         request.objective.placement,
         distance_exponent(searched, request.structure),
     )
-    stage(SEARCH, "solver {}", request.solver.name)
+    set_stage(SEARCH, "solver {}", request.solver.name)
     searched, problem, solution = policy.search(searched, problem, rng)
     _warn_of_stop(solution, request)
-    at("bounds and numbering")
+    set_step("bounds and numbering")
     found = judge(searched, problem, solution, request.structure, problem.rule)
     if ridge is not None:
         found = replace(found, ridge=ridge, reach=1.0)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from kernelclust._progress import EVIDENCE, stage
+from kernelclust._progress import EVIDENCE, set_stage
 from kernelclust._solution import Solution
 from kernelclust._warnings import warn
 from kernelclust.engine._numbering import canonical_places, renumbered
@@ -168,7 +168,7 @@ def with_order(found: Fit, problem: Problem, companions: Sequence[tuple[np.ndarr
 
     `companions` are cluster sums and sizes by other kernels that judge the order too; None takes those of the kernel.
     """
-    stage(EVIDENCE, "how sure the order is")
+    set_stage(EVIDENCE, "how sure the order is")
     c, constraints, weight = len(found.n), problem.constraints, found.kernel.operator.weight
     companions = found.kernel.companion_sums(found.labels, c) if companions is None else companions
     known = np.zeros(c, dtype=bool)

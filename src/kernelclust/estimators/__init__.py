@@ -8,7 +8,7 @@ from kernelclust.estimators._base import (
     equal_labels,
     whole_or_nothing,
 )
-from kernelclust.estimators._callbacks import told_to
+from kernelclust.estimators._callbacks import run_with_callbacks
 from kernelclust.estimators._saving import Saving
 from kernelclust.estimators.arrange import Arrangement, arrange
 from kernelclust.estimators.discriminative import Diffrac, DisKMeans
@@ -36,6 +36,6 @@ __all__ = [
     "check_structure",
     "equal_labels",
     "request_of",
-    "told_to",
+    "run_with_callbacks",
     "whole_or_nothing",
 ]

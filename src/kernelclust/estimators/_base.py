@@ -14,7 +14,7 @@ from sklearn.utils.validation import validate_data
 from kernelclust._arrays import namespace_of
 from kernelclust._input import as_table, check_finite, rows_are_equal
 from kernelclust._names import check_name, check_number
-from kernelclust._progress import hearing, say, working
+from kernelclust._progress import log, progress_listener, working
 from kernelclust._warnings import warn
 from kernelclust.constraints import Constraints, make_constraints
 from kernelclust.estimators._callbacks import CallbackSupportMixin, Tasks, with_callbacks
@@ -64,7 +64,7 @@ class KernelClusterer(Saving, CallbackSupportMixin, ClusterMixin, BaseEstimator)
     def _whole(self, X: Any, *arguments: Any):
         """Fit; a failure leaves the last fit whole, or none."""
         y = arguments[0] if arguments else None
-        with working(f"{type(self).__name__}.fit"), Tasks.of_fit(self, X, y) as tasks, hearing(tasks):
+        with working(f"{type(self).__name__}.fit"), Tasks.of_fit(self, X, y) as tasks, progress_listener(tasks):
             with whole_or_nothing(self):
                 return self._fit(X, *arguments)
 
@@ -153,7 +153,7 @@ class KernelClusterer(Saving, CallbackSupportMixin, ClusterMixin, BaseEstimator)
 
     def _report(self, line: str) -> None:
         if self.verbose:
-            say(f"{type(self).__name__}: {line}")
+            log(f"{type(self).__name__}: {line}")
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -1,11 +1,11 @@
-"""Callbacks of scikit-learn (1.9 and later): the stages of a fit, and the parts of long work, are told to them."""
+"""Send the stages of a fit, and the parts of long work, to callbacks of scikit-learn (1.9 and later)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from kernelclust._progress import STAGE_NAMES, hearing, part, working
+from kernelclust._progress import STAGE_NAMES, overall_progress, progress_listener, working
 
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
@@ -18,8 +18,11 @@ except ImportError:  # scikit-learn before 1.9
         return method
 
 
-def told_to(callbacks: Any, name: str, work: Callable[[Tasks], Any]) -> Any:
-    """What `work(tasks)` returns, its parts told to callbacks under this name once it has started them."""
+STAGE_BEGINS = (0.0, 0.5, 0.6, 0.9)  # rough fractions of the time of a fit that have passed when a stage begins
+
+
+def run_with_callbacks(callbacks: Any, name: str, work: Callable[[Tasks], Any]) -> Any:
+    """Return `work(tasks)`; callbacks get the tasks that it starts, under this name."""
     owner = type(name, (CallbackSupportMixin,), {})()
     if callbacks is not None:
         if not hasattr(owner, "set_callbacks"):
@@ -27,48 +30,42 @@ def told_to(callbacks: Any, name: str, work: Callable[[Tasks], Any]) -> Any:
         owner.set_callbacks(*callbacks)
 
     def run(owner: Any) -> Any:
-        with Tasks(owner) as tasks, working(name), hearing(None):
+        with Tasks(owner) as tasks, working(name), progress_listener(None):
             return work(tasks)
 
     return with_callbacks(run)(owner)
 
 
-SHARES = (0.0, 0.5, 0.6, 0.9)  # of the time of a fit that has passed when a stage begins, roughly
-
-
 class Tasks:
-    """Parts of some work, one after the other: each is a subtask of the owner's callbacks.
+    """Tasks one after the other, each a subtask of the owner's callbacks: a `Listener` of the stages of a fit.
 
-    A call with a number begins that part, and ends the one before; going back begins nothing.
+    A call with a number begins that task, and ends the one before; going back begins nothing.
     """
 
-    def __init__(self, owner: Any, **about: Any):
-        self.owner, self.about = owner, about
+    def __init__(self, owner: Any, **data: Any):
+        self.owner, self.data = owner, data
         self.names: Sequence[str] = ()
-        self.shares: Sequence[float] = ()
-        self.root: Any = None
-        self.now: Any = None
+        self.begins: list[float] = []
+        self.context: Any = None
+        self.current: Any = None
         self.number = -1
 
     @classmethod
     def of_fit(cls, model: Any, X: Any, y: Any) -> Tasks:
         tasks = cls(model, X=X, y=y)
-        tasks.start(STAGE_NAMES, SHARES)
+        tasks.start(STAGE_NAMES, STAGE_BEGINS)
         return tasks
 
-    def start(self, names: Sequence[str], shares: Sequence[float] | None = None) -> None:
-        """The parts that there are; `shares` of the time have passed when they begin."""
+    def start(self, names: Sequence[str], begins: Sequence[float] | None = None) -> None:
+        """Announce the tasks; `begins` are the fractions of the time that have passed when they begin."""
         self.names = names
-        self.shares = [k / len(names) for k in range(len(names))] if shares is None else shares
+        self.begins = [*([k / len(names) for k in range(len(names))] if begins is None else begins), 1.0]
         if hasattr(self.owner, "_init_callback_context"):
-            self.root = self.owner._init_callback_context(max_subtasks=len(names))
-            self.root.call_on_fit_task_begin(estimator=self.owner, **self.about)
-
-    def __enter__(self) -> Tasks:
-        return self
+            self.context = self.owner._init_callback_context(max_subtasks=len(names))
+            self.context.call_on_fit_task_begin(estimator=self.owner, **self.data)
 
     def next(self) -> None:
-        """Begin the next part, if there is one."""
+        """Begin the next task, if there is one."""
         if self.number + 1 < len(self.names):
             self(self.number + 1)
 
@@ -76,23 +73,27 @@ class Tasks:
         if number <= self.number:
             return
         self.number = number
-        part(self.shares[number], 1)
-        if self.root is not None:
+        overall_progress(self.begins[number], 1)
+        if self.context is not None:
             self._end()
-            self.now = self.root.subcontext(task_name=self.names[number])
-            self.now.call_on_fit_task_begin(estimator=self.owner)
+            self.current = self.context.subcontext(task_name=self.names[number])
+            self.current.call_on_fit_task_begin(estimator=self.owner)
 
-    def within(self, share: float) -> None:
-        """So much of the part is done."""
-        now, after = [*self.shares, 1.0][self.number : self.number + 2] if self.number >= 0 else (0.0, 0.0)
-        part(now + share * (after - now), 1)
+    def stage_progress(self, fraction: float) -> None:
+        """Set how much of the current task is done."""
+        if self.number >= 0:
+            begin, end = self.begins[self.number : self.number + 2]
+            overall_progress(begin + fraction * (end - begin), 1)
+
+    def __enter__(self) -> Tasks:
+        return self
 
     def __exit__(self, kind: Any, *_: Any) -> None:
-        if self.root is not None and kind is None:
+        if self.context is not None and kind is None:
             self._end()
-            self.root.call_on_fit_task_end(estimator=self.owner, reconstruction_attributes=dict, **self.about)
+            self.context.call_on_fit_task_end(estimator=self.owner, reconstruction_attributes=dict, **self.data)
 
     def _end(self) -> None:
-        if self.now is not None:
-            self.now.call_on_fit_task_end(estimator=self.owner)
-            self.now = None
+        if self.current is not None:
+            self.current.call_on_fit_task_end(estimator=self.owner)
+            self.current = None

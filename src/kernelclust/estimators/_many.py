@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
 from kernelclust._arrays import check_elsewhere, namespace_of, to_host
-from kernelclust._progress import at, hearing, say
+from kernelclust._progress import log, progress_listener, set_step
 from kernelclust._threads import one_thread
 from kernelclust._warnings import warn
 from kernelclust.constraints import check_labels
@@ -116,17 +116,17 @@ def _fit(model: Any, shards: Any, widths: list[int], kernels: list[Any], structu
     method = "nystroem" if model.approximation == "auto" else model.approximation
     request = replace(model._request(structure), approximation=method, random_state=rng)
     views = Views(_split(some.X, widths), np.ones((len(some.X), len(widths)), dtype=bool))
-    with hearing(None):  # stages of the start are not those of the whole
+    with progress_listener(None):  # stages of the start are not those of the whole
         few = fit_many(views, some.w, request, some.known)
     begun = some.begun(few.fit, None)
     raw = raw_features(few, _slices(widths), kernels)
     width = raw.columns[-1].stop
-    at("means of {} features of all samples", width)
+    set_step("means of {} features of all samples", width)
     moments = shards.each(feature_moments, raw=raw, width=width)
     total = sum(moments[1:], moments[0])
     given = total.weight, total.first, total.second, total.largest
     features = raw.over_all(*given, unit=model.unit_diagonal, center=model.center)
-    at("products of {} features of all samples", width)
+    set_step("products of {} features of all samples", width)
     gram = sum(shards.each(feature_gram, raw=features, width=width))
     with one_thread():
         weights = weighing(gram, features.columns, few, request, begun.objective, total.weight, begun.lightest)
@@ -205,7 +205,7 @@ def _joined(model: Any, X: Any) -> tuple[Any, list[int]]:
     if len(set(sizes)) > 1:
         raise ValueError(f"views differ in their numbers of samples: {sizes}. Row i of all must be the same sample.")
     if any(part.chunks[0] != rows[0].chunks[0] for part in rows):
-        say("the views lie in different partitions: all are brought to those of the first, in every round")
+        log("the views lie in different partitions: all are brought to those of the first, in every round")
         rows = [part.rechunk({0: rows[0].chunks[0]}) for part in rows]
     table = rows[0] if len(rows) == 1 else da.concatenate(rows, axis=1).rechunk({1: -1})
     return table, [int(part.shape[1]) for part in rows]

@@ -19,7 +19,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.metrics.pairwise import euclidean_distances
 
-from kernelclust._progress import within
+from kernelclust._progress import stage_progress
 from kernelclust._threads import in_order
 from kernelclust.kernels._fitted_kernel import COMMUTE, FittedKernel
 from kernelclust.kernels._graphs import commute_factor_and_start, commute_kernel, neighbour_graphs, spread_neighbors
@@ -95,7 +95,7 @@ def fit(X, weight: np.ndarray, *, n_clusters: int, method: str | None, n_compone
             of_size = {MIDDLE: middle}  # the others are computed while the next views begin
             of_size |= zip(OTHERS, in_order(finish(graphs, start), OTHERS, large=large), strict=True)
             factors += [_scaled(data.spread(of_size[i]), share) for i in range(N_GRAPHS)]
-        within(k + 1, len(useful))
+        stage_progress(k + 1, len(useful))
     operator: KernelOperator
     if K is not None:
         operator = DenseKernel(np.divide(K, max(N_GRAPHS * len(middles), 1), out=K), weight)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from kernelclust._progress import say
+from kernelclust._progress import log
 from kernelclust.large._shards import Shards
 
 
@@ -19,14 +19,14 @@ def is_partitioned(X: Any) -> bool:
 def as_rows(X: Any, name: str = "X") -> Any:
     """A Dask array (m, d) in partitions of known length, each with all columns."""
     if hasattr(X, "to_dask_array"):
-        say(f"the lengths of the partitions of {name} are counted, once; give a dask array to have them known")
+        log(f"the lengths of the partitions of {name} are counted, once; give a dask array to have them known")
         X = X.to_dask_array(lengths=True)
     if X.ndim != 2:
         raise ValueError(f"{name} has shape {X.shape}: a table has two dimensions, one row a sample.")
     if X.dtype.kind not in "biuf" or X.dtype == np.float16:
         raise TypeError(f"{name} is of type {X.dtype}: give numbers in single or double precision.")
     if np.isnan(X.shape[0]):
-        say(f"the lengths of the partitions of {name} are counted, once; {name}.compute_chunk_sizes() does it before")
+        log(f"the lengths of the partitions of {name} are counted, once; {name}.compute_chunk_sizes() does it before")
         X = X.compute_chunk_sizes()
     return X.rechunk({1: -1}) if len(X.chunks[1]) > 1 else X
 

@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.utils import check_array
 
 from kernelclust._arrays import namespace, parts
-from kernelclust._progress import at
+from kernelclust._progress import set_step
 from kernelclust._threads import one_thread
 from kernelclust.engine import Fit, Places, Prediction, Request, fitted_places
 from kernelclust.kernels import NewSamples
@@ -342,7 +342,7 @@ def fit_exact(shards: DaskShards, request: Request) -> Compared:
     held = shards.each(first_labels, some=some, function=function, few=few, P=P, M=M, h=h, keep=True)
     at_first = list(held)
     for i in range(len(held)):
-        at("similarities of all samples with partition {} of {}", i + 1, len(held))
+        set_step("similarities of all samples with partition {} of {}", i + 1, len(held))
         X, w = shards.one(i)
         other = {"other": X, "other_weight": w, "other_held": at_first[i]}
         held = shards.each(compare, held=held, function=function, keep=True, **other)
@@ -363,7 +363,7 @@ def _judged(begun, pool: PartitionPool, done, request: Request) -> Compared:
     """The fit of all samples: canonical numbers, bounds that hold, places."""
     shards, (raw, n) = pool.shards, pool.totals()
     order = canonical_order(begun.start, centred(raw, n), n, begun.movable)
-    at("bounds and places")
+    set_step("bounds and places")
     given: dict[str, Any] = {"samples": False, "held": pool.held}
     bounds, trace = bounds_of(shards.each(spreads, raw=raw, n=n, **given), pool.square, raw, n)
     bounds = np.minimum(bounds, begun.start.spectrum.bounds) if begun.every else bounds

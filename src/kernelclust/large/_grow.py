@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 
 from kernelclust._arrays import namespace, parts, to_host
 from kernelclust._names import keywords
-from kernelclust._progress import at, hearing
+from kernelclust._progress import progress_listener, set_step
 from kernelclust._warnings import warn
 from kernelclust.constraints import make_constraints
 from kernelclust.engine import Fit, Places, Prediction, Request, fit, fitted_places
@@ -147,14 +147,14 @@ def grow(xp: Any, X: Any, weight: Any, request: Request, y: np.ndarray | None = 
     m = int(X.shape[0])
     some = _few(m, max(START, EACH * c), y, rng)
     every = len(some) == m
-    at("{} of {} samples, by the ordinary engine", len(some), m)
+    set_step("{} of {} samples, by the ordinary engine", len(some), m)
     asked = replace(
         request, kernel=request.kernel | {"gamma": gamma or "scale", "approximation": None}, random_state=rng
     )
     there = xp.asarray(some, device=X.device)
     w = to_host(xp.take(weight, there)).astype(float)
     known = None if y is None or (y[some] < 0).all() else make_constraints(w, c, labels=y[some])
-    with hearing(None):  # stages of the start are not those of the whole
+    with progress_listener(None):  # stages of the start are not those of the whole
         start = fit(to_host(xp.take(X, there, axis=0)).astype(np.float64), w, asked, known)
     objective = flat_objective(start.objective) if start.solution.placed else start.objective
     labels = xp.asarray(start.labels, dtype=xp.int64, device=X.device)
@@ -168,15 +168,15 @@ def grow(xp: Any, X: Any, weight: Any, request: Request, y: np.ndarray | None = 
         if last:
             break
         some = _few(m, at_most, y, rng)
-        at("the next {} of {} samples", len(some), m)
+        set_step("the next {} of {} samples", len(some), m)
         there = None if len(some) == m else xp.asarray(some, device=X.device)
         rows = make(there)
         labels = _extended(pool, rows, objective, done, None if y is None else y[some])
-    at("F by a new pass over all samples")
+    set_step("F by a new pass over all samples")
     drift = pool.settle()
     report(f"sums have drifted by {drift:.1e} of the largest")
     if drift > DRIFT:
-        at("one more pass over all samples")
+        set_step("one more pass over all samples")
         pool.fresh()
         again = climb(pool, objective, **climbing)
         done = replace(again, history=[*done.history[:-1], *again.history])

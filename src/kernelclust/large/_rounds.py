@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from kernelclust._arrays import parts, to_host
-from kernelclust._progress import at, tell
+from kernelclust._progress import log_round, set_step
 from kernelclust.large._moves import Tables, best_moves, centred, move_tables
 from kernelclust.large._rows import Rows
 from kernelclust.objectives import ClusterObjective
@@ -76,7 +76,7 @@ def climb(
     S, n = pool.totals()
     history = [objective.value(centred(S, n), n)]
     for number in range(max_iter):
-        at("searching: F = {:.6g} after {} rounds over all samples", history[-1], number)
+        set_step("searching: F = {:.6g} after {} rounds over all samples", history[-1], number)
         tables = [move_tables(objective, S, n, float(weight), allow_empty) for weight in pool.levels]
         left = pool.propose(tables, tol * float(np.abs(centred(S, n) * objective.weights(n)).sum()))
         while left:
@@ -90,7 +90,7 @@ def climb(
         pool.accept()
         S, n = S_new, n_new
         history.append(value)
-        tell(report, ROUND, number + 1, pool.n_samples, value, left)
+        log_round(report, ROUND, number + 1, pool.n_samples, value, left)
     return Climbed(S, n, history)
 
 

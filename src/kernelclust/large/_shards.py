@@ -19,7 +19,7 @@ from sklearn.utils import check_random_state
 from kernelclust._arrays import parts
 from kernelclust._input import rows_are_equal
 from kernelclust._names import keywords
-from kernelclust._progress import at, hearing, tell
+from kernelclust._progress import log_round, progress_listener, set_step
 from kernelclust._threads import one_thread
 from kernelclust.constraints import Constraints, make_constraints
 from kernelclust.engine import Fit, Places, Prediction, Request, fit, fitted_places
@@ -329,7 +329,7 @@ def begin(shards: Shards, request: Request, approximation: str | None = None) ->
     some = look_at_all(shards, request.structure.n_clusters, rng)
     gamma = _gamma(some.seen, request)
     kernel = request.kernel | {"gamma": gamma or "scale", "approximation": approximation}
-    with hearing(None):  # stages of the start are not those of the whole
+    with progress_listener(None):  # stages of the start are not those of the whole
         start = fit(some.X, some.w, replace(request, kernel=kernel, random_state=rng), some.known)
     return some.begun(start, gamma)
 
@@ -357,13 +357,13 @@ def look_at_all(shards: Shards, c: int, rng: np.random.RandomState, names: Seque
     """A look at all partitions, and some samples of each; errors name columns by `names`."""
     m, seed = sum(shards.sizes), int(deepcopy(rng).randint(2**31))  # the engine starts as it would without partitions
     wanted = max(START, EACH * c)
-    at("a look at {} samples in {} partitions", m, len(shards.sizes))
+    set_step("a look at {} samples in {} partitions", m, len(shards.sizes))
     seen = shards.each(look, share=min(1.0, 1.2 * wanted / max(m, 1)), seed=seed, numbered=True)
     _check(seen, c, names)
     first = np.cumsum([0, *shards.sizes])
     few = np.concatenate([first[i] + one.some for i, one in enumerate(seen)])
     X, w, y = (np.concatenate([getattr(one, name) for one in seen]) for name in ("rows", "weights", "known"))
-    at("{} of {} samples, by the ordinary engine", len(X), m)
+    set_step("{} of {} samples, by the ordinary engine", len(X), m)
     return Some(seen, few, X, w, None if (y < 0).all() else make_constraints(w, c, labels=y))
 
 
@@ -451,7 +451,7 @@ def _rounds(shards: Shards, features: Features, objective: ClusterObjective, rul
     total = sum(each[1:], each[0])
     history = [features.value(objective, total)]
     for number in range(run.max_iter):
-        at("searching: F = {:.6g} after {} rounds over all samples", history[-1], number)
+        set_step("searching: F = {:.6g} after {} rounds over all samples", history[-1], number)
         new = features.rule(objective, total)
         found = shards.each(sweep, raw=features.raw, rule=new, before=rules)
         whole, moved = sum(found[1:], found[0]), sum(one.moved for one in found)
@@ -469,7 +469,7 @@ def _rounds(shards: Shards, features: Features, objective: ClusterObjective, rul
             if value <= history[-1]:
                 return rules, each, history, "converged"
         history.append(value)
-        tell(run.report, ROUND, number + 1, m, value, moved)
+        log_round(run.report, ROUND, number + 1, m, value, moved)
         if moved <= SETTLED * m:
             return rules, each, history, "converged"
     return rules, each, history, "max_iter"
@@ -484,7 +484,7 @@ def _judged(begun: Begun, shards: Shards, features: Features, rules, each, place
     sums, n = sums[order], n[order]
     rules = [Rule(rule.W[:, order], rule.h[order]) for rule in rules]
     means = (sums / np.where(n > 0, n, np.inf)[:, None]).T
-    at("one more look at all samples")
+    set_step("one more look at all samples")
     last = shards.each(last_look, raw=features.raw, T=features.T, rule=rules, means=means)
     gram, s = sum(one.gram for one in last), sums.sum(axis=0)
     gram = mapped(mapped(gram, features.T).T, features.T)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from kernelclust._progress import at
+from kernelclust._progress import set_step
 from kernelclust.margin._blocks import block_features, block_rows, block_scores
 from kernelclust.margin._cuts import Options
 from kernelclust.margin._features import Features, make_features
@@ -116,14 +116,14 @@ def solve_blocks(
     told = None if known is None or (known[few] < 0).all() else known[few]
     share = float(mass.total) / float(weight[few].sum())
     small = replace(problem, C=problem.price(mass.total) * share**2)
-    at("{} of {} samples", len(few), mass.n)
+    set_step("{} of {} samples", len(few), mass.n)
     start = solve(Z, weight[few], small, known=told, n_init=n_init, rng=rng, n_jobs=n_jobs, report=report)
     if len(few) == mass.n:
         return start
     if k == 1:
         fit = MarginFit(np.zeros(features.n_features), np.zeros(mass.n, bool), 0.0, 0.0, 0, "converged", [0.0])
         return _planes(fit, features, problem, known)
-    at("all {} samples, from the hyperplane of {}", mass.n, len(few))
+    set_step("all {} samples, from the hyperplane of {}", mass.n, len(few))
     scores = np.concatenate(blocks.each(block_scores, V=start.V, mean=np.zeros(n_features))) + start.b
     labels = _side(scores)
     labels = labels if known is None else np.where(known >= 0, known, labels)

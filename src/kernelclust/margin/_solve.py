@@ -11,7 +11,7 @@ from joblib import Parallel, delayed
 from scipy.optimize import linear_sum_assignment
 from sklearn.cluster import KMeans
 
-from kernelclust._progress import SEARCH, at, stage
+from kernelclust._progress import SEARCH, set_stage, set_step
 from kernelclust._threads import useful_jobs
 from kernelclust.kernels import safe_unit
 from kernelclust.margin._cuts import Cuts, Options
@@ -40,11 +40,11 @@ class Search:
     def each(self, run: Callable[[Any], MarginFit], starts: list) -> list[MarginFit]:
         """A run from every start."""
         runs: list[MarginFit] = []
-        stage(SEARCH, "start 1 of {}", len(starts))
+        set_stage(SEARCH, "start 1 of {}", len(starts))
         workers = Parallel(n_jobs=useful_jobs(self.n_jobs), prefer="threads", return_as="generator")
         for number, found in enumerate(workers(delayed(run)(start) for start in starts)):
             runs.append(found)
-            at("start {} of {}", number + 1, len(starts))
+            set_step("start {} of {}", number + 1, len(starts))
             how = f"{runs[-1].n_iter} constraints, {runs[-1].stopped_because}"
             self.report(f"start {number}: objective = {runs[-1].objective:.6g} after {how}")
         return runs

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from kernelclust._progress import KERNEL, SEARCH, stage
+from kernelclust._progress import KERNEL, SEARCH, set_stage
 from kernelclust._solution import Solution
 from kernelclust._threads import one_thread
 from kernelclust._warnings import each_once, warn
@@ -84,7 +84,7 @@ def fit_many(views: Views, weight: np.ndarray, request: ManyRequest, known: Cons
 def _fit(views: Views, weight: np.ndarray, request: ManyRequest, known: Constraints | None) -> ManyFit:
     structure, c = request.structure, request.structure.n_clusters
     rng = check_random_state(request.random_state)
-    stage(KERNEL, "the kernels of {} samples", len(weight))
+    set_stage(KERNEL, "the kernels of {} samples", len(weight))
     fitted, view_of = _fit_kernels(views, weight, request, rng)
     held = [None if v is None else views.samples(v) for v in view_of]
     solve = request.load([one.operator for one in fitted])
@@ -110,7 +110,7 @@ def _fit(views: Views, weight: np.ndarray, request: ManyRequest, known: Constrai
     T = None
     if _compares(request, weighed) and isinstance(request.lam, str):
         T = task.M if request.correlation == "trace" else correlation_matrix(weighed)
-    stage(SEARCH, "weights of {} kernels by {}", len(weighed), request.method)
+    set_stage(SEARCH, "weights of {} kernels by {}", len(weighed), request.method)
     found = search(task, T)
     _warn_of_stop(found, request)
     _warn_of_degenerate(found.relaxed, found.refined.weights, task, request)

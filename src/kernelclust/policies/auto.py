@@ -22,7 +22,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import check_random_state
 
-from kernelclust._progress import at
+from kernelclust._progress import set_step
 from kernelclust._solution import Solution
 from kernelclust._threads import in_order
 from kernelclust._warnings import warn
@@ -125,7 +125,7 @@ class AutoPolicy(Policy):
         """Clusters by rbf, None where there is nothing to compare, and for discriminative kernels."""
         if not self._views.factors or self.request.ridge is not None:
             return None
-        at("clusters by rbf, to compare")
+        set_step("clusters by rbf, to compare")
         by_rbf = partial(rbf_clusters, self.kernel.view_data[0], self.samples, self._views.n_clusters)
         both: tuple[Callable[[], Any], ...] = by_rbf, self._views.agreement
         labels, _ = in_order(lambda work: work(), both, large=len(self.samples.weight) > MAX_EXACT_RBF_SAMPLES)

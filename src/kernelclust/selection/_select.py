@@ -15,10 +15,10 @@ from sklearn.utils.validation import validate_data
 
 from kernelclust._input import as_table, check_finite, is_frame
 from kernelclust._names import check_name, check_number
-from kernelclust._progress import now, say, working
+from kernelclust._progress import log, set_task, working
 from kernelclust._units import UnitWarning, unit_warning
 from kernelclust._warnings import warn
-from kernelclust.estimators import StructuredClustering, request_of, told_to
+from kernelclust.estimators import StructuredClustering, request_of, run_with_callbacks
 from kernelclust.kernels import DenseKernel, check_precomputed
 from kernelclust.selection._refits import (
     NULLS,
@@ -78,7 +78,7 @@ def _document(function: Callable) -> Callable:
     @wraps(function)
     def told(*arguments: Any, callbacks: Any = None, **keywords: Any) -> Any:
         work = lambda tasks: function(*arguments, callbacks=tasks, **keywords)  # noqa: E731
-        return told_to(callbacks, function.__name__, work)
+        return run_with_callbacks(callbacks, function.__name__, work)
 
     return told
 
@@ -391,9 +391,9 @@ class _Check:
 
     def _report(self, line: str) -> None:
         self.tasks.next()
-        now(f"selection, {line}")
+        set_task(f"selection, {line}")
         if self.verbose:
-            say(f"selection: {line}")
+            log(f"selection: {line}")
 
     @staticmethod
     def reserved(params: dict, *names: str) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from kernelclust._compiled import floats, integers
-from kernelclust._progress import at
+from kernelclust._progress import set_step
 from kernelclust._solution import Solution
 from kernelclust.constraints import Constraints, count_blocked
 from kernelclust.kernels import KernelOperator
@@ -70,7 +70,7 @@ def climb(
             labels, S, n, sums.sums = previous
             stopped_because = "converged"
             break
-        at("searching: F = {:.6g} after {} sweeps of a start", value, n_iter)
+        set_step("searching: F = {:.6g} after {} sweeps of a start", value, n_iter)
         if moves:
             history.append(value)
             continue
