@@ -8,16 +8,16 @@ from pathlib import Path
 import numpy as np
 
 import kernelclust
-from kernelclust._kept import Kept, fingerprint
+from kernelclust._checkpoint import Checkpoint, fingerprint
 
 
 def add_resume(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--resume", metavar="FILE", help="keep finished rows in this file, and go on from there")
 
 
-def finished(options: argparse.Namespace) -> Kept:
+def finished(options: argparse.Namespace) -> Checkpoint:
     """Rows under these options and this code; a file of others is refused."""
     code = Path(kernelclust.__file__).parent
     files = [np.frombuffer(file.read_bytes(), dtype=np.uint8) for file in sorted(code.rglob("*.py"))]
     asked = {name: value for name, value in vars(options).items() if name not in ("resume", "rows")}
-    return Kept(options.resume, f"a table of a paper: {fingerprint(asked, files)}")
+    return Checkpoint(options.resume, f"a table of a paper: {fingerprint(asked, files)}")

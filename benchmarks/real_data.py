@@ -28,7 +28,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.preprocessing import StandardScaler
 
 from kernelclust import StructuredClustering
-from kernelclust._kept import Kept
+from kernelclust._checkpoint import Checkpoint
 from kernelclust.metrics import clustering_accuracy, normalized_mutual_info, structured_accuracy
 from kernelclust.structures import as_structure
 
@@ -385,7 +385,7 @@ def flat_settings(settings: dict[str, Any]) -> dict[str, Any]:
     return kernel | {"rho": STAY_FLAT}
 
 
-def table(load: Callable, seeds: Sequence[int], wanted: set[str] | None, poses: str, tf: str, kept: Kept) -> int:
+def table(load: Callable, seeds: Sequence[int], wanted: set[str] | None, poses: str, tf: str, kept: Checkpoint) -> int:
     """Print the table; return the number of misses."""
     print(f"{'row':4} {'ours sacc/hung':27} {'KMeans + path':27} {'our defaults':27} {'demand':30} {'':5} what")
     ways = {f"{row.name} {row.what}": lambda row=row: line_of(row, load, seeds) for row in rows(poses, tf)}
@@ -438,7 +438,7 @@ def stages_placed(load: Callable, seeds: Sequence[int], tau: float) -> tuple[str
     return line, passed
 
 
-def variants(load: Callable, seeds: Sequence[int], poses: str, tf: str, kept: Kept) -> None:
+def variants(load: Callable, seeds: Sequence[int], poses: str, tf: str, kept: Checkpoint) -> None:
     """sacc (mean over seeds) of settings that could be defaults."""
     loss = {"loss": "structure", "normalize": "l1"}
     zero_one = {"loss": "zero-one", "normalize": "l1"}

@@ -30,7 +30,7 @@ from joblib import Parallel, delayed
 
 import kernelclust
 from kernelclust import _progress
-from kernelclust._kept import Kept, fingerprint
+from kernelclust._checkpoint import Checkpoint, fingerprint
 from kernelclust._names import check_name, check_number, names
 from reproduction.data import Data
 from reproduction.without import WITHOUT
@@ -178,7 +178,7 @@ def run(
 def _repetitions(
     name: str, table: ModuleType, tasks: list[tuple[str, int]], work: Work, jobs: int, keep: Any
 ) -> dict[tuple[str, int], dict[str, float]]:
-    kept = Kept(keep, f"{name}, {'quick' if work.quick else 'whole'}: {_code()}")
+    kept = Checkpoint(keep, f"{name}, {'quick' if work.quick else 'whole'}: {_code()}")
     label = {task: f"{task[0]} seed {task[1]}" for task in tasks}
     todo = [task for task in tasks if label[task] not in kept]
     results = iter(Parallel(n_jobs=jobs, return_as="generator")(delayed(_one)(name, *task, work) for task in todo))

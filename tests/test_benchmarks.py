@@ -136,7 +136,7 @@ def test_every_row_of_real_data_is_a_line(capsys, monkeypatch):
     real_data = load("real_data")
     monkeypatch.setattr(real_data, "line_of", lambda row, load, seeds: (row.what, True))
     monkeypatch.setattr(real_data, "stages_placed", lambda load, seeds, tau: (f"stages {tau}", False))
-    assert real_data.table(None, [0], None, "middle", "log", real_data.Kept(None, "")) == 2
+    assert real_data.table(None, [0], None, "middle", "log", real_data.Checkpoint(None, "")) == 2
     assert len(capsys.readouterr().out.splitlines()) == 1 + len(real_data.rows("middle", "log")) + 2
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from kernelclust import StructuredClustering, _progress
 from kernelclust._files import write_files
 from kernelclust._input import quoted
-from kernelclust._units import UnitWarning
+from kernelclust._scale_warning import ScaleWarning
 from kernelclust.cli import folder
 from kernelclust.cli.guard import say, tell, warn
 from kernelclust.cli.inputs import Data, load
@@ -70,7 +70,7 @@ def _fitted(
     some = _drawn(arguments, data, bool(views) or any(value is not None for value in known.values()))
     verbose = int(arguments.verbose)
     with contextlib.redirect_stdout(sys.stderr), warnings.catch_warnings():  # stdout is for labels
-        warnings.simplefilter("ignore", UnitWarning)  # said with the names of the file's columns
+        warnings.simplefilter("ignore", ScaleWarning)  # said with the names of the file's columns
         if views:
             model = of_views(given, verbose).fit([data.X, *views], **known)
             return model, model.labels_, None

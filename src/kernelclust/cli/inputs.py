@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from kernelclust import _progress
-from kernelclust._units import unit_warning
+from kernelclust._scale_warning import scale_warning
 from kernelclust.cli.guard import say, tell
 from kernelclust.tables import Prepared, Roles, Table, assign, prepare, read, split
 
@@ -103,5 +103,5 @@ def _doubts(table: Table, prepared: Prepared, *, standardized: bool) -> list[str
         if np.array_equal(first.values - first.values[0], np.arange(len(first.values))):
             doubts.append(f"column {first.name!r} only counts the rows; leave it out with --drop or --id-column.")
     if not standardized:
-        doubts.append(unit_warning(prepared.X, names=prepared.names, advice="add --standardize"))
+        doubts.append(scale_warning(prepared.X, names=prepared.names, advice="add --standardize"))
     return list(filter(None, doubts))

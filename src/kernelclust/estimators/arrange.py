@@ -113,7 +113,7 @@ def arrange(X, labels, structure="chain", *, kernel="auto", sample_weight=None, 
     shape = None if _is_open_tree(structure) else _structure_for(structure, called)
     used = np.flatnonzero(weight > 0)
     whole = len(used) == len(weight)
-    model._warn_of_units(X if whole else X[used], weight[used])
+    model._warn_of_scales(X if whole else X[used], weight[used])
     samples, settings = X if whole else model._subset(X, used), model._kernel_settings()
     if shape is not None:
         settings = policy_for(kernel).arrangement_kernel(settings, shape)

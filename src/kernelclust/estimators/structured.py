@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 from kernelclust._arrays import namespace_of, to_host
 from kernelclust._names import check_flag, check_keywords, check_number
 from kernelclust._progress import working
-from kernelclust._units import UnitWarning, unit_warning
+from kernelclust._scale_warning import ScaleWarning, scale_warning
 from kernelclust._warnings import warn
 from kernelclust.constraints import Constraints
 from kernelclust.engine import Fit, Prediction, Request, fit, numbered_like
@@ -349,7 +349,7 @@ class StructuredClustering(Placing, KernelClusterer):
         check_enough_samples(len(used), structure)
         solver = self._make_solver().for_samples(used, len(weight), structure.n_clusters)
         known = self._known(weight, structure, y, allow_empty=solver.allow_empty, **links)
-        self._warn_of_units(X, weight)
+        self._warn_of_scales(X, weight)
         everything = len(used) == len(weight)
         samples = None if given else X if everything else self._subset(X, used)
         if samples is not None:
@@ -438,10 +438,10 @@ class StructuredClustering(Placing, KernelClusterer):
         X = self._check_samples(X, reset=False)
         return X if self._used is None or not self._is_pairwise() else X[:, self._used]
 
-    def _warn_of_units(self, X, weight: np.ndarray) -> None:
+    def _warn_of_scales(self, X, weight: np.ndarray) -> None:
         named = isinstance(self.kernel, str) and not self._is_pairwise()
-        if named and not sparse.issparse(X) and (text := unit_warning(X, weight, self._column_names())):
-            warn(text, UnitWarning)
+        if named and not sparse.issparse(X) and (text := scale_warning(X, weight, self._column_names())):
+            warn(text, ScaleWarning)
 
     # -- parts ----------------------------------------------------------------------------------------------------
 
@@ -511,7 +511,7 @@ def request_of(model: StructuredClustering, n_samples: int) -> Request:
 def adopt(model: StructuredClustering, found: Fit, X, labels: np.ndarray) -> StructuredClustering:
     """The estimator as if it had been fitted to X itself, with a fit that was made elsewhere and its labels."""
     X = model._check_samples(X, reset=True)
-    model._warn_of_units(X, np.ones(X.shape[0]))
+    model._warn_of_scales(X, np.ones(X.shape[0]))
     model._keep(found)
     model._used, model.labels_ = None, labels
     return model

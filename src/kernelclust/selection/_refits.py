@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.isotonic import isotonic_regression
 
-from kernelclust._kept import Kept, fingerprint
+from kernelclust._checkpoint import Checkpoint, fingerprint
 from kernelclust.engine import fit, place, squared_distances, steps
 from kernelclust.estimators import StructuredClustering, adopt, check_enough_samples, request_of
 from kernelclust.kernels import FittedKernel, Spectrum, kernel_part
@@ -108,7 +108,7 @@ def study(
     kernels are held at a time. What was found on noise and references is kept in the file `checkpoint`.
     """
     settings = [noise, n_perturbations, null, n_null, seed]
-    kept = Kept(checkpoint, f"selection by kernelclust {version('kernelclust')}")
+    kept = Checkpoint(checkpoint, f"selection by kernelclust {version('kernelclust')}")
     about = fingerprint(X, settings, [_identity(model, len(X)) for _, model in candidates])[:16]
     groups: dict[Any, list[int]] = {}
     for i, (_, model) in enumerate(candidates):

@@ -16,7 +16,7 @@ from sklearn.utils.validation import validate_data
 from kernelclust._input import as_table, check_finite, is_frame
 from kernelclust._names import check_name, check_number
 from kernelclust._progress import log, set_task, working
-from kernelclust._units import UnitWarning, unit_warning
+from kernelclust._scale_warning import ScaleWarning, scale_warning
 from kernelclust._warnings import warn
 from kernelclust.estimators import StructuredClustering, request_of, run_with_callbacks
 from kernelclust.kernels import DenseKernel, check_precomputed
@@ -497,8 +497,8 @@ def _finish(parameter, candidates, found, scores, best, reason, model, data) -> 
         validate_data(fitted, data.given, skip_check_array=True)
         for warning in winner.fit.warnings:
             names = getattr(fitted, "feature_names_in_", None)
-            units = issubclass(warning.category, UnitWarning)  # of columns whose names the fit did not know
-            warn(unit_warning(data.X, names=names) if units else str(warning.message), warning.category)
+            units = issubclass(warning.category, ScaleWarning)  # of columns whose names the fit did not know
+            warn(scale_warning(data.X, names=names) if units else str(warning.message), warning.category)
     rows = tuple(_row(one, score) for one, score in zip(found, scores, strict=True))
     null = {one.name: np.array(one.null) for one in found}
     return Selection(parameter, candidates[best], fitted, rows, tuple(candidates), reason, null)

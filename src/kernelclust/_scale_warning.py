@@ -1,4 +1,4 @@
-"""Columns in unlike units decide by their units."""
+"""Warn of columns on different scales, of which the largest decide alone."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from numpy.typing import ArrayLike
 
 from kernelclust._input import column_names
 
-UNLIKE = 100  # ratio of column variances that deserves a warning
+MAX_VARIANCE_RATIO = 100  # of columns, without a warning
 FEW_COLUMNS = 20
 
 
 BY_HAND = "standardise them first (sklearn.preprocessing.StandardScaler)"
 
 
-class UnitWarning(UserWarning):
-    """Columns may be in unlike units."""
+class ScaleWarning(UserWarning):
+    """Columns may be on different scales."""
 
 
-def unit_warning(
+def scale_warning(
     X: ArrayLike, weight: np.ndarray | None = None, names: Iterable[Any] | None = None, advice: str = BY_HAND
 ) -> str:
     """Warn when the variances of the columns differ more than a hundredfold; constant columns do not count.
@@ -32,11 +32,11 @@ def unit_warning(
 
     Examples
     --------
-    >>> unit_warning([[0.0, 0.0], [1.0, 500.0], [2.0, 900.0]])
+    >>> scale_warning([[0.0, 0.0], [1.0, 500.0], [2.0, 900.0]])
     'The variance of X[:, 1] is ... times that of X[:, 0]. ...'
-    >>> unit_warning([[0.0, 0.0], [1.0, 500.0], [2.0, 900.0]], names=["age", "income"])
+    >>> scale_warning([[0.0, 0.0], [1.0, 500.0], [2.0, 900.0]], names=["age", "income"])
     "The variance of 'income' is ... times that of 'age'. ..."
-    >>> unit_warning([[0.0, 0.0], [1.0, 2.0]])
+    >>> scale_warning([[0.0, 0.0], [1.0, 2.0]])
     ''
     """
     X = np.asarray(X, dtype=float)
@@ -47,7 +47,7 @@ def unit_warning(
     if len(varying) < 2:
         return ""
     least, most = varying[np.argmin(variance[varying])], varying[np.argmax(variance[varying])]
-    wide = variance[varying] * UNLIKE >= variance[most]
+    wide = variance[varying] * MAX_VARIANCE_RATIO >= variance[most]
     if wide.all() or (len(wide) > FEW_COLUMNS and wide.mean() > 0.5):
         return ""
     ratio = variance[most] / variance[least]

@@ -1,4 +1,4 @@
-"""Finished parts of long work, kept in a file so that a run that was stopped goes on where it was."""
+"""Store finished parts of long work in a file, so that a run that was stopped goes on where it was."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ import numpy as np
 from kernelclust._files import write_files
 
 
-class Kept:
-    """Results by name in a JSON file, which is whole at any moment: it is written aside and renamed.
+class Checkpoint:
+    """Results by name in a JSON file, which is complete at any moment: it is written aside and renamed.
 
-    `purpose` says what the results are of; a file with another purpose is refused. Without a path nothing is kept.
+    `purpose` describes the work; a file with another purpose is refused. Without a path nothing is stored.
     """
 
     def __init__(self, path: Any, purpose: str):
@@ -41,7 +41,7 @@ class Kept:
         return name in self._content["parts"]
 
     def part(self, name: str, compute: Callable[[], Any]) -> Any:
-        """What was kept under this name, or what `compute` returns, kept; numbers, text and lists of them."""
+        """Return the result stored under this name, or compute and store it; numbers, text and lists of them."""
         parts = self._content["parts"]
         if name not in parts:
             parts[name] = compute()
@@ -54,7 +54,7 @@ class Kept:
 
 
 def fingerprint(*things: Any) -> str:
-    """The same text for the same arrays and settings; functions go by their names."""
+    """Return a hash that is equal for equal arrays and settings; functions go by their names."""
     digest = hashlib.sha256()
     _add(digest, things)
     return digest.hexdigest()

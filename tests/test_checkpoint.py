@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from kernelclust import select_kernel, select_n_clusters, select_structure
-from kernelclust._kept import Kept, fingerprint
+from kernelclust._checkpoint import Checkpoint, fingerprint
 from kernelclust.selection import _refits
 
 X = np.random.default_rng(0).standard_normal((40, 3)) + 3 * np.repeat(np.arange(2), 20)[:, None]
@@ -72,24 +72,24 @@ def test_a_file_that_is_none_is_refused(text, tmp_path):
     file = tmp_path / "parts.json"
     file.write_text(text)
     with pytest.raises(ValueError, match="give another file"):
-        Kept(file, "p")
+        Checkpoint(file, "p")
     assert file.read_text() == text
 
 
 def test_a_file_of_other_work_is_refused(tmp_path):
     file = tmp_path / "parts.json"
-    assert Kept(file, "one").part("a", lambda: [1.5, np.pi]) == [1.5, np.pi]
-    assert Kept(file, "one").part("a", lambda: 0 / 0) == [1.5, np.pi]
+    assert Checkpoint(file, "one").part("a", lambda: [1.5, np.pi]) == [1.5, np.pi]
+    assert Checkpoint(file, "one").part("a", lambda: 0 / 0) == [1.5, np.pi]
     with pytest.raises(ValueError, match="other work"):
-        Kept(file, "another")
-    assert Kept(None, "nothing kept").part("a", lambda: 2) == 2
+        Checkpoint(file, "another")
+    assert Checkpoint(None, "nothing kept").part("a", lambda: 2) == 2
 
 
 def test_a_failure_to_write_keeps_what_there_was(tmp_path, monkeypatch):
     file = tmp_path / "parts.json"
-    Kept(file, "p").part("a", lambda: 1)
+    Checkpoint(file, "p").part("a", lambda: 1)
     before = file.read_text()
-    kept = Kept(file, "p")
+    kept = Checkpoint(file, "p")
     with pytest.raises(TypeError):
         kept.part("b", lambda: object())
     assert file.read_text() == before and [one.name for one in tmp_path.iterdir()] == ["parts.json"]
