@@ -153,8 +153,8 @@ def test_how_many_rows_come_at_a_time_changes_nothing(kind, known, monkeypatch):
         found = []
         for first, ahead, hold in ((1, 1, 0), (3, 5, 0), (16, 128, 0), (16, 128, 2**20), (1, 10**6, 0)):
             monkeypatch.setattr(_running, "FIRST_ROWS", first)
-            monkeypatch.setattr(_running, "AHEAD", ahead)
-            monkeypatch.setattr(_running, "HOLD_ALL", hold)
+            monkeypatch.setattr(_running, "LOOK_AHEAD", ahead)
+            monkeypatch.setattr(_running, "MAX_HELD_ENTRIES", hold)
             monkeypatch.setattr(_running, "BLOCK", first * m)
             found.append(climb(kernel, objective, start, constraints=constraints))
         for other in found[1:]:
@@ -166,7 +166,7 @@ def test_how_many_rows_come_at_a_time_changes_nothing(kind, known, monkeypatch):
 
 
 def test_rows_are_asked_for_many_at_a_time_and_only_where_something_moves(monkeypatch):
-    monkeypatch.setattr(_running, "HOLD_ALL", 0)
+    monkeypatch.setattr(_running, "MAX_HELD_ENTRIES", 0)
     kernel, objective = expensive(0, 600), Dependence(rho=0.0).bind(as_structure("flat:5"))
     found = climb(kernel, objective, np.random.default_rng(0).integers(0, 5, 600))
     rows = sum(number for number, _ in kernel.asked)
@@ -262,7 +262,7 @@ def test_own_similarity_of_many_small_blocks_asks_for_few_entries():
 
 
 def test_exchanges_need_rows_only_of_what_moved(monkeypatch):
-    monkeypatch.setattr(_running, "HOLD_ALL", 0)
+    monkeypatch.setattr(_running, "MAX_HELD_ENTRIES", 0)
     kernel, objective = expensive(3), Dependence(rho=0.0).bind(as_structure("flat:3"))
     constraints = make_constraints(np.ones(150), 3, min_size=50, max_size=50)
     found = climb(kernel, objective, np.arange(150) % 3, constraints=constraints)
@@ -275,7 +275,7 @@ def test_exchanges_need_rows_only_of_what_moved(monkeypatch):
 
 def test_portions_are_the_list(monkeypatch):
     rng = np.random.default_rng(0)
-    monkeypatch.setattr(_exchange, "TOGETHER", 9)
+    monkeypatch.setattr(_exchange, "BLOCKS_AT_A_TIME", 9)
     size = rng.integers(2, 6, 80)
     first = np.concatenate([[0], np.cumsum(size)])
     ids, new, was = (rng.integers(0, 40, first[-1]) for _ in range(3))

@@ -11,7 +11,7 @@ from kernelclust.constraints import make_constraints, numbered
 from kernelclust.constraints._label_evidence import NEAR, contradicted, label_evidence, mistaken, mistakes
 from kernelclust.objectives import Dependence
 from kernelclust.solvers import place_known, placement_problem
-from kernelclust.solvers._label_placement import JITTER, TAIL, temperature
+from kernelclust.solvers._label_placement import DISTANCE_ERROR, TAIL_DEGREES, temperature
 from kernelclust.structures import as_structure
 
 pytestmark = pytest.mark.filterwarnings("ignore:several arrangements:UserWarning")
@@ -62,8 +62,8 @@ def test_the_best_of_all_placements_is_found(text, rule):
         every = np.array(list(itertools.permutations(range(len(L)))))
         scores = problem.scores(every)
         t = temperature(problem, every[np.argmax(scores)])
-        behind = (scores.max() - scores) / (TAIL * t)
-        total = L[np.arange(len(L)), every].sum(axis=1) - TAIL * np.log(1 + behind)
+        behind = (scores.max() - scores) / (TAIL_DEGREES * t)
+        total = L[np.arange(len(L)), every].sum(axis=1) - TAIL_DEGREES * np.log(1 + behind)
         node = place_known(problem, known, at, E)
         own = total[np.flatnonzero((every == node).all(axis=1))[0]]
         assert own >= total.max() - 1e-9 * np.abs(total).max()
@@ -141,7 +141,7 @@ def test_the_temperature_of_a_chain_of_equal_steps():
     for c in (2, 3, 6):
         E = np.arange(c, dtype=float)[:, None]
         problem = a_placement(E, np.arange(c), f"chain:{c}")
-        assert_allclose(temperature(problem, np.arange(c)), JITTER * np.sqrt(2 * (c - 1) / c))
+        assert_allclose(temperature(problem, np.arange(c)), DISTANCE_ERROR * np.sqrt(2 * (c - 1) / c))
 
 
 def test_what_all_distances_share_does_not_count():

@@ -44,7 +44,7 @@ def place(node, S, n):
 @pytest.mark.parametrize("rule", ["distance", "F"])
 @pytest.mark.parametrize("spec", ["chain:5", "ring:5", "tree:(a,(b,(c,(d,e))))", "grid:2x3"])
 def test_the_best_of_all_placements_is_found(spec, rule, loss, exhaustive, monkeypatch):
-    monkeypatch.setattr(placement, "EXHAUSTIVE", exhaustive)  # 0: by local search
+    monkeypatch.setattr(placement, "MAX_EXHAUSTIVE", exhaustive)  # 0: by local search
     structure = as_structure(spec)
     objective = Dependence(loss=loss, rho=0.0).bind(structure)
     for seed in range(3):
@@ -58,7 +58,7 @@ def test_the_best_of_all_placements_is_found(spec, rule, loss, exhaustive, monke
 @pytest.mark.parametrize("rule", ["distance", "F"])
 @pytest.mark.parametrize("spec", ["chain:5", "ring:5", "tree:2x2"])
 def test_the_margin_is_its_definition(spec, rule, exhaustive, monkeypatch):
-    monkeypatch.setattr(placement, "EXHAUSTIVE", exhaustive)
+    monkeypatch.setattr(placement, "MAX_EXHAUSTIVE", exhaustive)
     structure = as_structure(spec)
     objective, A = Dependence(rho=0.0).bind(structure), structure.kernel
     for seed in range(3):

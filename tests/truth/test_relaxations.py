@@ -18,8 +18,8 @@ from kernelclust.metrics import structured_accuracy
 from kernelclust.objectives import Dependence
 from kernelclust.solvers import low_rank_sdp, nmf, polar, sdp, spectral
 from kernelclust.solvers._problem import Problem
-from kernelclust.solvers._projected import minimise
 from kernelclust.solvers._relaxation import WeightedKernel, non_negative_orthonormal, trace_value
+from kernelclust.solvers.low_rank_sdp import minimise
 from kernelclust.structures import as_structure
 
 SPECS = ["flat:3", "chain:3", "ring:4", "tree:(a,(b,c))"]

@@ -16,14 +16,14 @@ from kernelclust.constraints import Constraints
 from kernelclust.objectives import ClusterObjective
 from kernelclust.solvers._loops import Blocks, Form, Known, Loss, State, exchange, list_chains
 
-ROUNDS = 10  # times that swaps are listed anew
-ALL_PAIRS = 30  # up to so many blocks every swap is tried
-LISTED = 200  # beyond: blocks of a cluster in line for another,
-CROSSED = 10  # of these tried each with each,
-TRIPLES = 2  # and in threes
-LONGEST = 64  # blocks in a chain
-CHAINS = 2**12  # chains listed at a time
-TOGETHER = 256  # blocks whose similarities are computed at a time
+MAX_ROUNDS = 10  # times that swaps are listed anew
+MAX_ALL_PAIRS = 30  # up to so many blocks every swap is tried
+MAX_LISTED = 200  # beyond: blocks of a cluster in line for another,
+MAX_CROSSED = 10  # of these tried each with each,
+MAX_TRIPLES = 2  # and in threes
+MAX_CHAIN_LENGTH = 64  # blocks in a chain
+MAX_CHAINS = 2**12  # chains listed at a time
+BLOCKS_AT_A_TIME = 256  # blocks whose similarities are computed at a time
 
 
 class Listed(NamedTuple):
@@ -50,10 +50,10 @@ class Exchanges:
         if constraints.has_links:
             for chains in self._chains(state):
                 made += self._try(chains, state, threshold)
-        small = constraints.n_blocks <= ALL_PAIRS and (constraints.has_links or constraints.has_sizes)
+        small = constraints.n_blocks <= MAX_ALL_PAIRS and (constraints.has_links or constraints.has_sizes)
         if not small and not self._sizes_bind(state.n):
             return made
-        for _ in range(ROUNDS):
+        for _ in range(MAX_ROUNDS):
             swapped = self._swap(state, objective, threshold, small)
             made += swapped
             if not swapped:
@@ -67,17 +67,17 @@ class Exchanges:
 
     def _chains(self, state: State) -> Iterator[Listed]:
         c, M, at = len(state.n), self.constraints.n_blocks, 0
-        first = np.zeros(max(CHAINS, c + 1) + 1, dtype=np.intp)
-        ids, new, was = np.empty((3, (CHAINS + c) * LONGEST), dtype=np.intp)
+        first = np.zeros(max(MAX_CHAINS, c + 1) + 1, dtype=np.intp)
+        ids, new, was = np.empty((3, (MAX_CHAINS + c) * MAX_CHAIN_LENGTH), dtype=np.intp)
         seen = np.full(M, -1)
         while at < M:
-            at, number = list_chains(at, LONGEST, self.known, state, seen, first, ids, new, was)
+            at, number = list_chains(at, MAX_CHAIN_LENGTH, self.known, state, seen, first, ids, new, was)
             yield Listed(first[: number + 1], ids, new, was)
 
     def _swap(self, state: State, objective: ClusterObjective, threshold: float, small: bool) -> int:
         """The best with the best; else the leading ones each with each; else in threes."""
         M, c = self.constraints.n_blocks, len(state.n)
-        depth, crossed, triples = (M, M, ALL_PAIRS // c) if small else (LISTED, CROSSED, TRIPLES)
+        depth, crossed, triples = (M, M, MAX_ALL_PAIRS // c) if small else (MAX_LISTED, MAX_CROSSED, MAX_TRIPLES)
         least = -np.inf if small else 0.0
         tops, gain = self._in_line(state, objective, depth)
         crossing = crossed_pairs(tops, gain, crossed, least)
@@ -166,13 +166,13 @@ def listed(ids: list[np.ndarray], clusters: list) -> Listed:
 
 
 def portions(whole: Listed) -> Iterator[Listed]:
-    """A list in parts of at most TOGETHER different blocks."""
+    """A list in parts of at most BLOCKS_AT_A_TIME different blocks."""
     at, number = 0, len(whole.first) - 1
     while at < number:
         start = whole.first[at]
-        ids = whole.ids[start : min(whole.first[-1], start + 16 * TOGETHER)]
+        ids = whole.ids[start : min(whole.first[-1], start + 16 * BLOCKS_AT_A_TIME)]
         begins = np.sort(np.unique(ids, return_index=True)[1])
-        end = begins[TOGETHER] if len(begins) > TOGETHER else len(ids)
+        end = begins[BLOCKS_AT_A_TIME] if len(begins) > BLOCKS_AT_A_TIME else len(ids)
         stop = int(np.searchsorted(whole.first, start + end, "right")) - 1
         part = slice(start, whole.first[stop])
         yield Listed(whole.first[at : stop + 1] - start, whole.ids[part], whole.new[part], whole.was[part])

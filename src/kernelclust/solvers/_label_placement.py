@@ -17,14 +17,14 @@ from dataclasses import replace
 import numpy as np
 
 from kernelclust.constraints import Constraints, label_evidence
-from kernelclust.solvers._placement import EXHAUSTIVE, RESTARTS, PlacementProblem, best_placement, every_placement
+from kernelclust.solvers._placement import MAX_EXHAUSTIVE, N_RESTARTS, PlacementProblem, best_placement, every_placement
 from kernelclust.structures import Structure, as_structure
 
-JITTER = 0.25  # distances between means might as well be so much longer or shorter
-TAIL = 2.0  # v: the smaller, the more may the data be wrong altogether
-WIDENED = (1.0, 4.0, 16.0)  # multiples of t that placements of many clusters are sought at
-TIE = 1e-3  # of the largest distance: neighbours save at least so much
-TIED = 1e-9  # of log-probabilities
+DISTANCE_ERROR = 0.25  # distances between means might as well be so much longer or shorter
+TAIL_DEGREES = 2.0  # v: the smaller, the more may the data be wrong altogether
+WIDTHS = (1.0, 4.0, 16.0)  # multiples of t that placements of many clusters are sought at
+MIN_SAVING = 1e-3  # of the largest distance: neighbours save at least so much
+TIE_TOL = 1e-9  # of log-probabilities
 
 
 def place_known(
@@ -33,7 +33,7 @@ def place_known(
     labels: np.ndarray,
     E: np.ndarray,
     structure: Structure | None = None,
-    restarts: int = RESTARTS,
+    restarts: int = N_RESTARTS,
 ) -> np.ndarray:
     """Node of each cluster, best by the score of `problem` and by the known labels together.
 
@@ -47,22 +47,23 @@ def place_known(
     if problem.symmetric:
         return best_placement(replace(problem, linear=problem.linear + t * L), restarts)
     movable = np.flatnonzero(problem.movable)
-    if len(movable) <= EXHAUSTIVE:
+    if len(movable) <= MAX_EXHAUSTIVE:
         tried = every_placement(np.arange(c), movable)
     else:
         structure = as_structure(problem.A) if structure is None else structure
         turned = structure.align(L[np.argsort(free)].T)[free]  # equivalent, and as the labels say
         start = turned if problem.movable.all() else None
-        known = [replace(problem, linear=problem.linear + k * t * L) for k in WIDENED]
+        known = [replace(problem, linear=problem.linear + k * t * L) for k in WIDTHS]
         tried = np.array([best_placement(one, restarts, start) for one in known])
     bare = replace(problem, linear=np.zeros((c, c)))
     behind = np.maximum(bare.scores(free[None]) - bare.scores(tried), 0.0)
-    value = (L + problem.linear / t)[np.arange(c), tried].sum(axis=1) - TAIL * np.log1p(behind / (TAIL * t))
-    return tried[np.flatnonzero(value >= value.max() - TIED)[0]]
+    evidence = (L + problem.linear / t)[np.arange(c), tried].sum(axis=1)
+    value = evidence - TAIL_DEGREES * np.log1p(behind / (TAIL_DEGREES * t))
+    return tried[np.flatnonzero(value >= value.max() - TIE_TOL)[0]]
 
 
 def temperature(problem: PlacementProblem, p: np.ndarray) -> float:
-    """What the score of placement p changes by if distances between means change by JITTER, for a typical cluster.
+    """What the score of placement p changes by if distances between means do by DISTANCE_ERROR, for a typical cluster.
 
     Of a distance only that part counts which neighbours save: groups in many dimensions are all far from each other.
     """
@@ -75,6 +76,6 @@ def temperature(problem: PlacementProblem, p: np.ndarray) -> float:
     links, others = np.where(off, A, 0.0), np.where(off, A[off].max(initial=0.0) - A, 0.0)
     if links.any() and others.any():
         saved = (far * others).sum() / others.sum() - (far * links).sum() / links.sum()
-        far = np.minimum(far, max(saved, TIE * far.max()))
+        far = np.minimum(far, max(saved, MIN_SAVING * far.max()))
     size = float(np.abs(links * far).max())
-    return JITTER / 2 * size * float(np.sqrt(((links * far / size) ** 2).sum() / len(p))) if size > 0 else 1.0
+    return DISTANCE_ERROR / 2 * size * float(np.sqrt(((links * far / size) ** 2).sum() / len(p))) if size > 0 else 1.0

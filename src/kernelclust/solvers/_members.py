@@ -7,7 +7,7 @@ from scipy import sparse
 
 from kernelclust.kernels import KernelOperator, row_blocks
 
-TOGETHER = 128  # samples of several blocks whose similarities are computed at a time
+SAMPLES_AT_A_TIME = 128  # samples of several blocks whose similarities are computed at a time
 
 
 class Members:
@@ -73,7 +73,7 @@ class Members:
             return diagonal
         own = np.asarray(self._mean @ diagonal)
         several = np.flatnonzero(self.size > 1)
-        group = np.cumsum(self.size[several]) // TOGETHER
+        group = np.cumsum(self.size[several]) // SAMPLES_AT_A_TIME
         for which in np.split(several, np.flatnonzero(np.diff(group)) + 1) if len(several) else []:
             own[which] = np.diagonal(self.similarities(kernel, which))
         return own

@@ -1,7 +1,7 @@
 """Placement: which cluster sits at which node of the structure, a c x c problem on (S, n) alone.
 
 A placement p sends cluster j to node p_j and scores sum_jk A[p_j, p_k] M_jk, or F itself where a loss makes the
-norms depend on the places. Up to `EXHAUSTIVE` clusters every placement is tried; beyond, local search by swaps,
+norms depend on the places. Up to `MAX_EXHAUSTIVE` clusters every placement is tried; beyond, local search by swaps,
 3-cycles and reversals from many starts. Clusters whose place is known stay; what is known softly adds linear[j, p_j].
 """
 
@@ -16,15 +16,15 @@ from scipy.optimize import linear_sum_assignment
 
 from kernelclust._names import check_name
 from kernelclust.objectives import PLACEMENTS, ClusterObjective
-from kernelclust.solvers._placement_loops import CYCLES, search
+from kernelclust.solvers._placement_loops import MAX_CLUSTERS_FOR_CYCLES, search
 
-EXHAUSTIVE = 7  # 8! placements take longer than many local searches
-EXHAUSTIVE_MARGIN = 8  # wanted once a fit, and exact
-RESTARTS = 50
-LOSS_SHARE = 5  # F under a loss is so many times as dear to search: fewer restarts
-TANGENTS = 20  # steps at most, from one quadratic score that touches F to the next
-SAMPLES = 2000  # random placements that the spread of scores is taken from
-TOGETHER = 2**21  # entries of placed matrices at a time
+MAX_EXHAUSTIVE = 7  # 8! placements take longer than many local searches
+MAX_EXHAUSTIVE_MARGIN = 8  # wanted once a fit, and exact
+N_RESTARTS = 50
+LOSS_COST = 5  # F under a loss is so many times as dear to search: fewer restarts
+MAX_TANGENTS = 20  # steps at most, from one quadratic score that touches F to the next
+N_RANDOM_PLACEMENTS = 2000  # random placements that the spread of scores is taken from
+ENTRIES_AT_A_TIME = 2**21  # entries of placed matrices at a time
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class PlacementProblem:
     def scores(self, placements: np.ndarray) -> np.ndarray:
         """Score of each placement (r, c)."""
         c = placements.shape[1]
-        step = max(1, TOGETHER // c**2)
+        step = max(1, ENTRIES_AT_A_TIME // c**2)
         parts = [self._scores(placements[i : i + step]) for i in range(0, len(placements), step)]
         return np.concatenate(parts) if parts else np.empty(0)
 
@@ -149,7 +149,9 @@ def placement_problem(
     return PlacementProblem(A, M, n, movable, linear * (c / n.sum()))
 
 
-def best_placement(problem: PlacementProblem, restarts: int = RESTARTS, start: np.ndarray | None = None) -> np.ndarray:
+def best_placement(
+    problem: PlacementProblem, restarts: int = N_RESTARTS, start: np.ndarray | None = None
+) -> np.ndarray:
     """Node p_j of each cluster j; the identity when nothing is better. Local search with `restarts` and a `start`."""
     c = len(problem.A)
     identity = np.arange(c)
@@ -159,7 +161,7 @@ def best_placement(problem: PlacementProblem, restarts: int = RESTARTS, start: n
     if problem.symmetric and problem.objective is None:
         tried = np.vstack([identity, identity])
         tried[1, free] = free[linear_sum_assignment(problem.linear[np.ix_(free, free)], maximize=True)[1]]
-    elif len(free) <= EXHAUSTIVE:
+    elif len(free) <= MAX_EXHAUSTIVE:
         tried = every_placement(identity, free)
     else:
         tried = np.vstack([identity, _optima(problem, restarts, start)])
@@ -215,7 +217,7 @@ def _arrangement(problem: PlacementProblem, p: np.ndarray) -> bytes:
 def _compared(problem: PlacementProblem, free: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Placements (r, c), and by how many standard deviations each scores better than the identity (r,)."""
     identity = np.arange(len(problem.A))
-    if len(free) <= EXHAUSTIVE_MARGIN:
+    if len(free) <= MAX_EXHAUSTIVE_MARGIN:
         others = every_placement(identity, free)
         scores = problem.scores(others)
         all_scores = scores
@@ -224,8 +226,8 @@ def _compared(problem: PlacementProblem, free: np.ndarray) -> tuple[np.ndarray, 
         others = others[np.all(others[:, ~problem.movable] == identity[~problem.movable], axis=1)]
         scores = problem.scores(others)
         rng = np.random.RandomState(0)
-        placements = np.tile(identity, (SAMPLES, 1))
-        placements[:, free] = [rng.permutation(free) for _ in range(SAMPLES)]
+        placements = np.tile(identity, (N_RANDOM_PLACEMENTS, 1))
+        placements[:, free] = [rng.permutation(free) for _ in range(N_RANDOM_PLACEMENTS)]
         all_scores = problem.scores(placements)
     own = problem.scores(identity[None])[0]
     unit = max(float(np.abs(all_scores).max()), np.finfo(float).tiny)  # squares of scores may leave floating point
@@ -234,7 +236,7 @@ def _compared(problem: PlacementProblem, free: np.ndarray) -> tuple[np.ndarray, 
     return others, np.zeros(len(scores)) if even else (scores - own) / unit / spread
 
 
-@lru_cache(maxsize=EXHAUSTIVE_MARGIN + 1)
+@lru_cache(maxsize=MAX_EXHAUSTIVE_MARGIN + 1)
 def _orders(c: int) -> np.ndarray:
     """All permutations of 0..c-1 (c!, c), in lexicographic order."""
     if c == 0:
@@ -257,7 +259,7 @@ def every_placement(reference: np.ndarray, free: np.ndarray) -> np.ndarray:
 def _starts(problem: PlacementProblem, restarts: int) -> np.ndarray:
     """The identity, a matching of leading eigenvectors, and random placements, always the same."""
     c = len(problem.A)
-    restarts = restarts if problem.objective is None else -(-restarts // LOSS_SHARE)
+    restarts = restarts if problem.objective is None else -(-restarts // LOSS_COST)
     free = np.flatnonzero(problem.movable)
     if len(free) < c:
         random = np.tile(np.arange(c), (restarts + 1, 1))
@@ -267,7 +269,7 @@ def _starts(problem: PlacementProblem, restarts: int) -> np.ndarray:
     order_A = np.argsort(np.linalg.eigh(problem.A - problem.A.mean(0))[1][:, -1], kind="stable")
     M = problem.M - problem.M.mean(0) - problem.M.mean(1)[:, None] + problem.M.mean()
     spectral[np.argsort(np.linalg.eigh(M)[1][:, -1], kind="stable")] = order_A
-    random = _random_orders(c, restarts if c <= CYCLES else min(restarts, 5))
+    random = _random_orders(c, restarts if c <= MAX_CLUSTERS_FOR_CYCLES else min(restarts, 5))
     return np.vstack([np.arange(c), spectral, random])
 
 
@@ -278,7 +280,7 @@ def _random_orders(c: int, number: int) -> np.ndarray:
     return np.array([rng.permutation(c) for _ in range(number)], dtype=np.intp).reshape(number, c)
 
 
-def _optima(problem: PlacementProblem, restarts: int = RESTARTS, start: np.ndarray | None = None) -> np.ndarray:
+def _optima(problem: PlacementProblem, restarts: int = N_RESTARTS, start: np.ndarray | None = None) -> np.ndarray:
     """Local optima (r, c), one from every start."""
     starts = _starts(problem, restarts)
     starts = starts if start is None else np.vstack([start, starts])
@@ -290,7 +292,7 @@ def _optima(problem: PlacementProblem, restarts: int = RESTARTS, start: np.ndarr
 def _by_tangents(problem: PlacementProblem, p: np.ndarray) -> np.ndarray:
     """Optimum of the quadratic score that touches F at a placement (1, c), again and again while F rises."""
     score = problem.scores(p)[0]
-    for _ in range(TANGENTS):
+    for _ in range(MAX_TANGENTS):
         new = search(p, problem.movable, *problem.tangent(p[0]), problem.noise)
         value = problem.scores(new)[0]
         if not value > score + problem.noise:
@@ -324,7 +326,7 @@ def _neighbours(p: np.ndarray) -> Iterator[np.ndarray]:
     yield _swaps(p, np.arange(c))
     low, high = (at[:, None] for at in np.triu_indices(c, 2))
     yield np.where((p >= low) & (p <= high), low + high - p, p)
-    if c <= CYCLES:
+    if c <= MAX_CLUSTERS_FOR_CYCLES:
         i, j, k = (at.ravel() for at in np.meshgrid(*[np.arange(c)] * 3, indexing="ij"))
         some = (i < j) & (i < k) & (j != k)
         i, j, k = i[some], j[some], k[some]

@@ -6,7 +6,7 @@ import numpy as np
 
 from kernelclust._compiled import compiled, floats
 
-CYCLES = 30  # 3-cycles are tried up to so many clusters
+MAX_CLUSTERS_FOR_CYCLES = 30  # 3-cycles are tried up to so many clusters
 
 
 def search(
@@ -74,7 +74,7 @@ def improve(optima, moved, q, movable, A, M, linear, noise):
                             q[k] = low + high - p[k]
                     moved[number] = -1
                     improved |= accept(p, q, moved, A, M, linear, noise)
-            if improved or c > CYCLES:
+            if improved or c > MAX_CLUSTERS_FOR_CYCLES:
                 continue
             for i in range(c):
                 for j in range(i + 1, c):

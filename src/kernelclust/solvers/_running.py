@@ -17,14 +17,14 @@ from kernelclust.solvers._loops import Blocks, Form, Held, Known, Loss, State, s
 from kernelclust.solvers._members import Members
 
 FIRST_ROWS = 16  # rows that are fetched at first, and twice as many each time,
-STORED = 2**17  # up to so many entries where they are only copied
-AHEAD = 128  # blocks that are looked at for further rows, and twice as many as were visited since the last time
-HOLD_ALL = 2**20  # entries up to which all rows are held,
-MANY = 0.125  # once so many of them were fetched
-FEW = 500  # samples up to which the similarities of all blocks are held once exchanges ask for some
+MAX_COPIED_ENTRIES = 2**17  # up to so many entries where they are only copied
+LOOK_AHEAD = 128  # blocks that are looked at for further rows, and twice as many as were visited since the last time
+MAX_HELD_ENTRIES = 2**20  # entries up to which all rows are held,
+MIN_FETCHED_SHARE = 0.125  # once so many of them were fetched
+MAX_SIMILARITY_SAMPLES = 500  # samples up to which the similarities of all blocks are held once exchanges ask for some
 
-NONE = np.empty(0, dtype=np.intp)
-CENTRED = floats(np.empty(0))
+NO_SLOTS = np.empty(0, dtype=np.intp)
+NO_MEANS = floats(np.empty(0))
 
 
 def running_sums(
@@ -78,7 +78,7 @@ class Features:
         moves, wanted = 0, np.empty(1, dtype=np.intp)
         task = blocks, known, state, form, loss, threshold
         for chunk, F in self._chunks():
-            held = Held(True, chunk.start, NONE, floats(F), CENTRED, CENTRED)
+            held = Held(True, chunk.start, NO_SLOTS, floats(F), NO_MEANS, NO_MEANS)
             moves += sweep(chunk.start, chunk.stop, self.sums, held, wanted, 0, *task)[1]
         return moves
 
@@ -111,9 +111,9 @@ class Similarities:
             self._which = np.arange(len(K))
             self._held = Held(False, 0, self._which, floats(K), floats(row_mean), floats(row_mean - mean))
         else:
-            self._which = NONE
+            self._which = NO_SLOTS
             slot = np.full(members.n_blocks, -1, dtype=np.intp)
-            self._held = Held(False, 0, slot, floats(np.empty((0, 0))), CENTRED, CENTRED)
+            self._held = Held(False, 0, slot, floats(np.empty((0, 0))), NO_MEANS, NO_MEANS)
 
     def rebuilt(self, labels: np.ndarray, n_clusters: int) -> np.ndarray:
         return changeable(self.kernel.label_sums(labels, n_clusters))
@@ -133,7 +133,7 @@ class Similarities:
         task = blocks, known, state, form, loss, threshold
         while True:
             wanted = np.empty(self._limit, dtype=np.intp)
-            reach = AHEAD + 2 * (at - before)
+            reach = LOOK_AHEAD + 2 * (at - before)
             before = at
             at, made, found = sweep(at, M, self.sums, self._held, wanted, reach, *task)
             moves += made
@@ -144,7 +144,7 @@ class Similarities:
     def _fetch(self, wanted: np.ndarray) -> None:
         """Hold the rows of these blocks, of the first at least, and no others."""
         M, m = self.members.n_blocks, self.kernel.n_samples
-        if self._fetched > MANY * M and M * m <= HOLD_ALL:
+        if self._fetched > MIN_FETCHED_SHARE * M and M * m <= MAX_HELD_ENTRIES:
             wanted = np.arange(M)
         elif not self.members.single:
             wanted = wanted[: max(1, np.searchsorted(np.cumsum(self.members.size[wanted]), self._limit, "right"))]
@@ -158,7 +158,8 @@ class Similarities:
         slot[self._which] = np.arange(len(rows))
         self._held = self._held._replace(rows=floats(rows))
         self._fetched += len(new)
-        self._limit = max(1, min(2 * self._limit, max(STORED // m, FIRST_ROWS) if self.kernel.cheap else BLOCK // m))
+        most = max(MAX_COPIED_ENTRIES // m, FIRST_ROWS) if self.kernel.cheap else BLOCK // m
+        self._limit = max(1, min(2 * self._limit, most))
 
     def gains(self) -> np.ndarray:
         """Similarity sums of every block's mean with the clusters (M x c)."""
@@ -166,7 +167,7 @@ class Similarities:
 
     def among(self, which: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Similarities of some blocks (U x U), and their similarity sums with the clusters (U x c)."""
-        if self.kernel.n_samples > FEW:
+        if self.kernel.n_samples > MAX_SIMILARITY_SAMPLES:
             gains = changeable(self.members.mean(self.sums.T, which))
             return floats(self.members.similarities(self.kernel, which)), gains
         if self._between is None:

@@ -20,7 +20,7 @@ from kernelclust.solvers import _starts as starts
 from kernelclust.solvers._base import Solver
 from kernelclust.solvers._climb import climb
 from kernelclust.solvers._label_placement import place_known
-from kernelclust.solvers._placement import RESTARTS, best_placement, placement_problem
+from kernelclust.solvers._placement import N_RESTARTS, best_placement, placement_problem
 from kernelclust.solvers._problem import Problem, Run
 
 INITS = ("auto", "spectral", "projected", "k-means++", "random")
@@ -188,7 +188,7 @@ class Greedy(Solver):
         advised = _climb_all(_whole(problem, climber), climber, [labels], None)[0]
         return advised if advised.value > best.value - tie * abs(best.value) else best
 
-    def _structured(self, problem: Problem, run: Run, restarts: int = RESTARTS) -> _Climber:
+    def _structured(self, problem: Problem, run: Run, restarts: int = N_RESTARTS) -> _Climber:
         objective = problem.objective
         if problem.placement is None:
             return _Climber(objective, self.climbing(run), _numbered, structured=True)

@@ -10,12 +10,14 @@ kernel.
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Callable
+
 import numpy as np
 from threadpoolctl import threadpool_limits
 
 from kernelclust._names import check_number
 from kernelclust.solvers._problem import Problem
-from kernelclust.solvers._projected import minimise
 from kernelclust.solvers._relaxation import Relaxation, Relaxed, WeightedKernel, labels_of, non_negative_orthonormal
 from kernelclust.solvers._starts import projected_labels
 
@@ -24,6 +26,12 @@ MAX_IDLE_STEPS = 8  # steps in a row that do not lower violations by a tenth: th
 TOP_TOL = 1e-12  # of the kernel's size: a smaller leading eigenvalue is rounding
 TINY = np.finfo(float).tiny
 MAX_SINGLE_THREAD = 100_000  # entries of Y below which threads cost more than they bring
+
+N_PAIRS = 10
+MIN_DECREASE = 1e-4  # share of the predicted decrease that a step must bring
+MIN_STEP = 1e-10
+
+Function = Callable[[np.ndarray], tuple[float, np.ndarray]]  # x -> value, gradient
 
 
 class LowRankSDP(Relaxation):
@@ -188,6 +196,59 @@ class _Lagrangian:
         slope = gradient.ravel()
         slope[self.closed] = 1.0  # uphill from zero: held there
         return value, slope
+
+
+def minimise(function: Function, x: np.ndarray, *, max_steps: int, tol: float) -> tuple[np.ndarray, int]:
+    """Minimise a smooth function over x >= 0; return the point, and the steps that led there.
+
+    Limited-memory BFGS on the free variables, with projected steps, until no entry of the projected gradient exceeds
+    `tol`. scipy's L-BFGS-B does the same; on a few thousand variables and cheap functions its own bookkeeping costs
+    several times the function, which is why this exists.
+    """
+    value, gradient = function(x)
+    pairs: deque[tuple[np.ndarray, np.ndarray, float]] = deque(maxlen=N_PAIRS)
+    for step in range(max_steps):
+        held = (x <= 0) & (gradient > 0)
+        free_gradient = np.where(held, 0.0, gradient)
+        if np.abs(np.maximum(x - gradient, 0) - x).max() <= tol:
+            return x, step
+        direction = -_inverse_hessian_product(pairs, free_gradient)
+        direction[held] = 0.0
+        if not pairs or direction @ free_gradient >= 0:
+            pairs.clear()
+            direction = -free_gradient * (0.01 / np.abs(free_gradient).max())
+        length = 1.0
+        while True:
+            new = np.maximum(x + length * direction, 0.0)
+            new_value, new_gradient = function(new)
+            if new_value <= value + MIN_DECREASE * float(gradient @ (new - x)):
+                break
+            length *= 0.5
+            if length < MIN_STEP:
+                return x, step
+        moved, turned = new - x, new_gradient - gradient
+        curvature = float(moved @ turned)
+        if curvature > 1e-10 * np.sqrt(float(moved @ moved) * float(turned @ turned)):
+            pairs.append((moved, turned, 1.0 / curvature))
+        x, value, gradient = new, new_value, new_gradient
+    return x, max_steps
+
+
+def _inverse_hessian_product(pairs: deque, vector: np.ndarray) -> np.ndarray:
+    """The two loops of L-BFGS."""
+    q = vector.copy()
+    if not pairs:
+        return q
+    shares = []
+    for moved, turned, inverse in reversed(pairs):
+        share = inverse * float(moved @ q)
+        shares.append(share)
+        q -= share * turned
+    moved, turned, inverse = pairs[-1]
+    q /= inverse * float(turned @ turned)
+    for (moved, turned, inverse), share in zip(pairs, reversed(shares), strict=True):
+        q += (share - inverse * float(turned @ q)) * moved
+    return q
 
 
 PART = LowRankSDP
