@@ -98,7 +98,7 @@ def first_order_error(
 
         t1 = 1'(gamma J + S)^-1 1,   and maximises F = -t2,   t2 = 1'S^-1 1 - gamma 1'S^-1 J S^-1 1,
 
-    with J and S of eqs. (5) and (6) over all pairs (i, y != y_i). F is `dependence_score` with this loss and
+    with J and S of eqs. (5) and (6) over all pairs (i, y != y_i). F is `structured_hsic` with this loss and
     normalize=None. The error depends on C and gamma through C * gamma only and falls as its square once that is small;
     it also depends on the scale of K: with a unit diagonal the default C is far from small, with K / m it is not.
     It is computed as (N r)'(I + N)^-1 (N r) / t1, r = S^-1/2 1, N = gamma S^-1/2 J S^-1/2, which loses no digits where

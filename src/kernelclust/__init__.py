@@ -20,7 +20,7 @@ if TYPE_CHECKING:  # what editors and type checkers see; `_HOME` says the same t
         StructuredClustering,
     )
     from kernelclust.estimators.arrange import arrange
-    from kernelclust.objectives import dependence_score
+    from kernelclust.objectives import structured_hsic
     from kernelclust.selection import select_kernel, select_n_clusters, select_structure, stability_bound
 
 __version__ = "0.1.0.dev0"
@@ -35,17 +35,17 @@ __all__ = [
     "MultiKernelClustering",
     "StructuredClustering",
     "arrange",
-    "dependence_score",
     "load",
     "load_extra",
     "select_kernel",
     "select_n_clusters",
     "select_structure",
     "stability_bound",
+    "structured_hsic",
 ]
 
 _HOME = {
-    "dependence_score": "objectives",
+    "structured_hsic": "objectives",
     "load": "_model_files",
     "load_extra": "_model_files",
     "select_kernel": "selection",

@@ -7,7 +7,7 @@ from sklearn.base import clone
 
 import kernelclust.kernels.operators as operators
 import kernelclust.solvers as package
-from kernelclust import StructuredClustering, dependence_score
+from kernelclust import StructuredClustering, structured_hsic
 from kernelclust._names import load, names
 from kernelclust._terms import term_class
 from kernelclust.constraints import make_constraints
@@ -84,7 +84,7 @@ def test_the_estimator_knows_it_by_name(name):
     model = StructuredClustering(structure="chain:3", solver=name, kernel="linear", rho=1.0, random_state=0).fit(X)
     assert model.upper_bound_ >= model.objective_
     A = model.structure_.kernel + np.eye(3)
-    assert_allclose(model.objective_, dependence_score(X @ X.T, model.labels_, A), rtol=1e-9)
+    assert_allclose(model.objective_, structured_hsic(X @ X.T, model.labels_, A), rtol=1e-9)
     with pytest.raises(ValueError, match=f"solver_params has 'nonsense', which solver='{name}' does not take"):
         StructuredClustering(3, solver=name, solver_params={"nonsense": 1}).fit(X)
     given = StructuredClustering(structure="chain:3", solver=as_solver(name), kernel="linear", rho=1.0, random_state=0)
@@ -150,7 +150,7 @@ def test_a_new_solver_is_an_object():
     model = StructuredClustering(structure="chain:3", solver=Even(), kernel="linear", rho=1.0, random_state=0)
     model.fit(X, sample_weight=np.arange(20) > 1)
     A = model.structure_.kernel + np.eye(3)
-    assert_allclose(model.objective_, dependence_score(X[2:] @ X[2:].T, model.labels_[2:], A), rtol=1e-9)
+    assert_allclose(model.objective_, structured_hsic(X[2:] @ X[2:].T, model.labels_[2:], A), rtol=1e-9)
 
 
 def test_what_a_solver_needs_is_named_before_work(monkeypatch):

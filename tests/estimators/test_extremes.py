@@ -19,7 +19,7 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.metrics.pairwise import rbf_kernel
 from threadpoolctl import threadpool_limits
 
-from kernelclust import CLUHSIC, CLUHSICAL, Diffrac, DisKMeans, KernelKMeans, StructuredClustering, dependence_score
+from kernelclust import CLUHSIC, CLUHSICAL, Diffrac, DisKMeans, KernelKMeans, StructuredClustering, structured_hsic
 from kernelclust.structures import Custom, as_structure
 
 pytestmark = pytest.mark.usefixtures("few_starts")
@@ -589,6 +589,6 @@ def test_objective_is_the_value_of_the_labels(name, loss, normalize):
         K = rbf_kernel(blobs[used], gamma=model.diagnostics_.gamma)
         Delta = as_structure(structure).loss if loss == "structure" else loss
         A = Custom(as_structure(structure).kernel)
-        value = dependence_score(K, model.labels_[used], A, loss=Delta, normalize=normalize, sample_weight=weight[used])
+        value = structured_hsic(K, model.labels_[used], A, loss=Delta, normalize=normalize, sample_weight=weight[used])
         assert_allclose(model.objective_, value, rtol=1e-6)
         assert (np.diff(model.diagnostics_.history) >= -1e-9 * np.abs(model.diagnostics_.history[1:])).all()

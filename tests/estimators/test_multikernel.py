@@ -26,7 +26,7 @@ from sklearn.utils.fixes import parse_version
 from threadpoolctl import threadpool_limits
 
 import reproduction.multikernel
-from kernelclust import KernelKMeans, MultiKernelClustering, dependence_score
+from kernelclust import KernelKMeans, MultiKernelClustering, structured_hsic
 from kernelclust._names import names
 from kernelclust.kernels import DenseKernel
 from kernelclust.kernels._spectrum import LANDMARKS
@@ -638,7 +638,7 @@ def test_a_loss_of_ones_own_keeps_its_numbering():
     for X in (steps, steps**2, np.random.default_rng(0).standard_normal((18, 2))):
         Z = X - X.mean(axis=0)
         model = by_rbf(**settings, random_state=0).fit(X)
-        value = dependence_score(
+        value = structured_hsic(
             Z @ Z.T, model.labels_, "flat:3", loss=loss
         )  # -objective_ is tr K - F / t, one t for all
         scale.append(value / ((Z**2).sum() + model.objective_))

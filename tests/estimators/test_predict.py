@@ -13,7 +13,7 @@ from sklearn.metrics.pairwise import laplacian_kernel, polynomial_kernel, rbf_ke
 from sklearn.model_selection import GridSearchCV
 from threadpoolctl import threadpool_limits
 
-from kernelclust import CLUHSIC, CLUHSICAL, KernelKMeans, StructuredClustering, dependence_score
+from kernelclust import CLUHSIC, CLUHSICAL, KernelKMeans, StructuredClustering, structured_hsic
 from kernelclust.structures import Custom, as_structure
 
 KERNELS = ["linear", "rbf", "laplacian", "polynomial", "cosine"]
@@ -240,7 +240,7 @@ def test_objective_is_dependence_and_scatter():
         total = ((X - X.mean(axis=0)) ** 2).sum()
         inertia = sum(((X[model.labels_ == j] - X[model.labels_ == j].mean(axis=0)) ** 2).sum() for j in range(c))
         assert_allclose(model.objective_, total - inertia, rtol=1e-10)
-        assert_allclose(model.objective_, dependence_score(X @ X.T, model.labels_, "flat"), rtol=1e-10)
+        assert_allclose(model.objective_, structured_hsic(X @ X.T, model.labels_, "flat"), rtol=1e-10)
         assert model.objective_ >= (total - KMeans(c, n_init=20, random_state=0).fit(X).inertia_) * (1 - 1e-3)
 
 
@@ -253,7 +253,7 @@ def test_objective_is_dependence_of_the_labels(structure, loss, normalize, rng):
         model.fit(noise, sample_weight=weight)
         A = model.structure_.kernel + (0 if structure == "flat" else rho * np.eye(6))
         Delta = model.structure_.loss if loss == "structure" else loss
-        value = dependence_score(
+        value = structured_hsic(
             rbf_kernel(noise, gamma=model.diagnostics_.gamma),
             model.labels_,
             A,
@@ -551,7 +551,7 @@ def test_a_loss_of_ones_own_decides_the_numbering(structure, normalize):
     for loss in ([[0, 1, 9], [1, 0, 1], [9, 1, 0]], [[0, 2, 5], [1, 0, 1], [3, 4, 0]], 1 - np.eye(3)):
         model = CLUHSICAL(structure=structure, kernel="linear", loss=np.array(loss, float), normalize=normalize,
                           random_state=0).fit(x)  # fmt: skip
-        value = dependence_score(x @ x.T, model.labels_, structure, loss=np.array(loss, float), normalize=normalize)
+        value = structured_hsic(x @ x.T, model.labels_, structure, loss=np.array(loss, float), normalize=normalize)
         assert_allclose(model.objective_, value, rtol=1e-9)
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from kernelclust import KernelKMeans, StructuredClustering, dependence_score
+from kernelclust import KernelKMeans, StructuredClustering, structured_hsic
 from kernelclust.estimators import _stream
 
 pytestmark = [pytest.mark.usefixtures("few_starts"), pytest.mark.filterwarnings("ignore::UserWarning")]
@@ -19,7 +19,7 @@ def _ring(m, c=6, noise=0.2, seed=0):
 
 def _F(X, labels, gamma):
     K = np.exp(-gamma * ((X[:, None] - X) ** 2).sum(axis=2))
-    return dependence_score(K, labels, "ring:6")
+    return structured_hsic(K, labels, "ring:6")
 
 
 @pytest.mark.parametrize("ordered", [False, True])

@@ -19,7 +19,7 @@ from scipy import sparse
 from scipy.spatial.distance import cdist, pdist
 from sklearn.base import clone
 
-from kernelclust import StructuredClustering, dependence_score
+from kernelclust import StructuredClustering, structured_hsic
 from kernelclust.kernels import fit_kernel, is_pairwise, kernel_part
 from kernelclust.objectives import loss_matrix
 
@@ -322,7 +322,7 @@ def _pairs(links: np.ndarray | None, n: int) -> np.ndarray:
 
 
 def objective_is_F(fit: Fitted) -> None:
-    """objective_ is F of labels_, and what `dependence_score` says of them."""
+    """objective_ is F of labels_, and what `structured_hsic` says of them."""
     if not fit.has_dependence:
         return
     model, (value, room) = fit.model, fit.F(fit.labels)
@@ -331,8 +331,8 @@ def objective_is_F(fit: Fitted) -> None:
         return
     A, Delta = formula(model)
     K = (fit.K + fit.K.T) / 2
-    score = dependence_score(K, fit.labels, A, loss=Delta, normalize=model.normalize, sample_weight=fit.weight)
-    assert abs(score - value) <= room, f"dependence_score {score!r}, F {value!r}, room {room:.3g}"
+    score = structured_hsic(K, fit.labels, A, loss=Delta, normalize=model.normalize, sample_weight=fit.weight)
+    assert abs(score - value) <= room, f"structured_hsic {score!r}, F {value!r}, room {room:.3g}"
 
 
 def bounds_hold(fit: Fitted) -> None:

@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.metrics.pairwise import rbf_kernel
 
-from kernelclust import dependence_score
+from kernelclust import structured_hsic
 from kernelclust.kernels import DenseKernel, LowRankKernel
 from kernelclust.objectives import loss_matrix
 from kernelclust.structures import as_structure
@@ -62,7 +62,7 @@ def test_values_are_those_of_the_matrices(spec, loss):
 def test_minus_t2_is_the_objective(spec, loss, C):
     """Proposition 2: what CLUHSICAL maximises without normalisation, eq. (11), is -t2 exactly."""
     K, labels, structure = problem(spec, seed=1)
-    F = dependence_score(K, labels, structure, loss=loss, normalize=None, C=C, gamma=0.3)
+    F = structured_hsic(K, labels, structure, loss=loss, normalize=None, C=C, gamma=0.3)
     assert_allclose(-first_order_error(K, labels, structure, loss=loss, C=C, gamma=0.3).t2, F, rtol=1e-10)
 
 
@@ -153,9 +153,9 @@ def test_lemmas_with_the_corrected_constant(c):
     for _ in range(5):
         labels = rng.permutation(np.arange(m) % c)
         one_hot = np.eye(c)[labels]
-        cluhsic = dependence_score(X @ X.T, labels, f"flat:{c}", normalize="l1")
+        cluhsic = structured_hsic(X @ X.T, labels, f"flat:{c}", normalize="l1")
         assert_allclose(weighted_distances(X, one_hot), (X**2).sum() - m / c * cluhsic)
-        cluhsical = dependence_score(X @ X.T, labels, f"flat:{c}", loss="zero-one", normalize="l1")
+        cluhsical = structured_hsic(X @ X.T, labels, f"flat:{c}", loss="zero-one", normalize="l1")
         factor = 2 * (c - 1)
         assert_allclose(weighted_distances(X, c * one_hot - 1), factor * (X**2).sum() - factor * m / c * cluhsical)
 

@@ -10,7 +10,7 @@ from scipy.spatial.distance import cdist
 from sklearn.datasets import make_blobs, make_circles
 from sklearn.metrics import adjusted_rand_score
 
-from kernelclust import CLUHSIC, CLUHSICAL, Diffrac, DisKMeans, KernelKMeans, StructuredClustering, dependence_score
+from kernelclust import CLUHSIC, CLUHSICAL, Diffrac, DisKMeans, KernelKMeans, StructuredClustering, structured_hsic
 from kernelclust.datasets import structured_blobs
 from kernelclust.engine import Policy, Request, Samples
 from kernelclust.kernels import DenseKernel, LowRankKernel, fit_kernel, leading_spectrum
@@ -182,7 +182,7 @@ def test_maps_are_arranged_refined_and_judged_by_rbf():
     K = np.exp(-model.diagnostics_.gamma * cdist(blobs.data, blobs.data, "sqeuclidean"))
     assert_allclose(model.diagnostics_.gamma, fitted(blobs.data, "grid:2x3", kernel="rbf").diagnostics_.gamma)
     A = as_structure("grid:2x3").kernel + 2 * np.eye(6)
-    assert_allclose(model.objective_, dependence_score(K, model.labels_, A))
+    assert_allclose(model.objective_, structured_hsic(K, model.labels_, A))
     assert model.objective_ <= model.upper_bound_
     assert np.mean(model.predict(blobs.data) == model.labels_) > 0.95
     own = fitted(blobs.data, "grid:2x3", kernel="graph")  # a kernel that was named stays

@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.cluster import KMeans
 
-from kernelclust import CLUHSIC, CLUHSICAL, KernelKMeans, StructuredClustering, dependence_score
+from kernelclust import CLUHSIC, CLUHSICAL, KernelKMeans, StructuredClustering, structured_hsic
 from kernelclust.kernels import DenseKernel, leading_spectrum
 from kernelclust.objectives import Dependence, loss_matrix
 from kernelclust.structures import as_structure
@@ -51,7 +51,7 @@ def test_score_is_the_definition(spec, loss, normalize):
     K = random_kernel(9)
     for seed in range(3):
         labels = np.random.default_rng(seed).integers(0, structure.n_clusters, 9)  # empty clusters too
-        score = dependence_score(K, labels, spec, loss=loss, normalize=normalize, C=0.3, gamma=0.7)
+        score = structured_hsic(K, labels, spec, loss=loss, normalize=normalize, C=0.3, gamma=0.7)
         assert_allclose(score, definition(K, labels, structure, loss, normalize, 0.3, 0.7), rtol=1e-9, atol=1e-9)
 
 
@@ -59,7 +59,7 @@ def test_score_takes_a_loss_array_that_need_not_be_symmetric():
     Delta = np.array([[0.0, 1, 4], [2, 0, 1], [3, 1, 0]])
     K, labels = random_kernel(8), np.array([0, 1, 2, 0, 1, 2, 2, 0])
     for normalize in NORMALIZATIONS:
-        score = dependence_score(K, labels, "chain:3", loss=Delta, normalize=normalize)
+        score = structured_hsic(K, labels, "chain:3", loss=Delta, normalize=normalize)
         assert_allclose(score, definition(K, labels, as_structure("chain:3"), Delta, normalize))
 
 
@@ -69,8 +69,8 @@ def test_weights_are_repeats(loss, normalize):
     K, labels, weight = random_kernel(8), np.arange(8) % 3, np.array([1, 2, 3, 1, 1, 4, 0, 2])
     index = np.repeat(np.arange(8), weight)
     options = {"loss": loss, "normalize": normalize}
-    weighted = dependence_score(K, labels, "chain:3", sample_weight=weight, **options)
-    assert_allclose(weighted, dependence_score(K[np.ix_(index, index)], labels[index], "chain:3", **options))
+    weighted = structured_hsic(K, labels, "chain:3", sample_weight=weight, **options)
+    assert_allclose(weighted, structured_hsic(K[np.ix_(index, index)], labels[index], "chain:3", **options))
 
 
 @pytest.mark.parametrize("spec", STRUCTURES)
@@ -78,8 +78,8 @@ def test_zero_one_loss_without_normalisation_is_corollary_1(spec):
     structure, K = as_structure(spec), random_kernel(10)
     c = structure.n_clusters
     labels = np.random.default_rng(1).integers(0, c, 10)
-    trace = dependence_score(K, labels, structure, normalize=None)
-    value = dependence_score(K, labels, structure, normalize=None, loss="zero-one", C=0.1)
+    trace = structured_hsic(K, labels, structure, normalize=None)
+    value = structured_hsic(K, labels, structure, normalize=None, loss="zero-one", C=0.1)
     assert_allclose(value, 0.04 * c**2 * trace - 2 * (0.1 * 10) * (c - 1))
 
 
@@ -87,7 +87,7 @@ def test_flat_l2_is_kmeans():
     X = np.random.default_rng(0).standard_normal((60, 4))
     labels = KMeans(3, n_init=1, random_state=0).fit(X)
     total = ((X - X.mean(0)) ** 2).sum()
-    assert_allclose(dependence_score(X @ X.T, labels.labels_, "flat:3"), total - labels.inertia_)
+    assert_allclose(structured_hsic(X @ X.T, labels.labels_, "flat:3"), total - labels.inertia_)
     ours = KernelKMeans(3, kernel="linear", random_state=0).fit(X)
     best = KMeans(3, n_init=50, random_state=0).fit(X)
     assert total - ours.objective_ <= best.inertia_ * (1 + 1e-9)
@@ -125,7 +125,7 @@ def test_enough_starts_find_the_optimum_and_never_more(spec, loss, normalize):
     )  # fmt: skip
     model.fit(K)
     assert_allclose(model.objective_, best, rtol=1e-9, atol=1e-12)
-    assert_allclose(dependence_score(K, model.labels_, spec, loss=loss, normalize=normalize), best, rtol=1e-9)
+    assert_allclose(structured_hsic(K, model.labels_, spec, loss=loss, normalize=normalize), best, rtol=1e-9)
     assert model.upper_bound_ >= best * (1 - 1e-12)
 
 
@@ -147,7 +147,7 @@ def test_c_and_gamma_of_eq_11_are_the_scale_of_the_kernel(normalize):
 
 def test_c_and_gamma_leave_eq_13_as_it_is():
     K, labels = random_kernel(9), np.arange(9) % 3
-    one, other = (dependence_score(K, labels, "chain:3", loss="structure", normalize="l1", C=C) for C in (0.1, 7.0))
+    one, other = (structured_hsic(K, labels, "chain:3", loss="structure", normalize="l1", C=C) for C in (0.1, 7.0))
     assert one == other
 
 
@@ -232,7 +232,7 @@ def test_the_size_bound_is_reached_when_the_kernel_is_the_structure(spec):
     objective = Dependence(rho=0.0).bind(structure)
     bounds = leading_spectrum(DenseKernel(K), c, c - 1, np.random.RandomState(0)).bounds
     n = np.bincount(labels).astype(float)
-    value = dependence_score(K, labels, structure)
+    value = structured_hsic(K, labels, structure)
     assert_allclose(objective.size_bound(bounds, n), value)
     if spec.startswith("flat"):
         assert_allclose(objective.upper_bound(bounds, n.sum()), value)

@@ -13,7 +13,7 @@ from kernelclust import (
     KernelKMeans,
     MaxMarginClustering,
     MultiKernelClustering,
-    dependence_score,
+    structured_hsic,
 )
 from kernelclust.kernels import DenseKernel, TiledKernel, fit_kernel, spectrum_ends
 from kernelclust.objectives import Dependence
@@ -154,7 +154,7 @@ def test_clipped_similarities_of_fitted_samples_as_new_ones(weight):
     model.fit(K, sample_weight=weight)
     assert adjusted_rand_score(labels, model.labels_) == 1
     assert_array_equal(model.predict(K), model.labels_)
-    value = dependence_score(clipped(K, weight), model.labels_, "flat:3", normalize="l2", sample_weight=weight)
+    value = structured_hsic(clipped(K, weight), model.labels_, "flat:3", normalize="l2", sample_weight=weight)
     assert_allclose(model.objective_, value, rtol=1e-9)
     if len(set(weight)) == 1:
         assert_allclose(model.score(K), model.objective_ / model.upper_bound_, rtol=1e-6)

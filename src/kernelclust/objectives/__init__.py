@@ -2,7 +2,7 @@
 
 from kernelclust._terms import exposes_terms
 from kernelclust.objectives._cluster_objective import POWER, ClusterObjective, flat_objective
-from kernelclust.objectives._score import check_weights, dependence_score
+from kernelclust.objectives._score import check_weights, structured_hsic
 from kernelclust.objectives.dependence import NORMALIZATIONS, PLACEMENTS, Dependence, loss_matrix
 
 __all__ = [
@@ -12,9 +12,9 @@ __all__ = [
     "ClusterObjective",
     "Dependence",
     "check_weights",
-    "dependence_score",
     "flat_objective",
     "loss_matrix",
+    "structured_hsic",
 ]
 
 __getattr__, __dir__ = exposes_terms(__name__)

@@ -14,7 +14,7 @@ from kernelclust.structures import as_structure
 MAX_WEIGHT = 1e30
 
 
-def dependence_score(
+def structured_hsic(
     K: ArrayLike,
     labels: ArrayLike,
     structure: object,
@@ -53,9 +53,9 @@ def dependence_score(
     Examples
     --------
     >>> import numpy as np
-    >>> from kernelclust import dependence_score
+    >>> from kernelclust import structured_hsic
     >>> X = np.array([[0.0], [0.0], [1.0], [1.0]])
-    >>> round(dependence_score(X @ X.T, [0, 0, 1, 1], "flat"), 9)
+    >>> round(structured_hsic(X @ X.T, [0, 0, 1, 1], "flat"), 9)
     1.0
     """
     K = check_precomputed(K)
