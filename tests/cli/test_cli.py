@@ -142,10 +142,10 @@ REFUSED = {
     "several at once": (
         "a,b,c,d\n1,2,red,\n2,nan,blue,4\nNA,3,red,5\n",
         [],
-        "4 problems: line 4, column 'a': the cell is empty or says so; add --missing drop to leave such rows out, or "
-        "--missing median to fill in. line 3, column 'b': the cell is empty or says so; add --missing drop to leave "
+        "4 problems: line 4, column 'a': missing value; add --missing drop to leave such rows out, or "
+        "--missing median to fill in. line 3, column 'b': missing value; add --missing drop to leave "
         "such rows out, or --missing median to fill in. line 2, column 'c': 'red' is text (2 different); add "
-        "--categories one-hot to compare by it, or --drop c. line 2, column 'd': the cell is empty or says so; add "
+        "--categories one-hot to compare by it, or --drop c. line 2, column 'd': missing value; add "
         "--missing drop to leave such rows out, or --missing median to fill in. To try: --missing median --categories "
         "one-hot",
     ),
@@ -158,9 +158,9 @@ REFUSED = {
     "two of one name": ("a,b,a\n1,2,3\n", ["--drop", "a"], "--drop: 2 columns are called 'a', numbers 1, 3; give"),
     "two ids of one name": ("a,b,a\n1,2,3\n", ["--id-column", "a"], "--id-column: 2 columns are called 'a'"),
     "a tree too deep": (GOOD, ["-s", f"tree:{'(' * 600}a{')' * 600}"], "nested more than 100 levels deep"),
-    "nan": ("a,b,c\n1,2,3\n4,nan,6\n", [], "line 3, column 'b': the cell is empty or says so"),
+    "nan": ("a,b,c\n1,2,3\n4,nan,6\n", [], "line 3, column 'b': missing value"),
     "inf": ("a,b,c\n1,2,-inf\n", [], "line 2, column 'c': '-inf' is not finite"),
-    "empty cell": ("a,b,c\n1,2,3\n\n4,,6\n", [], "line 4, column 'b': the cell is empty"),
+    "empty cell": ("a,b,c\n1,2,3\n\n4,,6\n", [], "line 4, column 'b': missing value"),
     "underscored": ("a,b\n1,2\n1_0,3\n", [], "'1_0' is not a number"),
     "not text": (b"\x89PNG\xff\xfe", [], "line 1: not UTF-8 text"),
     "unknown column": (GOOD, ["--drop", "d"], "--drop: there is no column 'd'; there are 3: a, b, c"),

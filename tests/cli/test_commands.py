@@ -187,7 +187,7 @@ def test_json(messy, capsys):
     found = json.loads(capsys.readouterr().out)
     assert found["structure"] == "chain:3" and found["rows_left_out"] == 1 and found["labels"][7] is None
     assert sum(found["sizes"]) == 59 and found["ids"][:2] == ["s0", "s1"]
-    assert found["preparation"]["parts"][3]["texts"] == list(dict.fromkeys(WORDS[BLOBS.target]))
+    assert found["preparation"]["encoders"][3]["texts"] == list(dict.fromkeys(WORDS[BLOBS.target]))
     assert 0 <= found["order_confidence"] <= 1 and found["settings"]["kernel"] == "rbf"
 
 

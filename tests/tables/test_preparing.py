@@ -26,7 +26,7 @@ def test_missing(tmp_path):
     filled = prepared(table(tmp_path, GAPS), missing="median", categories="one-hot")
     assert filled.X[:, 0].tolist() == [1, 3, 3, 8]
     assert filled.X[:, 1:].tolist() == [[1, 0], [0, 1], [1, 0], [1, 0]]  # red is the most frequent
-    with pytest.raises(Problems, match=r"(?s)column 'a': the cell is empty.*column 'colour': the cell is empty"):
+    with pytest.raises(Problems, match=r"(?s)column 'a': missing value.*column 'colour': missing value"):
         prepared(table(tmp_path, GAPS), categories="one-hot")
     with pytest.raises(ValueError, match="every row misses something"):
         prepared(table(tmp_path, "a,b\n1,\n,2\n"), missing="drop")

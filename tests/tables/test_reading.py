@@ -1,5 +1,6 @@
 """Files of every kind give the same table; what was decided is said, what is wrong is told all at once."""
 
+import csv
 import gzip
 import io
 
@@ -56,7 +57,7 @@ def test_a_wrong_encoding_is_named_with_its_line(tmp_path):
 def test_packed_files(tmp_path, pack):
     packed = __import__(pack).compress(as_csv().encode())
     assert np.array_equal(numbers(read(put(tmp_path, packed, "t.any"))), TABLE)
-    with pytest.raises(ValueError, match="cannot be unpacked"):
+    with pytest.raises(ValueError, match="cannot be decompressed"):
         read(put(tmp_path, packed[: len(packed) // 2], "half"))
 
 
@@ -111,7 +112,7 @@ def test_arrow(tmp_path, kind):
 def test_a_missing_reader_is_named_with_its_extra(tmp_path, monkeypatch, module):
     monkeypatch.setitem(__import__("sys").modules, module, None)
     path = put(tmp_path, b"PAR1...." if module == "pyarrow" else b"\x89HDF....")
-    with pytest.raises(ValueError, match=rf"{module} reads: pip install 'kernelclust\[files\]'"):
+    with pytest.raises(ValueError, match=rf"{module} reads: pip install 'kernelclust\[cli\]'"):
         read(path)
 
 
@@ -148,7 +149,7 @@ def test_h5ad(tmp_path):
 def test_a_header_of_years_is_a_header_and_said(tmp_path):
     table = read(put(tmp_path, "country,2019,2020,2021\nA,1,2,3\nB,4,5,6\n"))
     assert [column.name for column in table.columns] == ["country", "2019", "2020", "2021"]
-    assert "taken for a header" in table.notes[0]
+    assert "is read as a header" in table.notes[0]
     assert read(put(tmp_path, "2019,2020,2021\n2020,2021,2022\n2021,2022,2023\n")).n_rows == 3  # all rows are years
 
 
@@ -157,23 +158,22 @@ def test_texts_are_kept_as_written_where_asked(tmp_path):
     assert ids.as_texts() == ["007", "NA", "1.0"]
 
 
-def test_a_column_that_turns_to_text_late_is_read_again(tmp_path, monkeypatch):
-    monkeypatch.setattr("kernelclust.tables._text.BLOCK", 2)
-    (column,) = read(put(tmp_path, "a\n01\n2\nred\nblue\nred\n")).columns
-    assert column.as_texts() == ["01", "2", "red", "blue", "red"]
+def test_a_column_that_turns_to_text_late_is_read_again(tmp_path):
+    numbers, words = ["01"] * 200, ["red", "blue"] * 200
+    column, _ = read(put(tmp_path, "a,b\n" + "".join(f"{cell},1\n" for cell in numbers + words))).columns
+    assert column.as_texts() == numbers + words
 
 
-def test_few_bad_cells_are_bad_wherever_they_stand(tmp_path, monkeypatch):
-    monkeypatch.setattr("kernelclust.tables._text.BLOCK", 2)
-    for cells in (["x", "y", *"12345"], [*"12345", "x", "y"]):
+def test_few_bad_cells_are_bad_wherever_they_stand(tmp_path):
+    for cells in (["x", "y", *"12345"], [*"12345", "x", "y"], ["1"] * 400 + ["x", "2", "y", "NA"]):
         (column,) = read(put(tmp_path, "a\n" + "\n".join(cells) + "\n")).columns
-        assert column.texts is None and column.n_bad == 2 and column.bad == (cells.index("x"), "x")
-        assert np.nansum(column.values) == 15
+        assert column.texts is None and list(column.bad_rows) == [cells.index("x"), cells.index("y")]
+        assert column.bad_text == "x" and np.nansum(column.values) == sum(int(c) for c in cells if c.isdigit())
 
 
 def test_points_under_a_decimal_comma_are_refused(tmp_path):
     (column, _) = read(put(tmp_path, "a;b\n1.500;1\n2,5;2\n3,5;3\n"), decimal=",").columns
-    assert column.bad == (0, "1.500")  # fifteen hundred, or one and a half
+    assert (list(column.bad_rows), column.bad_text) == ([0], "1.500")  # fifteen hundred, or one and a half
     thousands = read(put(tmp_path, "a;b\n1,234;2\n"))
     assert thousands.columns[0].texts == ["1,234"]  # or 1.234: that is for the user to say
     with pytest.raises(Problems, match="'1,234' is not a number; add --decimal , if the comma is the decimal sign"):
@@ -200,7 +200,7 @@ def test_all_problems_at_once_each_with_a_way_out(tmp_path):
         [
             "line 2, column 'name': 's1' is text (4 different); add --categories one-hot",
             "line 5, column 'size': 'inf' is not finite; correct it",
-            "line 3, column 'size': the cell is empty or says so; add --missing drop",
+            "line 3, column 'size': missing value; add --missing drop",
             "line 2, column 'colour': 'red' is text (2 different); add --categories one-hot",
             "line 2, column 'when': '2024-01-05' is a date; add --cyclic when:year",
             "line 4, column 'weight': 'oops' is not a number; correct it, or leave the column out with --drop weight",
@@ -220,12 +220,62 @@ def test_links_by_id_and_by_number(tmp_path):
         read_links(put(tmp_path, "a,b\nx,y\n"), ["x", "x", "y"], 3)
 
 
-def test_no_more_cells_than_a_block_are_texts_at_a_time(tmp_path, monkeypatch):
-    from kernelclust.tables import _text
+def test_links_without_header_keep_their_first_pair(tmp_path):
+    ids = [f"p{i}" for i in range(5)]
+    assert read_links(put(tmp_path, "p0,p4\np1,p3\n"), ids, 5).tolist() == [[0, 4], [1, 3]]
+    assert read_links(put(tmp_path, "p0,p4\n"), ids, 5).tolist() == [[0, 4]]
+    with pytest.raises(Problems, match="line 1: there is no row 'p9'"):
+        read_links(put(tmp_path, "p0,p9\np1,p3\n"), ids, 5)
+    with pytest.raises(Problems, match="line 1: there is no row '7'"):
+        read_links(put(tmp_path, "7,8\n0,1\n"), None, 5)
 
-    sizes = []
-    real = _text._blocks
-    monkeypatch.setattr(_text, "_blocks", lambda rows, size: sizes.append(size) or real(rows, size))
-    monkeypatch.setattr(_text, "BLOCK", 100)
-    wide = read(put(tmp_path, "\n".join(",".join(map(str, range(i + 5, i + 35))) for i in range(20)) + "\n"))
-    assert sizes == [3] and np.array_equal(numbers(wide)[:, 0], np.arange(5, 25))
+
+@pytest.mark.parametrize("kind", ["parquet", "feather", "npz", "csv"])
+def test_large_whole_numbers_are_ids(tmp_path, kind):
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"id": 10**18 + np.arange(4), "a": np.arange(4.0)})
+    path = str(tmp_path / f"t.{kind}")
+    if kind == "npz":
+        np.savez(path, X=frame[["a"]], id=frame["id"])
+    else:
+        getattr(frame, f"to_{kind}")(path, **({"index": False} if kind == "csv" else {}))
+    assert assign(read(path, texts=("id",)), id_column="id").ids == [str(10**18 + i) for i in range(4)]
+
+
+ROWS = [["007", "1.5", "red", "2"], ["a b", "", "green", "+3"], ["NA", "1e3", "red", "?"], ["x,y", "-inf", "", "4"]]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda text: text + "\n\n",
+        lambda text: text.replace("\n", "\n\n", 1),
+        lambda text: text.replace("\n", "\r\n"),
+        lambda text: text.rstrip("\n"),
+        lambda text: text.replace(",", ", ").replace("x, y", "x,y"),
+        lambda text: text + ",,,\n",
+        lambda text: "\ufeff" + text,
+        lambda text: text.encode("utf-16"),
+    ],
+)
+def test_how_a_table_is_written_does_not_change_it(tmp_path, change):
+    """What pyarrow reads as it is and what is rewritten first give the same columns."""
+    buffer = io.StringIO()
+    csv.writer(buffer, lineterminator="\n").writerows([["id", "a", "colour", "b"], *ROWS])
+    for content in (buffer.getvalue(), change(buffer.getvalue())):
+        table = read(put(tmp_path, content), texts=("id",))
+        ids, a, colour, b = table.columns
+        assert ids.as_texts() == [row[0] for row in ROWS] and colour.as_texts() == ["red", "green", "red", ""]
+        assert np.array_equal(a.values, [1.5, np.nan, 1000, -np.inf], equal_nan=True)
+        assert np.array_equal(b.values, [2, 3, np.nan, 4], equal_nan=True) and not table.problems
+
+
+def test_lines_are_those_of_the_file(tmp_path):
+    table = read(put(tmp_path, '\na,b\n1,2\n\n"x\ny",3\n4,"5"\n'))
+    assert [table.row(i) for i in range(3)] == ["line 3", "line 6", "line 7"]
+    assert table.columns[0].as_texts() == ["1", "x\ny", "4"] or len(table.columns[0].bad_rows) == 1
+
+
+def test_an_option_of_another_format_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="--key is for files of format h5ad or npz, and .* is csv"):
+        read(put(tmp_path, as_csv()), key="X")

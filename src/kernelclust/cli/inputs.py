@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
@@ -40,9 +39,8 @@ def read_file(arguments: SimpleNamespace, path: str) -> Table:
     texts = tuple(
         name for name in (getattr(arguments, "id_column", None), getattr(arguments, "label_column", None)) if name
     )
-    size = os.path.getsize(path) if os.path.isfile(path) else 0
     with _progress.working(f"reading {path}"):
-        table = read(path, **how, texts=texts, tick=lambda done: _progress.overall_progress(min(done, size), size))
+        table = read(path, **how, texts=texts)
     for note in table.notes:
         tell(arguments, f"{table.source}: {note}")
     names = "with" if table.has_names else "without"

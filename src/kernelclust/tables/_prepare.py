@@ -1,4 +1,4 @@
-"""From cells to numbers: what is missing, categories, what turns, units. Kept, so that new rows go the same way."""
+"""From cells to numbers: missing values, categories, cyclic columns, scales. Stored, so that new rows are alike."""
 
 from __future__ import annotations
 
@@ -9,41 +9,49 @@ from typing import Any
 import numpy as np
 
 from kernelclust._input import quoted
-from kernelclust.tables import _parts
-from kernelclust.tables._judge import judge
-from kernelclust.tables._parts import Part
-from kernelclust.tables._problems import refuse
+from kernelclust.tables._encoders import (
+    CYCLIC,
+    DAY_FIRST,
+    MONTH_FIRST,
+    NUMBER,
+    ONE_HOT,
+    PERIODS,
+    ColumnEncoder,
+    date_formats,
+    date_fractions,
+)
 from kernelclust.tables._roles import find
-from kernelclust.tables._table import Column, Table
+from kernelclust.tables._table import Column, Problem, Table, refuse
+from kernelclust.tables.formats._dialect import COMMA
 
-MISSING = ("error", "drop", "median")
-CATEGORIES = ("error", "drop", "one-hot")
+MAX_CATEGORIES = 100
+ID_FRACTION = 0.5  # of texts that differ, above which a column looks like names of rows
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """Numbers (n, d) with the names of their columns, the rows they are of, and the parts that made them."""
+    """Numbers (n, d) with the names of their columns, the rows of the file, and the encoders."""
 
     X: np.ndarray
     names: list[str]
     rows: np.ndarray  # (n,) of the file
-    parts: list[Part]
+    encoders: list[ColumnEncoder]
     missing: str
     left_out: list[str]  # columns
 
     def in_own_units(self, X: np.ndarray) -> np.ndarray:
-        """Prepared numbers X (n, d) as the table has them, where columns were standardised."""
-        cuts = np.cumsum([len(part.names()) for part in self.parts])[:-1]
+        """Return prepared numbers X (n, d) in the units of the table, if columns were standardised."""
+        cuts = np.cumsum([len(encoder.names()) for encoder in self.encoders])[:-1]
         pieces = np.split(X, cuts, axis=1)
-        return np.column_stack([part.unscaled(piece) for part, piece in zip(self.parts, pieces, strict=True)])
+        return np.column_stack([one.unscaled(piece) for one, piece in zip(self.encoders, pieces, strict=True)])
 
     def to_dict(self) -> dict[str, Any]:
-        """All that new rows need, as JSON has it."""
-        names = [part.column for part in self.parts]
+        """Return all that new rows need, as JSON has it."""
+        names = [encoder.column for encoder in self.encoders]
         if len(set(names)) < len(names):
             twice = next(name for name in names if names.count(name) > 1)
             raise ValueError(f"several columns are called {quoted(twice)}, so that new rows could not be told apart.")
-        return {"missing": self.missing, "parts": [part.to_dict() for part in self.parts]}
+        return {"missing": self.missing, "encoders": [encoder.to_dict() for encoder in self.encoders]}
 
 
 def prepare(
@@ -55,83 +63,195 @@ def prepare(
     cyclic: Sequence[str] = (),
     standardize: bool = False,
 ) -> Prepared:
-    """Numbers of the columns in use; a `Problems` with everything that stands in the way."""
-    turning = _turning(cyclic, [column.name for column in used])
-    parts: list[Part] = []
-    columns: list[Column] = []
-    problems = list(table.problems)
-    left_out: list[str] = []
+    """Encode the columns in use; raise `Problems` with everything that prevents it."""
+    periods = _periods(cyclic, [column.name for column in used])
+    encoders: list[ColumnEncoder] = []
+    values: list[np.ndarray] = []
+    problems, left_out = list(table.problems), []
     for k, column in enumerate(used):
-        verdict = judge(table, column, missing=missing, categories=categories, turns=turning.get(k))
-        problems += verdict.problems
-        if verdict.part is not None:
-            parts.append(verdict.part)
-            columns.append(verdict.part.recoded(column))
-        elif not verdict.problems:
+        encoder = infer_encoder(table, column, categories, periods.get(k))
+        if isinstance(encoder, Problem):
+            problems.append(encoder)
+        elif encoder is None:
             left_out.append(column.name)
+        else:
+            encoders.append(encoder)
+            values.append(encoder.values(column))
+            problems += _cell_problems(table, column, encoder, values[-1], missing)
     refuse(table.source, problems)
-    if not parts:
+    if not encoders:
         raise ValueError(f"{table.source}: no column is left to cluster.")
-    rows = _rows_in_use(table, columns, missing)
-    made = [part.made(column, rows) for part, column in zip(parts, columns, strict=True)]
-    if standardize:
-        parts = [part.in_units_of(values) for part, values in zip(parts, made, strict=True)]
-    return _put_together(parts, made, rows, missing, left_out)
+    return _encoded(table, encoders, values, missing, left_out, standardize)
 
 
 def prepared_like(table: Table, settings: Mapping[str, Any], missing: str | None = None) -> Prepared:
-    """The numbers of new rows, made as those of the fit were; columns go by their names."""
+    """Encode new rows as those of the fit; columns are matched by name."""
     missing = missing or settings["missing"]
-    parts = [Part.from_dict(part) for part in settings["parts"]]
-    there: dict[str, Column] = {}
-    for column in table.columns:
-        there.setdefault(column.name, column)
-    lacking = [part.column for part in parts if part.column not in there]
+    encoders = [ColumnEncoder.from_dict(given) for given in settings["encoders"]]
+    columns = {column.name: column for column in reversed(table.columns)}
+    lacking = [encoder.column for encoder in encoders if encoder.column not in columns]
     if lacking:
+        names = [column.name for column in table.columns]
         raise ValueError(
             f"{table.source} lacks {len(lacking)} columns of the fit: {', '.join(map(quoted, lacking[:12]))}"
-            f"{', ...' if len(lacking) > 12 else ''}; it has {', '.join(quoted(name) for name in list(there)[:12])}."
+            f"{', ...' if len(lacking) > 12 else ''}; it has {', '.join(quoted(name) for name in names[:12])}."
         )
-    columns = [part.recoded(there[part.column]) for part in parts]
-    problems = list(table.problems)
-    for part, new in zip(parts, columns, strict=True):
-        problems += _parts.problems_of_new(table, part, there[part.column], new, missing)
+    values, problems = [], list(table.problems)
+    for encoder in encoders:
+        column = columns[encoder.column]
+        if encoder.kind == ONE_HOT or encoder.date_format or column.texts is None:
+            values.append(encoder.values(column))
+            problems += _cell_problems(table, column, encoder, values[-1], missing, fitted=True)
+        else:
+            row = int(np.argmax(column.values >= 0))
+            what = f"{quoted(column.as_texts()[row])} is text, where the fit had numbers"
+            problems.append(Problem(table.cell(row, column), what, "correct it"))
     refuse(table.source, problems)
-    rows = _rows_in_use(table, columns, missing)
-    made = [part.made(column, rows) for part, column in zip(parts, columns, strict=True)]
-    return _put_together(parts, made, rows, missing, [])
+    return _encoded(table, encoders, values, missing, [], False)
 
 
-def _put_together(
-    parts: list[Part], made: list[np.ndarray], rows: np.ndarray, missing: str, left_out: list[str]
+def _encoded(
+    table: Table,
+    encoders: list[ColumnEncoder],
+    values: list[np.ndarray],
+    missing: str,
+    left_out: list[str],
+    standardize: bool,
 ) -> Prepared:
-    widths = [values.shape[1] for values in made]
-    X = np.empty((len(rows), sum(widths)))
+    rows = np.arange(table.n_rows)
+    if missing == "drop":
+        rows = np.flatnonzero(~np.logical_or.reduce([np.isnan(one) for one in values]))
+        if not len(rows):
+            raise ValueError(f"{table.source}: every row misses something, so that --missing drop leaves none.")
+    names = [encoder.names() for encoder in encoders]
+    X = np.empty((len(rows), sum(map(len, names))))
     start = 0
-    for k, part in enumerate(parts):
-        X[:, start : start + widths[k]] = part.scaled(made[k])
-        made[k], start = np.empty((0, 0)), start + widths[k]  # columns are let go of as they are copied
-    return Prepared(X, [name for part in parts for name in part.names()], rows, parts, missing, left_out)
+    for k, encoder in enumerate(encoders):
+        part = encoder.encode(values[k] if len(rows) == table.n_rows else values[k][rows])
+        if standardize:
+            encoders[k] = encoder = encoder.standardized(part)
+        X[:, start : start + part.shape[1]] = encoder.scaled(part)
+        values[k], start = np.empty(0), start + part.shape[1]  # free the memory of what is copied
+    return Prepared(X, [name for some in names for name in some], rows, encoders, missing, left_out)
 
 
-def _rows_in_use(table: Table, columns: Sequence[Column], missing: str) -> np.ndarray:
-    """All rows, or those without a missing cell."""
-    if missing != "drop":
-        return np.arange(table.n_rows)
-    lacking = np.zeros(table.n_rows, dtype=bool)
-    for column in columns:
-        lacking |= column.missing()
-    if lacking.all():
-        raise ValueError(f"{table.source}: every row misses something, so that --missing drop leaves none.")
-    return np.flatnonzero(~lacking)
-
-
-def _turning(cyclic: Sequence[str], names: Sequence[str]) -> dict[int, str]:
-    """The period of every column that turns, by its place among the columns in use."""
-    found = {}
+def _periods(cyclic: Sequence[str], names: Sequence[str]) -> dict[int, str]:
+    """Return the period of every cyclic column, by its index among the columns in use."""
+    periods = {}
     for text in cyclic:
         name, colon, period = text.rpartition(":")
         if not colon or not period:
             raise ValueError(f"--cyclic {text!r}: give COLUMN:PERIOD, such as month:12, hour:24 or when:year.")
-        found[find(name, names, "--cyclic")] = period.strip()
-    return found
+        periods[find(name, names, "--cyclic")] = period.strip()
+    return periods
+
+
+def infer_encoder(
+    table: Table, column: Column, categories: str, period: str | None = None
+) -> ColumnEncoder | Problem | None:
+    """Return the encoder of a column, the problem that prevents it, or None if the column is to be left out."""
+    missing = column.missing()
+    if missing.all() and not len(column.bad_rows):
+        return Problem(
+            "", f"column {quoted(column.name)} is empty", f"leave it out with {_drop(column)}", _drop(column)
+        )
+    if column.texts is None and period is None:
+        return ColumnEncoder(column.name, NUMBER, fill=_median(column.values))
+    if column.texts is None:
+        return _cyclic_numbers(column, str(period))
+    formats = date_formats(column.texts)
+    if period is not None:
+        return _cyclic_dates(column, formats, period)
+    row = int(np.argmax(~missing))
+    where, example, n_cells = table.cell(row, column), quoted(column.texts[column.values[row]]), int((~missing).sum())
+    drop = _drop(column)
+    if formats:
+        solution = f"add --cyclic {column.name}:year (or month, week, day) to compare by it, or {drop}"
+        return Problem(where, f"{example} is a date", solution, drop)
+    if all(COMMA.fullmatch(text) for text in column.texts):
+        solution = f"add --decimal , if the comma is the decimal sign, else take it out, or {drop}"
+        return Problem(where, f"{example} is not a number", solution, "--decimal ,")
+    if categories == "drop":
+        return None
+    n_texts = len(column.texts)
+    if n_texts > MAX_CATEGORIES or (n_texts > 20 and n_texts > ID_FRACTION * n_cells):
+        solution = f"leave it out with {drop}, or name rows by it with --id-column {_shell(column.name)}"
+        return Problem(where, f"{example} is text, {n_texts} different ones in {n_cells} cells", solution, drop)
+    if categories == "error":
+        solution = f"add --categories one-hot to compare by it, or {drop}"
+        return Problem(where, f"{example} is text ({n_texts} different)", solution, "--categories one-hot")
+    most_frequent = np.argmax(np.bincount(column.values[~missing], minlength=n_texts))
+    return ColumnEncoder(column.name, ONE_HOT, fill=float(most_frequent), texts=tuple(column.texts))
+
+
+def _cyclic_numbers(column: Column, period: str) -> ColumnEncoder:
+    try:
+        number = float(period)
+    except ValueError:
+        number = 0.0
+    if not (np.isfinite(number) and number > 0):
+        raise ValueError(
+            f"--cyclic {column.name}:{period}: the period of a column of numbers is a positive number, such as 12."
+        )
+    return ColumnEncoder(column.name, CYCLIC, fill=_median(column.values), period=number)
+
+
+def _cyclic_dates(column: Column, formats: list[str], period: str) -> ColumnEncoder:
+    if not formats:
+        raise ValueError(f"--cyclic {column.name}:{period}: the column holds texts that are no dates.")
+    if period not in PERIODS:
+        raise ValueError(f"--cyclic {column.name}:{period}: the period of dates is one of {', '.join(PERIODS)}.")
+    if any(one.startswith(DAY_FIRST) for one in formats) and any(one.startswith(MONTH_FIRST) for one in formats):
+        raise ValueError(
+            f"--cyclic {column.name}:{period}: dates such as {quoted((column.texts or [''])[0])} may have the day or "
+            "the month first; write them as 2024-12-31."
+        )
+    fill = _median(date_fractions(column, formats[0], period))
+    return ColumnEncoder(column.name, CYCLIC, fill=fill, period=period, date_format=formats[0])
+
+
+def _cell_problems(
+    table: Table, column: Column, encoder: ColumnEncoder, values: np.ndarray, missing: str, *, fitted: bool = False
+) -> list[Problem]:
+    """Return what is wrong with cells: no number, infinite, unknown, missing. The column of a fit cannot be dropped."""
+    problems = []
+    bad = np.asarray(column.bad_rows, dtype=np.intp) if encoder.kind != ONE_HOT else np.empty(0, dtype=np.intp)
+    or_drop = "" if fitted else f", or leave the column out with {_drop(column)}"
+
+    def report(rows: np.ndarray, what: str, solution: str, option: str = "") -> None:
+        count = f" ({len(rows)} such cells of {len(values)})" if len(rows) > 1 else ""
+        problems.append(Problem(table.cell(int(rows[0]), column), what + count, solution, option))
+
+    if len(bad):
+        comma = bool(COMMA.fullmatch(column.bad_text))
+        hint = "add --decimal , if the comma is the decimal sign, or " if comma else ""
+        option = "--decimal ," if comma else ""
+        report(bad, f"{quoted(column.bad_text)} is not a number", f"{hint}correct it{or_drop}", option)
+    if len(infinite := np.flatnonzero(np.isinf(values))):
+        report(infinite, f"'{values[infinite[0]]}' is not finite", f"correct it{or_drop}")
+    lacking = np.setdiff1d(np.flatnonzero(np.isnan(values)), bad)
+    if missing == "error" and len(lacking):
+        empty = column.missing()
+        if len(unknown := lacking[~empty[lacking]]):
+            text = quoted(column.as_texts()[unknown[0]])
+            what = f"{text} was not in the fitted file" if encoder.kind == ONE_HOT else f"{text} is not a date"
+            report(unknown, what, "add --missing drop or --missing median", "--missing drop")
+        if len(empty := lacking[empty[lacking]]):
+            solution = "add --missing drop to leave such rows out, or --missing median to fill in"
+            report(empty, "missing value", solution, "--missing median")
+    return problems
+
+
+def _drop(column: Column) -> str:
+    return f"--drop {_shell(column.name)}"
+
+
+def _shell(name: str) -> str:
+    """Return a name as a shell takes it, with quotes for the list if it has a comma."""
+    listed = f'"{name}"' if "," in name else name
+    return listed if listed.replace("_", "").replace("-", "").replace(".", "").isalnum() else f"'{listed}'"
+
+
+def _median(values: np.ndarray) -> float:
+    values = values[~np.isnan(values)]
+    return float(np.median(values)) if len(values) else 0.0

@@ -1,55 +1,105 @@
-"""Read a file of any kind."""
+"""Read a file of any format, compressed or not."""
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import lzma
+import os
+import shutil
+import sys
+import tempfile
 import zlib
 from collections.abc import Callable
+from importlib.util import find_spec
+from typing import IO, Any, cast
 
-from kernelclust.tables import _arrays, _arrow, _h5ad, _text
-from kernelclust.tables._open import kind_of, open_bytes
+from kernelclust import _names
+from kernelclust.tables import formats
 from kernelclust.tables._table import Table
 
-READERS = {"npy": _arrays.read_npy, "npz": _arrays.read_npz, "parquet": _arrow.read_parquet,
-           "feather": _arrow.read_feather, "h5ad": _h5ad.read_h5ad}  # fmt: skip
+COMPRESSED: dict[bytes, tuple[str, Any]] = {
+    b"\x1f\x8b": (".gz", gzip.open),
+    b"BZh": (".bz2", bz2.open),
+    b"\xfd7zXZ\x00": (".xz", lzma.open),
+}
+N_BYTES = 16  # of a file's beginning, by which its format is recognised
+TEXT = "csv"  # the format of what is no other
 
 
-def read(
-    path: str,
-    *,
-    delimiter: str | None = None,
-    header: str = "auto",
-    encoding: str | None = None,
-    decimal: str | None = None,
-    key: str | None = None,
-    texts: tuple[str, ...] = (),
-    tick: Callable[[int], None] | None = None,
-) -> Table:
-    """Read a table of text, NPY, NPZ, Parquet, Feather or h5ad, packed or not; "-" is standard input.
+def read(path: str, *, texts: tuple[str, ...] = (), **options: Any) -> Table:
+    """Read a table; "-" is standard input.
 
     Parameters
     ----------
-    delimiter, header, encoding, decimal
-        Of text: one character; "auto", "yes" or "no"; a codec (UTF-8); "." or ",". Found by themselves unless given.
-    key : str, optional
-        Of NPZ and h5ad: which of the arrays.
+    path : str
+        A file of one of the formats in `kernelclust.tables.formats`, as it is or compressed by gzip, bzip2 or xz.
     texts : tuple of str
-        Columns whose cells are kept as they are written, by name or number from 1.
-    tick : function, optional
-        Told the number of bytes read so far.
+        Columns whose cells are read as texts, unchanged, by name or number from 1.
+    **options
+        Options of the format: delimiter, header, encoding, decimal of text, key of NPZ and h5ad. None and "auto" mean
+        that the option is not given.
     """
     source = "standard input" if path == "-" else path
-    file = open_bytes(path)
+    file = _open(path)
     try:
-        kind = kind_of(file)
-        if key is not None and kind not in ("npz", "h5ad"):
-            raise ValueError(f"--key names an array of an NPZ or h5ad file, and {source} is none; leave it out.")
-        if kind == "text":
-            way = _text.Way(delimiter=delimiter, header=header, encoding=encoding, decimal=decimal)
-            return _text.read_text(file, source, way, texts, tick)
-        return READERS[kind](file, source, key)
+        name = _format_of(file, path)
+        return _reader(name, source, options)(file, source, texts=texts)
     except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
-        raise ValueError(f"{source} is packed and cannot be unpacked ({error}); is it complete?") from error
+        raise ValueError(f"{source} is compressed and cannot be decompressed ({error}); is it complete?") from error
     finally:
         file.close()
+
+
+def _reader(name: str, source: str, options: dict[str, Any]) -> Callable[..., Table]:
+    """Return the reader of a format with its options, after checking both and the libraries that it needs."""
+    module = _names.load(formats, name)
+    given = {key: value for key, value in options.items() if value not in (None, "auto")}
+    for key in given:
+        if key not in _names.keywords(module.read):
+            takers = [name for name in _names.names(formats) if key in _names.keywords(_names.load(formats, name).read)]
+            raise ValueError(f"--{key} is for files of format {' or '.join(takers)}, and {source} is {name}; omit it.")
+    for library in module.NEEDS:
+        if sys.modules.get(library, True) is None or find_spec(library) is None:
+            raise ValueError(f"{source} is {name}, which {library} reads: pip install 'kernelclust[cli]'.")
+    return lambda *arguments, **more: module.read(*arguments, **more, **given)
+
+
+def _format_of(file: IO[bytes], path: str) -> str:
+    """Return the format by the first bytes; the suffix of the name decides between formats that begin alike."""
+    start = _start(file)
+    modules = {name: _names.load(formats, name) for name in _names.names(formats)}
+    binary = [name for name, module in modules.items() if module.BEGINS and start.startswith(module.BEGINS)]
+    alike = binary or [name for name, module in modules.items() if not module.BEGINS]
+    for suffix, _ in COMPRESSED.values():
+        path = path.removesuffix(suffix)
+    by_suffix = [name for name in alike if path.lower().endswith(modules[name].SUFFIXES)]
+    return (by_suffix or binary or [TEXT])[0]
+
+
+def _open(path: str) -> IO[bytes]:
+    """Open the decompressed bytes of a file, a pipe or standard input so that one can seek."""
+    if path == "-":
+        return _decompressed(_copy(sys.stdin.buffer))
+    if not os.path.exists(path):
+        raise FileNotFoundError(f"there is no file {path}.")
+    file = open(path, "rb")  # the caller closes it
+    return _decompressed(file if file.seekable() else _copy(file))
+
+
+def _copy(pipe: IO[bytes]) -> IO[bytes]:
+    copy = tempfile.TemporaryFile()
+    shutil.copyfileobj(pipe, copy)
+    copy.seek(0)
+    return cast(IO[bytes], copy)
+
+
+def _decompressed(file: IO[bytes]) -> IO[bytes]:
+    start = _start(file)
+    return next((opener(file) for begin, (_, opener) in COMPRESSED.items() if start.startswith(begin)), file)
+
+
+def _start(file: IO[bytes]) -> bytes:
+    start = file.read(N_BYTES)
+    file.seek(0)
+    return start

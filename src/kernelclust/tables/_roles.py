@@ -1,4 +1,4 @@
-"""Which columns are clustered, which one names the rows, which one holds known labels."""
+"""Roles of columns: which ones are clustered, which one names the rows, which one holds known labels; and links."""
 
 from __future__ import annotations
 
@@ -6,13 +6,16 @@ import csv
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from kernelclust._input import quoted
-from kernelclust.tables._table import Column, Table
+from kernelclust.tables._read import read
+from kernelclust.tables._table import Column, Problem, Table, parse_number, refuse
 
 
 @dataclass(frozen=True)
 class Roles:
-    """Columns to cluster by, and what is known about rows, as text."""
+    """Columns to cluster by, and ids and labels of rows, as text."""
 
     used: list[Column]
     ids: list[str] | None
@@ -48,14 +51,14 @@ def assign(
 
 
 def split(text: str | Sequence[str] | None) -> list[str]:
-    """The parts of a list with commas between; a part with a comma in it is quoted."""
+    """Return the parts of a list with commas between; a part with a comma in it is quoted."""
     if text is None or not isinstance(text, str):
         return list(text or [])
     return [part.strip() for part in next(csv.reader([text]), []) if part.strip()]
 
 
 def find(name: str, names: Sequence[str], option: str) -> int:
-    """The place of a column, by its name or else by its number from 1."""
+    """Return the index of a column, by its name or else by its number from 1."""
     alike = [k for k, other in enumerate(names, start=1) if other == name]
     if len(alike) > 1:
         raise ValueError(
@@ -68,3 +71,36 @@ def find(name: str, names: Sequence[str], option: str) -> int:
         return int(name) - 1
     shown = ", ".join(quoted(name)[1:-1] for name in names[:12]) + (", ..." if len(names) > 12 else "")
     raise ValueError(f"{option}: there is no column {quoted(name)}; there are {len(names)}: {shown}.")
+
+
+def read_links(path: str, ids: Sequence[str] | None, n_rows: int) -> np.ndarray:
+    """Read pairs (n, 2) of rows: two columns of ids, or of row numbers from 0 if the rows have no ids.
+
+    The first line is a header if neither of its cells is a row (or, without ids, a number) and other lines follow.
+    """
+    table = read(path, header="no", texts=("1", "2"))
+    if len(table.columns) != 2:
+        raise ValueError(f"{path} has {len(table.columns)} columns; a file of links has two, the ids of both rows.")
+    known = _row_numbers(ids, n_rows)
+    texts = [[text.strip() for text in column.as_texts()] for column in table.columns]
+    pairs = np.array([[known.get(text, -1) for text in pair] for pair in zip(*texts, strict=True)])
+    numbers = ids is None and any(parse_number(column[0]) is not None for column in texts)
+    first = int(len(pairs) > 1 and (pairs[0] < 0).all() and not numbers)
+    solution = "write rows as the id column has them" if ids is not None else "count rows from 0, or add --id-column"
+    unknown = [
+        Problem(table.row(i), f"there is no row {quoted(texts[j][i])} among {n_rows}", solution)
+        for i, j in zip(*np.nonzero(pairs < 0), strict=True)
+        if i >= first
+    ]
+    refuse(path, [*table.problems, *unknown])
+    return pairs[first:]
+
+
+def _row_numbers(ids: Sequence[str] | None, n_rows: int) -> dict[str, int]:
+    if ids is None:
+        return {str(i): i for i in range(n_rows)}
+    rows = {text.strip(): i for i, text in enumerate(ids)}
+    if len(rows) < len(ids):
+        twice = next(text for i, text in enumerate(ids) if rows[text.strip()] != i)
+        raise ValueError(f"the id {quoted(twice)} stands for several rows, so that links by id are not clear.")
+    return rows

@@ -1,4 +1,4 @@
-"""A table as it was read: columns of numbers, and columns of text."""
+"""Tables as they are read, and the problems of a file, which are reported all at once."""
 
 from __future__ import annotations
 
@@ -8,52 +8,99 @@ from typing import Any
 
 import numpy as np
 
-from kernelclust.tables._problems import Problem
+from kernelclust._input import quoted
 
 MISSING = frozenset(["", "na", "n/a", "#n/a", "nan", "null", "none", "?", "-", "."])  # in any case of letters
+MAX_PROBLEMS = 20  # problems of a file that a message lists
 
 
 @dataclass(frozen=True)
 class Column:
-    """Numbers, NaN where they are missing; or, with `texts`, the place of every cell's text there, -1 where missing."""
+    """Numbers, NaN where they are missing; or, with `texts`, the index of each cell's text there, -1 where missing."""
 
     name: str
     values: np.ndarray  # (m,) float, or int where there are texts
     texts: Sequence[str] | None = None
-    n_bad: int = 0  # cells among the numbers that are none
-    bad: tuple[int, str] = (-1, "")  # row and text of the first
+    bad_rows: Sequence[int] = ()  # rows of a column of numbers whose cell is not a number
+    bad_text: str = ""  # the first of these cells
 
     def missing(self) -> np.ndarray:
+        """Return a mask (m,) of the cells without a value."""
         return np.isnan(self.values) if self.texts is None else self.values < 0
 
     def as_texts(self) -> list[str]:
-        """Every cell as text."""
+        """Return every cell as text."""
         if self.texts is None:
             return ["" if np.isnan(value) else f"{value:.15g}" for value in self.values.tolist()]
         return ["" if code < 0 else self.texts[code] for code in self.values.tolist()]
 
 
 @dataclass(frozen=True)
+class Problem:
+    """One problem of a file; `option` is the command-line option that would settle it, if one would."""
+
+    where: str
+    what: str
+    solution: str
+    option: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.what}; {self.solution}." if self.where else f"{self.what}; {self.solution}."
+
+
+@dataclass(frozen=True)
 class Table:
-    """What a file holds; `notes` are decisions that a user should hear of."""
+    """The content of a file; `notes` are decisions that a user should know."""
 
     source: str
     columns: list[Column]
-    about: list[Column] = field(default_factory=list)  # known about rows, not to be clustered: ids, labels
-    lines: np.ndarray | None = None  # on which the rows are, in a file of text
+    about: list[Column] = field(default_factory=list)  # information about rows that is not clustered: ids, labels
+    lines: np.ndarray | None = None  # line of each row in a text file
     notes: list[str] = field(default_factory=list)
     has_names: bool = True
-    ids: Column | None = None  # where the file itself says what rows are called
+    ids: Column | None = None  # names of the rows, if the format has them
     matrix: Any = None  # a sparse matrix, which has no columns
-    problems: list[Problem] = field(default_factory=list)  # that reading met
+    problems: list[Problem] = field(default_factory=list)  # found while reading
 
     @property
     def n_rows(self) -> int:
         return self.matrix.shape[0] if self.matrix is not None else len(self.columns[0].values)
 
     def row(self, at: int) -> str:
-        """A row as it is called in a message."""
+        """Return the name of a row in a message."""
         return f"row {at}" if self.lines is None else f"line {self.lines[at]}"
+
+    def cell(self, at: int, column: Column) -> str:
+        """Return the name of a cell in a message."""
+        return f"{self.row(at)}, column {quoted(column.name)}"
+
+
+class Problems(ValueError):
+    """List all problems of a file, one per line, and the options that would settle them."""
+
+    def __init__(self, source: str, problems: Sequence[Problem]):
+        self.problems = list(problems)
+        super().__init__("\n".join(self._lines(source)))
+
+    def _lines(self, source: str) -> list[str]:
+        if len(self.problems) == 1:
+            return [f"{source}, {self.problems[0]}"]
+        lines = [f"{source}, {len(self.problems)} problems:", *(f"  {one}" for one in self.problems[:MAX_PROBLEMS])]
+        if len(self.problems) > MAX_PROBLEMS:
+            lines.append(f"  and {len(self.problems) - MAX_PROBLEMS} more.")
+        options = list(dict.fromkeys(one.option for one in self.problems if one.option))
+        if len(options) > 1:
+            dropped = [option.removeprefix("--drop ") for option in options if option.startswith("--drop ")]
+            others = [option for option in options if not option.startswith("--drop ")]
+            options = [*([f"--drop {','.join(dropped)}"] if dropped else []), *others]
+            lines.append(f"  To try: {' '.join(options)}")
+        return lines
+
+
+def refuse(source: str, problems: Sequence[Problem]) -> None:
+    """Raise `Problems` if there are any."""
+    if problems:
+        raise Problems(source, problems)
 
 
 def parse_number(cell: str, decimal: str = ".") -> float | None:
@@ -75,4 +122,10 @@ def parse_number(cell: str, decimal: str = ".") -> float | None:
 
 
 def is_missing(cell: str) -> bool:
+    """Return True if a cell is empty or spells a missing value, such as NA."""
     return cell.strip().lower() in MISSING
+
+
+def is_named(texts: Sequence[str], name: str, at: int) -> bool:
+    """Return True if `texts` has a column, by its name or by its number from 1."""
+    return name in texts or str(at + 1) in texts

@@ -2,37 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import IO, Any
 
 import numpy as np
 from scipy import sparse
 
-from kernelclust.tables._arrays import column_of, table_of
 from kernelclust.tables._table import Column, Table
+from kernelclust.tables.formats._arrays import column_of, table_of
 
-LARGEST = 2**28  # entries of a sparse X that are written out
+SUFFIXES, BEGINS, NEEDS = (".h5ad",), (b"\x89HDF",), ("h5py",)
+MAX_DENSE = 2**28  # entries of a sparse X that is converted to a dense array
 
 
-def read_h5ad(file: IO[bytes], source: str, key: str | None = None) -> Table:
-    """X, or what `key` says (obsm/X_pca, layers/counts, obsp/connectivities); obs is about its rows."""
-    try:
-        import h5py
-    except ImportError as error:
-        raise ValueError(f"{source} is an h5ad file, which h5py reads: pip install 'kernelclust[files]'.") from error
+def read(file: IO[bytes], source: str, *, texts: Sequence[str] = (), key: str | None = None) -> Table:
+    """Read X, or `key` (obsm/X_pca, layers/counts, obsp/connectivities); obs is information about its rows."""
+    import h5py
+
     try:
         with h5py.File(file, "r") as data:
-            return _read(data, source, key or "X")
+            return _table(data, source, key or "X", texts)
     except OSError as error:
         raise ValueError(f"{source} is damaged: {error}") from error
 
 
-def _read(data: Any, source: str, key: str) -> Table:
+def _table(data: Any, source: str, key: str, texts: Sequence[str]) -> Table:
     if "obs" not in data or "X" not in data:
         raise ValueError(f"{source} is an HDF5 file, but no h5ad: it has {', '.join(data)}, where X and obs should be.")
     if key not in data:
-        ways = [f"{group}/{name}" for group in ("obsm", "layers", "obsp") if group in data for name in data[group]]
-        raise ValueError(f"{source} has no {key!r}; --key takes {', '.join(['X', *ways])}.")
-    about = [_about(data["obs"], name) for name in data["obs"] if name not in ("_index", "__categories")]
+        keys = [f"{group}/{name}" for group in ("obsm", "layers", "obsp") if group in data for name in data[group]]
+        raise ValueError(f"{source} has no {key!r}; --key takes {', '.join(['X', *keys])}.")
+    columns = [_obs(data["obs"], name, name in texts) for name in data["obs"] if name not in ("_index", "__categories")]
+    about = [column for column in columns if column is not None]
     ids = _names(data["obs"])
     ids_column = Column("cell", np.arange(len(ids)), ids)
     values = _values(data[key])
@@ -41,16 +42,16 @@ def _read(data: Any, source: str, key: str) -> Table:
         notes.append("reads X; the file also has obsm/X_pca, which is what cells are usually compared by: add --key.")
     if sparse.issparse(values):
         if values.shape[0] == values.shape[1] and key.startswith("obsp/"):
-            return Table(source, [], [c for c in about if c], ids=ids_column, matrix=values)
-        if np.prod(values.shape, dtype=float) > LARGEST:
+            return Table(source, [], about, ids=ids_column, matrix=values)
+        if np.prod(values.shape, dtype=float) > MAX_DENSE:
             raise ValueError(
-                f"{source}: {key} is sparse, of shape {values.shape}, too large to write out; give a representation "
+                f"{source}: {key} is sparse, of shape {values.shape}, too large for a dense array; give one "
                 "of few columns, such as --key obsm/X_pca."
             )
         values = values.toarray()
     names = _names(data["var"]) if key == "X" and "var" in data else None
     table = table_of(values, f"{source}, {key}", names if names and len(names) == values.shape[1] else None)
-    return Table(source, table.columns, [c for c in about if c], notes=notes, ids=ids_column)
+    return Table(source, table.columns, about, notes=notes, ids=ids_column)
 
 
 def _values(node: Any) -> Any:
@@ -66,11 +67,11 @@ def _names(frame: Any) -> list[str]:
     return [text.decode() if isinstance(text, bytes) else str(text) for text in frame[index][()]]
 
 
-def _about(frame: Any, name: str) -> Column | None:
+def _obs(frame: Any, name: str, as_text: bool) -> Column | None:
     node = frame[name]
     if hasattr(node, "shape"):
         values = node.asstr()[()] if node.dtype.kind == "O" else node[()]
-        return column_of(name, values.astype(str) if node.dtype.kind == "O" else values)
+        return column_of(name, values.astype(str) if node.dtype.kind == "O" else values, as_text)
     if "codes" in node and "categories" in node:
         texts = [text.decode() if isinstance(text, bytes) else str(text) for text in node["categories"][()]]
         return Column(name, node["codes"][()].astype(np.intp), texts)
