@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import pkgutil
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 import typer
@@ -42,11 +44,13 @@ READ, PREPARE, CLUSTER, WRITE, KNOW = (
     "What is known",
 )
 
+_FORMATS = pkgutil.iter_modules([str(Path(__file__).parents[1] / "tables" / "formats")])  # names, nothing is imported
+FORMATS = sorted(module.name for module in _FORMATS if not module.name.startswith("_"))
 FILE = {
     "file": argument(
         "FILE",
-        "CSV, TSV or other text, Parquet, Feather, NPY, NPZ or h5ad, also packed (.gz); - is standard input. fit also "
-        "takes a folder of Parquet or CSV files.",
+        f"{', '.join(FORMATS[:-1])} or {FORMATS[-1]} (csv: text with any delimiter), also compressed (.gz, .bz2, .xz); "
+        "- is standard input. fit also takes a folder of Parquet or CSV files.",
     )
 }
 
@@ -75,7 +79,7 @@ HOW = {
     ),
     "encoding": option(str, "--encoding", help="such as cp1252 (else UTF-8, or UTF-16 by its mark)", panel=READ),
     "decimal": option(str, "--decimal", help="the decimal sign, a point or a comma (else found)", panel=READ),
-    "key": option(str, "--key", help="array of an NPZ or h5ad file, such as obsm/X_pca", panel=READ),
+    "key": option(str, "--key", help="array of an npz or h5ad file, such as obsm/X_pca", panel=READ),
 }
 IDS = {"id_column": option(str, "--id-column", help="not clustered; names the rows in the output", panel=READ)}
 READING = {
