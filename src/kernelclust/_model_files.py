@@ -3,12 +3,13 @@
 Values are written by what they are: numbers, texts, lists, arrays, sparse matrices, and objects of this library, which
 are made again by their own constructors. Nothing here knows what an estimator is made of.
 
-skops 0.16 was tried instead. Models of 5000 samples: files 10 % larger (3.34 and 3.02 MB), saving 0.02 to 0.11 s (here
-0.02 to 0.04 s), loading as fast. It refuses foreign classes and detects damaged bytes as this module does, but a user
-must list 7 to 10 private classes as trusted, saving twice gives different files, and it neither calls constructors nor
-checks sizes: labels of the wrong length load without a word, an array said to be 8 TiB is allocated, a compressed file
-of 0.5 MB fills 480 MB for 38 s, and errors are KeyError, AttributeError, RecursionError or MemoryError without the
-file's name. Those checks would have to be written around it.
+skops 0.16 was tried instead. For models of 5000 samples its files are 10 % larger (3.34 and 3.02 MB), saving takes 0.02
+to 0.11 s (here 0.02 to 0.04 s), loading as long. It names truncated files, damaged bytes and foreign classes as this
+module does. But a user has to list 7 to 10 private classes as trusted; a model that is loaded and saved again gives
+other bytes; and it neither calls constructors nor compares sizes: a model whose labels have the wrong length, or are
+missing, loads without a word. A compressed file of 0.5 MB loads too, with 348 MB and 7 s of processor time. An array
+header of 8 TiB ends in a MemoryError, other forgeries in a KeyError, AttributeError or RecursionError that does not
+name the file. These checks would have to be written around it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Fitted estimators to files and back."""
+"""Save fitted estimators, and check those that were loaded."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kernelclust.structures import Structure, as_structure, is_graph
 
 
 class Saving:
-    """`save`; `kernelclust.load` reads what it wrote."""
+    """Add `save` to an estimator; `kernelclust.load` reads what it wrote."""
 
     def save(self, path, extra=None) -> None:
         """Write the fitted model to one file, which `kernelclust.load` reads; no pickle, nothing that is run.
