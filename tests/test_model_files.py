@@ -27,7 +27,7 @@ from kernelclust import (
     load,
     load_extra,
 )
-from kernelclust.kernels import is_pairwise, kernel_names, kernel_part
+from kernelclust.kernels import kernel_class, kernel_names
 from kernelclust.margin import loss_names
 from kernelclust.multikernel import method_names
 from kernelclust.structures import Tree, structure_class, structure_names
@@ -110,7 +110,7 @@ def test_every_estimator_survives(name, path):
 @pytest.mark.parametrize("approximation", ["auto", "nystroem", "cholesky"])
 @pytest.mark.parametrize("kernel", kernel_names())
 def test_every_kernel_survives(kernel, approximation, path):
-    pairwise = is_pairwise(kernel)
+    pairwise = kernel_class(kernel).pairwise
     samples, new = (rbf_kernel(X), rbf_kernel(NEW, X)) if pairwise else (X, NEW)
     model = StructuredClustering(3, structure="chain", kernel=kernel, approximation=approximation, **QUICK)
     try:
@@ -120,9 +120,9 @@ def test_every_kernel_survives(kernel, approximation, path):
     check_round_trip(model, new, path)
 
 
-@pytest.mark.parametrize("kernel", [one for one in kernel_names() if getattr(kernel_part(one), "SPARSE", True)])
+@pytest.mark.parametrize("kernel", [one for one in kernel_names() if kernel_class(one).accepts_sparse])
 def test_sparse_samples_survive(kernel, path):
-    if is_pairwise(kernel):
+    if kernel_class(kernel).pairwise:
         pytest.skip("samples are similarities")
     table = sparse.random(40, 12, density=0.3, random_state=1, format="csr", dtype=np.float32)
     check_round_trip(quietly(KernelKMeans(3, kernel=kernel, random_state=0), table), table[::7], path)
@@ -433,7 +433,7 @@ CLASSES = [
     "builtins.eval",
     "kernelclust.__main__.main",
     "kernelclust.cli.main",
-    "kernelclust.kernels.rbf.block",
+    "kernelclust.kernels.rbf._mend",
     "kernelclust.structures.chain.np",
     "kernelclust.structures.absent.Chain",
     "kernelclust.structures.chain.Chain.__init__",

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 from sklearn.preprocessing import StandardScaler
 
-from kernelclust.kernels import DenseKernel, fit_kernel
+from kernelclust.kernels import DenseKernel, as_kernel, fit_kernel
 from kernelclust.metrics import clustering_accuracy, normalized_mutual_info
 from kernelclust.objectives import Dependence
 from kernelclust.solvers import climb, fill_empty
@@ -23,10 +23,12 @@ def standardized(X: Any) -> np.ndarray:
     return StandardScaler().fit_transform(X[:, X.std(axis=0) > 0])
 
 
-def gram(X: Any, n_clusters: int, kernel: str = "rbf", **settings: Any) -> np.ndarray:
+def gram(X: Any, n_clusters: int, kernel: str = "rbf", **parameters: Any) -> np.ndarray:
     """The centred kernel matrix (m, m)."""
     weight, rng = np.ones(X.shape[0]), np.random.RandomState(0)
-    fitted = fit_kernel(X, weight, kernel=kernel, n_clusters=n_clusters, approximation=None, rng=rng, **settings)
+    fitted = fit_kernel(
+        X, weight, kernel=as_kernel(kernel, parameters), n_clusters=n_clusters, approximation=None, rng=rng
+    )
     return fitted.operator @ np.eye(X.shape[0])
 
 

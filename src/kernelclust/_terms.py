@@ -64,25 +64,24 @@ def as_term(value: Any, base: type[T], package: ModuleType, *, also: str = "") -
     raise TypeError(f"{kind}={value!r}: {other}give one of the names {listed}, or an object {suggestion}{also}.")
 
 
-def exposes_terms(package_name: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Return `__getattr__` and `__dir__` for a package whose files are terms.
+def exposes_terms(package_name: str, *others: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """Return `__getattr__` and `__dir__` for a package whose files, and those of other packages, are terms.
 
     A class is found by its name: `LowRankSDP` is the `PART` of the file `low_rank_sdp.py`.
     """
 
+    def parts(wanted: Callable[[str], bool]) -> list[Any]:
+        packages = [sys.modules[home] for home in (package_name, *others)]
+        return [load(package, file).PART for package in packages for file in names(package) if wanted(file)]
+
     def __getattr__(name: str) -> Any:
-        package = sys.modules[package_name]
-        if not name.startswith("_") and name[:1].isupper():
-            for file in names(package):
-                if file.replace("_", "") == name.lower():
-                    part = load(package, file).PART
-                    if part.__name__ == name:
-                        return part
+        if name[:1].isupper():
+            for part in parts(lambda file: file.replace("_", "") == name.lower()):
+                if part.__name__ == name:
+                    return part
         raise AttributeError(f"module {package_name!r} has no attribute {name!r}")
 
     def __dir__() -> list[str]:
-        package = sys.modules[package_name]
-        classes = [load(package, file).PART.__name__ for file in names(package)]
-        return sorted({*vars(package), *classes})
+        return sorted({*vars(sys.modules[package_name]), *(part.__name__ for part in parts(lambda file: True))})
 
     return __getattr__, __dir__

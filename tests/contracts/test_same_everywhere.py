@@ -21,7 +21,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 import kernelclust
 from kernelclust import MaxMarginClustering, MultiKernelClustering, StructuredClustering
 from kernelclust._arrays import to_host
-from kernelclust.kernels import is_pairwise, kernel_names
+from kernelclust.kernels import kernel_class, kernel_names
 from kernelclust.margin import loss_names
 from kernelclust.multikernel import method_names
 from kernelclust.structures import structure_class, structure_names
@@ -252,7 +252,7 @@ def test_everything_is_looked_at():
 @weights_and_labels
 def test_kernels(place, kernel, weighted, told):
     X, _ = samples()
-    X = similarities(X) if is_pairwise(kernel) else X
+    X = similarities(X) if kernel_class(kernel).pairwise else X
     model = StructuredClustering(structure="ring:4", kernel=kernel, random_state=0)
     check(model, place, X, *given(weighted, told), names=[kernel])
 
@@ -313,7 +313,7 @@ def test_methods_of_many_kernels(place, method, told):
 @weights_and_labels
 def test_kernels_of_views(place, kernel, weighted, told):
     X, _ = samples()
-    views = [similarities(X[:, :2]), similarities(X[:, 1:])] if is_pairwise(kernel) else [X[:, :2], X[:, 1:]]
+    views = [similarities(X[:, :2]), similarities(X[:, 1:])] if kernel_class(kernel).pairwise else [X[:, :2], X[:, 1:]]
     model = MultiKernelClustering(structure="ring:4", kernels=kernel, random_state=0)
     check(model, place, views, *given(weighted, told), names=[kernel])
 
@@ -323,7 +323,7 @@ def test_kernels_of_views(place, kernel, weighted, told):
 @weights_and_labels
 def test_margin(place, kernel, weighted, told):
     X, _ = samples(2)
-    X = similarities(X) if is_pairwise(kernel) else X
+    X = similarities(X) if kernel_class(kernel).pairwise else X
     model = MaxMarginClustering(2, kernel=kernel, random_state=0)
     check(model, place, X, *given(weighted, told, 2), names=[kernel])
 

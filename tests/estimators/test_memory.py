@@ -13,7 +13,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from threadpoolctl import threadpool_limits
 
 from kernelclust import CLUHSIC, KernelKMeans, StructuredClustering
-from kernelclust.kernels import DenseKernel, LowRankKernel, _fit, leading_spectrum
+from kernelclust.kernels import DenseKernel, Kernel, LowRankKernel, leading_spectrum
 
 pytestmark = pytest.mark.usefixtures("few_starts")
 
@@ -186,7 +186,7 @@ def caught_warnings(model, X, budget):
 @pytest.fixture
 def few_are_many(monkeypatch):
     """As if 300 samples were the most that "auto" takes exactly."""
-    monkeypatch.setattr(_fit, "EXACT_UP_TO", 300)
+    monkeypatch.setattr(Kernel, "dense_limit", 300)
 
 
 @pytest.mark.parametrize("kernel", ["rbf", "laplacian", "polynomial", rbf_kernel])

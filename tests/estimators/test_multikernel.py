@@ -29,9 +29,9 @@ import reproduction.multikernel
 from kernelclust import KernelKMeans, MultiKernelClustering, structured_hsic
 from kernelclust._names import names
 from kernelclust.kernels import DenseKernel
+from kernelclust.kernels._scale import median_gamma
 from kernelclust.kernels._spectrum import LANDMARKS
 from kernelclust.multikernel import method_names, prepare
-from kernelclust.multikernel._choice import median_gamma
 
 pytestmark = pytest.mark.usefixtures("few_starts")
 

@@ -8,7 +8,7 @@ from sklearn import get_config
 
 from kernelclust import CLUHSICAL, DisKMeans, KernelKMeans, StructuredClustering
 from kernelclust._arrays import namespace, namespace_of, to_host
-from kernelclust.kernels import kernel_part
+from kernelclust.kernels import RBF
 from kernelclust.large._rounds import DevicePool
 from kernelclust.large._rows import Rows
 
@@ -205,4 +205,4 @@ def test_f_is_of_a_new_pass_and_drift_calls_for_new_sums(arrays, monkeypatch):
 
 def _own_rbf(X, Y):
     """A function of one's own has no fused passes."""
-    return kernel_part("rbf").array_block(namespace(X), X, Y, gamma=0.5)
+    return RBF(0.5).array_block(namespace(X), X, Y)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from kernelclust._arrays import to_host
-from kernelclust.kernels import kernel_part
+from kernelclust.kernels import as_kernel
 from kernelclust.large._grow import ArrayKernel, _bounds, _kind
 from kernelclust.large._rounds import DevicePool, climb, put
 from kernelclust.large._rows import FeatureRows, Rows
@@ -23,10 +23,11 @@ KERNELS = {
 def _rows(arrays, kernel, X, weight):
     """The rows that a fit would use, and the kernel matrix by the ordinary function."""
     Z, w = arrays.make(X.astype(np.float32)), arrays.make(weight)
-    function = ArrayKernel(kernel, KERNELS[kernel], like=Z[:1, ...])
+    made = as_kernel(kernel, KERNELS[kernel])
+    function = ArrayKernel(made, like=Z[:1, ...])
     Z = function.prepare(Z)
-    kind = FeatureRows if hasattr(kernel_part(kernel), "array_features") else _kind(_xp(Z), Z, function)[0]
-    return kind(Z, w, function), kernel_part(kernel).block(X, X, **KERNELS[kernel])
+    kind = FeatureRows if made.has_features else _kind(_xp(Z), Z, function)[0]
+    return kind(Z, w, function), made.block(X, X)
 
 
 def _xp(array):
@@ -64,7 +65,7 @@ def test_all_sums_are_those_of_the_matrix(arrays, kernel, weighted):
     np.testing.assert_allclose(among, (K[np.ix_(index, index)] @ change).T, atol=1e-5 * size)
     new = X[:7] + 0.1
     found = to_host(rows.sums_of(rows.function.prepare(arrays.make(new.astype(np.float32))), there, 5))
-    expected = kernel_part(kernel).block(new, X, **KERNELS[kernel]) @ P
+    expected = as_kernel(kernel, KERNELS[kernel]).block(new, X) @ P
     np.testing.assert_allclose(found, expected.T, atol=1e-5 * size)
 
 

@@ -19,7 +19,8 @@ from sklearn.base import ClusterMixin
 from sklearn.metrics.pairwise import linear_kernel
 
 import kernelclust
-from kernelclust.kernels import APPROXIMATIONS, is_pairwise, kernel_names, kernel_part
+from kernelclust._terms import term_names
+from kernelclust.kernels import approximations, kernel_class, kernel_names
 from kernelclust.margin import loss_names
 from kernelclust.multikernel import CORRELATIONS, method_names
 from kernelclust.objectives import NORMALIZATIONS, PLACEMENTS
@@ -104,7 +105,7 @@ CHOICES: dict[str, Sequence] = {
     "solver": solver_names(),
     "init": INITS,
     "n_init": ["auto", 1, 3],
-    "approximation": APPROXIMATIONS,
+    "approximation": (None, "auto", *term_names(approximations)),
     "n_components": [None, 1, 5],
     "label_weight": [None, 0.0, 0.5, 10.0],
     "max_iter": [100, 1, 3],
@@ -232,7 +233,7 @@ SCALES = {
 def _samples(pick: Pick, name: str, parameters: dict[str, Any]) -> dict[str, Any]:
     dtype = pick(["float64", "float64", "float32", "int64"])
     kernel = parameters.get("kernel", "rbf")
-    layouts = [word for word in LAYOUTS if word != "sparse" or getattr(kernel_part(kernel), "SPARSE", True)]
+    layouts = [word for word in LAYOUTS if word != "sparse" or kernel_class(kernel).accepts_sparse]
     return {
         "shape": pick(list(SHAPES)),
         "n": pick([*range(8, 41), *range(4, 8)]),
@@ -284,7 +285,7 @@ def _of_model(case: Case, Z: np.ndarray) -> Any:
     """X as the estimator takes it: samples or similarities, in a layout; several of them where it takes several."""
     lay = LAYOUTS[case.samples["layout"]]
     kernel, kernels = case.parameters.get("kernel", "rbf"), case.parameters.get("kernels")
-    if is_pairwise(kernel):
+    if kernel_class(kernel).pairwise:
         return lay(_similarities(Z.astype(float)))
     if kernels == "precomputed":
         lay = np.ascontiguousarray if lay is sparse.csr_array else lay

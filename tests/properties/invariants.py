@@ -20,7 +20,7 @@ from scipy.spatial.distance import cdist, pdist
 from sklearn.base import clone
 
 from kernelclust import StructuredClustering, structured_hsic
-from kernelclust.kernels import fit_kernel, is_pairwise, kernel_part
+from kernelclust.kernels import fit_kernel, kernel_class
 from kernelclust.objectives import loss_matrix
 
 REFUSALS = (ValueError, TypeError)
@@ -125,7 +125,7 @@ def subset(model: Any, X: Any, index: np.ndarray) -> Any:
     """Rows of X, and the columns for the same samples where it holds similarities."""
     if isinstance(X, list):
         return [subset(model, part, index) for part in X]
-    pairwise = is_pairwise(getattr(model, "kernel", None)) or is_pairwise(getattr(model, "kernels", None))
+    pairwise = any(kernel_class(getattr(model, name, None)).pairwise for name in ("kernel", "kernels"))
     return X[index][:, index] if pairwise else X[index]
 
 
@@ -161,7 +161,7 @@ def similarities(model: Any, X: Any, weight: np.ndarray) -> tuple[np.ndarray, fl
 def library_similarities(model: Any, X: Any, weight: np.ndarray) -> tuple[np.ndarray, float]:
     X = clone(model)._check_samples(X, reset=True)
     rng, c = np.random.RandomState(model.random_state), model.structure_.n_clusters
-    settings = model._kernel_settings() | {"kernel": _kernel_of(model)}
+    settings = clone(model).set_params(kernel=_kernel_of(model))._kernel_settings()
     operator = fit_kernel(X, weight, n_clusters=c, rng=rng, **settings).operator
     return operator.rows(np.arange(operator.n_samples)), float(operator.raw_size())
 
@@ -489,7 +489,7 @@ def order_does_not_matter(fit: Fitted) -> None:
 def _ties_matter(fit: Fitted, nodes: bool = False) -> bool:
     """Graphs take some of the neighbours that are equally far: the order of the samples, and the last digit of their
     mean and deviation, which weights and copies round differently, say which. Equal samples are one of the `nodes`."""
-    if not hasattr(kernel_part(fit.model.kernel), "fit") or is_pairwise(fit.model.kernel):
+    if kernel_class(fit.model.kernel).is_function or kernel_class(fit.model.kernel).pairwise:
         return False
     X = _dense(fit.given.X)
     X = X / max(np.abs(X).max(), np.finfo(float).tiny)
@@ -515,7 +515,7 @@ def weights_are_repeats(fit: Fitted) -> None:
         return
     if fit.model.approximation not in (None, "auto") or hasattr(fit.model, "ridge_") or _ties_matter(fit, nodes=True):
         return
-    if not getattr(kernel_part(fit.model.kernel), "COPIES", True):  # a node more, with the same links, is another graph
+    if not kernel_class(fit.model.kernel).equal_rows_are_equal:  # a node more, with the same links, is another graph
         return
     copies = np.repeat(np.arange(fit.n), fit.given.weight.astype(int))
     ones = np.ones(len(copies))

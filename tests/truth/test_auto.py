@@ -148,11 +148,10 @@ def test_the_low_rank_kernel_with_all_functions_is_the_dense_one(monkeypatch):
     assert_allclose(mean_kernel(X, approximation="nystroem"), mean_kernel(X, approximation=None), atol=1e-6)
 
 
-def test_large_sets_cluster_as_small_ones_do(monkeypatch):
+def test_large_sets_cluster_as_small_ones_do():
     data, y = make_blobs(400, centers=5, n_features=8, random_state=1)
     dense = KernelKMeans(5, kernel="auto", random_state=0).fit(data)
-    monkeypatch.setattr(auto, "DENSE_UP_TO", 100)
-    low = KernelKMeans(5, kernel="auto", random_state=0).fit(data)
+    low = KernelKMeans(5, kernel=auto.Auto(dense_limit=100), random_state=0).fit(data)
     assert_array_equal(dense.labels_, low.labels_)
     assert adjusted_rand_score(y, low.labels_) == 1
 

@@ -13,7 +13,17 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.neighbors import NearestNeighbors, kneighbors_graph
 
 from kernelclust import KernelKMeans, StructuredClustering
-from kernelclust.kernels import _graphs, _neighbours, _smooth, _views, auto, fit_kernel, graph, precomputed_graph
+from kernelclust.kernels import (
+    Graph,
+    PrecomputedGraph,
+    _graphs,
+    _neighbours,
+    _smooth,
+    _views,
+    auto,
+    fit_kernel,
+    graph,
+)
 from kernelclust.kernels._graphs import commute_factor, commute_kernel, neighbour_graphs
 from kernelclust.kernels._neighbours import nearest_neighbours
 from kernelclust.kernels._smooth import filtered_smoothest
@@ -192,8 +202,8 @@ W = graph.neighbour_graph(DATA, 3)
 @pytest.mark.parametrize("approximation", [None, "nystroem"])
 def test_the_graph_of_kernel_graph_gives_its_kernel_and_labels(approximation):
     settings = {"approximation": approximation, "n_components": 20}
-    K = operator_of(DATA, "graph", **settings)
-    assert_allclose(operator_of(W, "precomputed_graph", **settings), K, atol=1e-9)
+    K = operator_of(DATA, Graph(n_functions=20), approximation=approximation)
+    assert_allclose(operator_of(W, PrecomputedGraph(n_functions=20), approximation=approximation), K, atol=1e-9)
     for structure in ("flat:3", "chain:3"):
         own = StructuredClustering(structure=structure, kernel="graph", random_state=0, **settings).fit(DATA)
         for form in (W, sparse.coo_matrix(W), W.toarray()):
@@ -203,7 +213,7 @@ def test_the_graph_of_kernel_graph_gives_its_kernel_and_labels(approximation):
 
 
 def test_regularization_order_and_units():
-    K = operator_of(W, "precomputed_graph", kernel_params={"regularization": 0.5})
+    K = operator_of(W, PrecomputedGraph(regularization=0.5))
     assert_allclose(K, centred(commute_kernel(W, 0.5)), atol=1e-9)
     order = RNG.permutation(90)
     K = operator_of(W, "precomputed_graph")
@@ -242,7 +252,7 @@ def test_pieces_are_joined_by_a_hub():
     truth = centred(np.linalg.pinv(L, hermitian=True)[:m, :m])
     assert_allclose(K, truth, atol=1e-8)
     with pytest.warns(UserWarning, match="3 pieces"):
-        functions = operator_of(V, "precomputed_graph", approximation="nystroem", n_components=m - 1)
+        functions = operator_of(V, PrecomputedGraph(n_functions=m - 1), approximation="nystroem")
     assert_allclose(functions, truth, atol=1e-2 * np.abs(truth).max())
 
 
@@ -262,7 +272,7 @@ def test_pieces_are_clusters(approximation):
 
 
 def test_a_large_graph_in_pieces(monkeypatch):
-    monkeypatch.setattr(precomputed_graph, "DENSE_UP_TO", 200)
+    monkeypatch.setattr(PrecomputedGraph, "dense_limit", 200)
     monkeypatch.setattr(_graphs, "LARGE", 200)
     monkeypatch.setattr(_smooth, "COARSE", 100)
     V, piece = pieces((300, 200, 150), isolated=40)
@@ -338,6 +348,6 @@ def test_all_views_are_kept_for_the_evidence():
     fitted = fit_kernel(DATA, np.ones(90), kernel="auto", n_clusters=3, rng=np.random.RandomState(0))
     for search, Z in zip(fitted.source.searches, fitted.view_data, strict=True):
         assert_array_equal(search.prepare(DATA), Z)
-    low = auto.fit(DATA, np.ones(90), n_clusters=3, method="functions")
+    low = fit_kernel(DATA, np.ones(90), kernel=auto.Auto(dense_limit=0), n_clusters=3, rng=None)
     assert len(low.view_factors) == 3
     assert all(np.shares_memory(B, low.operator.factor) for B in low.view_factors)

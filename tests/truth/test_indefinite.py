@@ -15,7 +15,7 @@ from kernelclust import (
     MultiKernelClustering,
     structured_hsic,
 )
-from kernelclust.kernels import DenseKernel, TiledKernel, fit_kernel, spectrum_ends
+from kernelclust.kernels import DenseKernel, Precomputed, TiledKernel, fit_kernel, spectrum_ends
 from kernelclust.objectives import Dependence
 from kernelclust.structures import as_structure
 
@@ -120,8 +120,7 @@ def fitted(K, weight, indefinite, **options):
     return fit_kernel(
         K,
         weight,
-        kernel="precomputed",
-        kernel_params={"indefinite": indefinite},
+        kernel=Precomputed(indefinite),
         rng=np.random.RandomState(0),
         **options,
     )

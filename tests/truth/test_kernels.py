@@ -11,10 +11,17 @@ from sklearn.metrics.pairwise import pairwise_kernels
 
 from kernelclust import KernelKMeans, structured_hsic
 from kernelclust.kernels import (
+    RBF,
     DenseKernel,
+    Diffusion,
+    FunctionKernel,
+    Graph,
     LowRankKernel,
+    RandomFeatures,
     WeightedSumKernel,
     _spectrum,
+    as_approximation,
+    as_kernel,
     fit_kernel,
     incomplete_cholesky,
     kernel_names,
@@ -74,7 +81,7 @@ def test_functions_are_scikit_learns(kernel, as_sparse):
     options = {"gamma": 0.3} if kernel in ("polynomial", "rbf", "laplacian") else {}
     truth = pairwise_kernels(X, metric={"polynomial": "poly"}.get(kernel, kernel), **options)
     data = sparse.csr_matrix(X) if as_sparse else X
-    assert_allclose(dense_of(fit(kernel, data, **options).operator), centred(truth, np.ones(40)), atol=1e-9)
+    assert_allclose(dense_of(fit(as_kernel(kernel, options), data).operator), centred(truth, np.ones(40)), atol=1e-9)
 
 
 def test_scale_is_one_over_the_mean_distance_and_counts_weights_as_copies():
@@ -89,7 +96,7 @@ def test_scale_is_one_over_the_mean_distance_and_counts_weights_as_copies():
 
 
 def test_a_large_offset_costs_no_precision():
-    near, far = (dense_of(fit("rbf", X + shift, gamma=0.5).operator) for shift in (0.0, 2.0**30))
+    near, far = (dense_of(fit(RBF(0.5), X + shift).operator) for shift in (0.0, 2.0**30))
     assert_allclose(near, far, atol=1e-5)
 
 
@@ -97,7 +104,7 @@ def test_your_own_function_is_used():
     def doubled(A, B, factor=1.0):
         return factor * A @ B.T
 
-    operator = fit(doubled, kernel_params={"factor": 2.0}).operator
+    operator = fit(FunctionKernel(doubled, {"factor": 2.0})).operator
     assert_allclose(dense_of(operator), centred(2 * X @ X.T, np.ones(40)), atol=1e-9)
 
 
@@ -145,13 +152,13 @@ def test_the_graph_kernel_is_the_pseudo_inverse_and_its_factor_the_smoothest_par
     truth = np.linalg.pinv(L, hermitian=True)
     assert_allclose(dense_of(fit("graph").operator), truth, atol=1e-8)
     regular = np.linalg.inv(L + 0.5 * np.diag(degree))
-    found = fit("graph", kernel_params={"regularization": 0.5}).operator
+    found = fit(Graph(regularization=0.5)).operator
     assert_allclose(dense_of(found), centred(regular, np.ones(40)), atol=1e-8)
     root = 1 / np.sqrt(degree)
     values, vectors = np.linalg.eigh(root[:, None] * L * root)
     for rank in (5, 39):  # with all functions the commute kernel itself
         part = (root[:, None] * vectors[:, 1 : rank + 1]) / np.sqrt(values[1 : rank + 1])
-        low = fit("graph", approximation="nystroem", n_components=rank).operator
+        low = fit(Graph(n_functions=rank), approximation="nystroem").operator
         assert_allclose(dense_of(low), centred(part @ part.T, np.ones(40)), atol=1e-6)
     assert_allclose(dense_of(low), truth, atol=1e-6)
 
@@ -166,9 +173,8 @@ def test_diffusion_is_the_exponential_of_the_laplacian(laplacian, time, rank):
     D = np.diag(W.sum(1))
     root = 1 / np.sqrt(W.sum(1))
     truth = expm(-time * (root[:, None] * (D - W) * root if laplacian == "normalized" else D - W))
-    options = {"kernel_params": {"time": time, "laplacian": laplacian}}
-    assert_allclose(dense_of(fit("diffusion", **options).operator), centred(truth, np.ones(40)), atol=1e-8)
-    low = fit("diffusion", **options, approximation="nystroem", n_components=rank).operator
+    assert_allclose(dense_of(fit(Diffusion(time, laplacian)).operator), centred(truth, np.ones(40)), atol=1e-8)
+    low = fit(Diffusion(time, laplacian, n_functions=rank), approximation="nystroem").operator
     assert_allclose(dense_of(low), centred(truth, np.ones(40)), atol=0.02)
 
 
@@ -206,7 +212,7 @@ def test_graphs_follow_curves_that_balls_cannot():
 @pytest.mark.parametrize("method", ["nystroem", "cholesky"])
 def test_full_rank_factors_are_exact(method, kernel):
     exact = dense_of(fit(kernel).operator)
-    found = fit(kernel, approximation=method, n_components=40).operator
+    found = fit(kernel, approximation=as_approximation(method, 40)).operator
     assert found.factor is not None
     assert_allclose(dense_of(found), exact, atol=1e-3 * np.abs(exact).max())  # cholesky stops at 1e-6 of the trace
 
@@ -229,7 +235,7 @@ def test_random_features_approach_the_kernel(kernel):
     exact = dense_of(fit(kernel).operator)
     errors = []
     for rank in (100, 10000):
-        found = fit(kernel, approximation="random_features", n_components=rank).operator
+        found = fit(kernel, approximation=RandomFeatures(rank)).operator
         errors.append(np.abs(dense_of(found) - exact).max())
     assert errors[1] < 0.06 < errors[0]
 
@@ -280,7 +286,7 @@ def test_a_linear_kernel_that_is_not_to_be_centred_is_not(approximation, copies)
     rng = np.random.RandomState(0)
     X = np.hstack([rng.standard_normal((40, 3)) + 5.0] * copies)
     fitted = fit_kernel(
-        X, np.ones(40), kernel="linear", approximation=approximation, center=False, n_components=40, rng=rng
+        X, np.ones(40), kernel="linear", approximation=as_approximation(approximation, 40), center=False, rng=rng
     )
     np.testing.assert_allclose(fitted.operator.rows(np.arange(40)), X @ X.T, rtol=1e-8)
     np.testing.assert_allclose(fitted.combination(np.eye(40))(X[:3]), X[:3] @ X.T, rtol=1e-8)

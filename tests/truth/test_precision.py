@@ -6,7 +6,7 @@ from scipy import sparse
 from sklearn import config_context
 
 from kernelclust import KernelKMeans
-from kernelclust.kernels import fit_kernel
+from kernelclust.kernels import Nystroem, as_kernel, fit_kernel, kernel_class
 
 pytestmark = pytest.mark.usefixtures("few_starts")
 
@@ -49,11 +49,12 @@ def test_entries_at_any_spread(name, dtype, kernel):
                 continue
             Z = sparse.csr_matrix(X) if as_sparse else X
             with config_context(working_memory=kept):
-                options = {"kernel": kernel, "gamma": gamma, "approximation": None, "center": False}
+                width = {"gamma": gamma} if kernel_class(kernel).has_gamma else {}
+                options = {"kernel": as_kernel(kernel, width), "approximation": None, "center": False}
                 fitted = fit_kernel(Z, np.ones(m), rng=np.random.RandomState(0), **options)
             assert error(fitted.operator, X, kernel, fitted.gamma) < 1e-6
         if name != "a constant column of 1e9":
-            options |= {"approximation": "nystroem", "n_components": m}
+            options |= {"approximation": Nystroem(m)}
             fitted = fit_kernel(X, np.ones(m), rng=np.random.RandomState(0), **options)
             assert error(fitted.operator, X, kernel, fitted.gamma) < 1e-6
 

@@ -21,7 +21,7 @@ from kernelclust.kernels import (
     Spectrum,
     discriminative,
     fit_kernel,
-    kernel_part,
+    kernel_class,
     leading_spectrum,
 )
 from kernelclust.objectives import flat_objective
@@ -91,7 +91,7 @@ def _fit(
 
 def _samples(X, weight: np.ndarray, request: Request, known: Constraints | None) -> Samples:
     """Return the samples, with groups of equal ones where nothing else ties samples to each other."""
-    comparable = getattr(kernel_part(request.kernel.get("kernel", "rbf")), "COPIES", True)
+    comparable = kernel_class(request.kernel.get("kernel")).equal_rows_are_equal
     tied = known is not None and known.unlabelled() is not None
     if tied or not comparable or X is None:
         return Samples(X, weight, known)

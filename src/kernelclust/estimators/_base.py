@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from numbers import Integral
 from typing import Any
@@ -20,13 +20,13 @@ from kernelclust.constraints import Constraints, make_constraints
 from kernelclust.estimators._callbacks import CallbackSupportMixin, Tasks, with_callbacks
 from kernelclust.estimators._saving import Saving
 from kernelclust.kernels import (
-    APPROXIMATIONS,
-    check_kernel_params,
+    Approximation,
+    Kernel,
+    as_approximation,
+    as_kernel,
     check_operator,
     is_operator,
-    is_pairwise,
-    kernel_names,
-    kernel_part,
+    kernel_class,
 )
 from kernelclust.large import is_partitioned
 from kernelclust.structures import Structure, as_structure, cluster_names, named_places, warn_of_names
@@ -73,18 +73,18 @@ class KernelClusterer(Saving, CallbackSupportMixin, ClusterMixin, BaseEstimator)
         return self.fit(X, y, **params).labels_
 
     def _check_samples(self, X, *, reset: bool):
-        part = kernel_part(self.kernel)
-        if reset and self.kernel == "precomputed" and is_operator(X):
+        kernel = self._kernel_term()
+        if reset and kernel.accepts_operators and is_operator(X):
             check_operator(X)
             self.n_features_in_ = X.n_samples
             return X
-        sparse = getattr(part, "SPARSE", True)
-        options = {"dtype": FLOATS, "accept_sparse": "csr" if sparse else False, "ensure_all_finite": False}
-        order = None if self._is_pairwise() else "C"  # sums along rows are rounded alike, however X lay in memory
+        accepted = "csr" if kernel.accepts_sparse else False
+        options = {"dtype": FLOATS, "accept_sparse": accepted, "ensure_all_finite": False}
+        order = None if kernel.pairwise else "C"  # sums along rows are rounded alike, however X lay in memory
         X = validate_data(self, as_table(X), reset=reset, order=order, **options)
-        if not getattr(part, "NAMES_BAD_ENTRIES", False):
+        if not kernel.reports_bad_entries:
             check_finite(X, self._column_names())
-        return part.check(X) if reset and hasattr(part, "check") else X
+        return kernel.check_samples(X) if reset else X
 
     @property
     def cluster_names_(self) -> np.ndarray:
@@ -129,23 +129,25 @@ class KernelClusterer(Saving, CallbackSupportMixin, ClusterMixin, BaseEstimator)
         return make_constraints(weight, structure.n_clusters, labels=labels)
 
     def _check_kernel(self) -> None:
-        check_name("approximation", self.approximation, APPROXIMATIONS)
-        if not callable(self.kernel):
-            check_name("kernel", self.kernel, kernel_names(), also=", or a function k(X, Y)")
-        if isinstance(self.gamma, str):
-            check_name("gamma", self.gamma, ["scale"], also=", or a positive number")
-        else:
-            check_number("gamma", self.gamma, above=True)
-        check_kernel_params(self.kernel, self.kernel_params)
-        if self.n_components is not None:
-            check_number("n_components", self.n_components, whole=True, least=1)
+        self._kernel_settings()
 
     def _kernel_settings(self) -> dict[str, Any]:
-        names = ("kernel", "gamma", "kernel_params", "approximation", "n_components")
-        return {name: getattr(self, name) for name in names}
+        """Return the kernel and the approximation as `fit_kernel` takes them."""
+        return {"approximation": self._approximation_term(), "kernel": self._kernel_term()}
+
+    def _kernel_term(self) -> Kernel:
+        return kernel_term(self.kernel, self.gamma, self.kernel_params, self.n_components)
+
+    def _approximation_term(self) -> Approximation | None:
+        return approximation_term(self.approximation, self.n_components)
+
+    def _is_exact(self) -> bool:
+        """Return whether no approximation was asked for."""
+        approximation = self._approximation_term()
+        return approximation is None or approximation.is_auto
 
     def _is_pairwise(self) -> bool:
-        return is_pairwise(self.kernel)
+        return kernel_class(self.kernel).pairwise
 
     def _subset(self, X, used: np.ndarray):
         """Some of the samples, or the similarities between them."""
@@ -157,10 +159,40 @@ class KernelClusterer(Saving, CallbackSupportMixin, ClusterMixin, BaseEstimator)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        part = kernel_part(self.kernel) if isinstance(self.kernel, str) and self.kernel in kernel_names() else None
         tags.input_tags.pairwise = self._is_pairwise()
-        tags.input_tags.sparse = getattr(part, "SPARSE", True)
+        tags.input_tags.sparse = kernel_class(self.kernel).accepts_sparse
         return tags
+
+
+def kernel_term(kernel: Any, gamma: Any = "scale", kernel_params: Any = None, n_components: Any = None) -> Kernel:
+    """Return the kernel that the parameters of an estimator say, every one of them checked."""
+    if isinstance(gamma, str):
+        check_name("gamma", gamma, ["scale"], also=", or a positive number")
+    else:
+        check_number("gamma", gamma, above=True)
+    _check_rank(n_components)
+    declared, own = kernel_class(kernel), {}
+    if isinstance(kernel, Kernel):
+        if gamma != "scale":
+            name = type(kernel).__name__
+            raise ValueError(f"gamma={gamma!r}: {name} has parameters of its own; write kernel={name}(...).")
+    elif not callable(kernel):
+        own = {"gamma": gamma} if declared.has_gamma else {}
+        own |= {"n_functions": n_components} if declared.has_functions and n_components is not None else {}
+    if own and (kernel_params is None or isinstance(kernel_params, Mapping)):
+        kernel_params = own | dict(kernel_params or {})
+    return as_kernel(kernel, kernel_params)
+
+
+def approximation_term(approximation: Any, n_components: Any = None) -> Approximation | None:
+    """Return the approximation that the parameters of an estimator say; None is the exact kernel."""
+    _check_rank(n_components)
+    return as_approximation(approximation, n_components)
+
+
+def _check_rank(n_components: Any) -> None:
+    if n_components is not None:
+        check_number("n_components", n_components, whole=True, least=1)
 
 
 def equal_labels(tables: Sequence, n_clusters: int, *, free: bool = True) -> np.ndarray | None:

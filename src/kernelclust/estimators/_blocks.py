@@ -12,6 +12,7 @@ from kernelclust._arrays import check_elsewhere, namespace_of, to_host
 from kernelclust._threads import one_thread
 from kernelclust.estimators._elsewhere import given_back
 from kernelclust.estimators._partitioned import first_row
+from kernelclust.kernels import kernel_class
 from kernelclust.large import as_parts, as_rows, is_partitioned, shards_of
 from kernelclust.margin import ArrayBlocks, Embedding, solve_blocks
 from kernelclust.objectives import check_weights
@@ -19,7 +20,7 @@ from kernelclust.objectives import check_weights
 
 def in_blocks(model: Any, X: Any) -> bool:
     """Whether X is read block by block: linear kernels do, where X is not an ordinary array in memory."""
-    plain = model.kernel == "linear" and model.n_components is None and model.approximation in (None, "auto")
+    plain = kernel_class(model.kernel).features_are_samples and model.n_components is None and model._is_exact()
     mapped = isinstance(X, np.memmap) and X.ndim == 2 and X.dtype.kind == "f"
     return plain and (mapped or is_partitioned(X) or namespace_of(X) is not None)
 

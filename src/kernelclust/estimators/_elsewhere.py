@@ -12,7 +12,7 @@ from kernelclust._input import rows_are_equal
 from kernelclust._warnings import warn
 from kernelclust.constraints import check_labels
 from kernelclust.estimators._base import check_enough_samples, equal_labels
-from kernelclust.kernels import is_pairwise, kernel_part
+from kernelclust.kernels import kernel_class
 from kernelclust.large import grow
 from kernelclust.objectives import check_weights
 from kernelclust.structures import Structure
@@ -22,25 +22,15 @@ ARRAYS = ("labels_", "position_", "sizes_", "medoids_")
 
 def exists_between_fitted(kernel: Any) -> bool:
     """Whether a kernel is made of the fitted samples together, by an algorithm of the host ("auto", "graph")."""
-    return hasattr(kernel_part(kernel), "fit") and not is_pairwise(kernel)
-
-
-def has_array_form(kernel: Any) -> bool:
-    """Whether a kernel can be computed by any library of the array API."""
-    part = kernel_part(kernel)
-    return callable(kernel) or hasattr(part, "array_block") or hasattr(part, "array_features")
-
-
-def has_block_form(kernel: Any) -> bool:
-    """Whether a kernel compares any samples with any others."""
-    return callable(kernel) or hasattr(kernel_part(kernel), "block")
+    declared = kernel_class(kernel)
+    return not declared.is_function and not declared.pairwise
 
 
 def fit_elsewhere(model: Any, xp: Any, X: Any, y: Any, sample_weight: Any, structure: Structure, **links: Any) -> None:
     """Fit X (m, d), an array of the namespace xp, on the device where it lies."""
-    exact = model.approximation in (None, "auto")
-    more = {f"approximation={model.approximation!r}": not exact}
-    refuse(model, structure, links, "arrays on a device", has_array_form(model.kernel), more)
+    refuse(
+        model, structure, links, "arrays on a device", {f"approximation={model.approximation!r}": not model._is_exact()}
+    )
     X = check_elsewhere(xp, X)
     validate_data(model, X, reset=True, skip_check_array=True)
     m = int(X.shape[0])
@@ -72,10 +62,8 @@ def fit_elsewhere(model: Any, xp: Any, X: Any, y: Any, sample_weight: Any, struc
     model._elsewhere = not exists_between_fitted(model.kernel)
 
 
-def refuse(
-    model: Any, structure: Structure, links: dict[str, Any], where: str, takes: bool, more: dict[str, bool]
-) -> None:
-    """An error for what is not there yet beyond the memory of the host; `takes` says whether the kernel is there."""
+def refuse(model: Any, structure: Structure, links: dict[str, Any], where: str, more: dict[str, bool]) -> None:
+    """An error for what is not there yet beyond the memory of the host."""
     solver = model._make_solver()
     missing = {
         **dict.fromkeys(solver.unsupported_beyond_host(), True),
@@ -84,11 +72,11 @@ def refuse(
         "min_cluster_size": model.min_cluster_size is not None,
         "max_cluster_size": model.max_cluster_size is not None,
         "label_weight": model.label_weight is not None,
-        f"kernel={model.kernel!r}": not takes,
+        f"kernel={model.kernel!r}": not kernel_class(model.kernel).is_function,
     }
     absent = [what for what, there in (missing | more).items() if there]
     if absent:
-        remedy = "" if takes else "Take kernel='rbf' or 'linear' there. "
+        remedy = "" if kernel_class(model.kernel).is_function else "Take kernel='rbf' or 'linear' there. "
         raise ValueError(
             f"{', '.join(absent)}: not there yet for {where}. {remedy}Give a numpy array to fit on the host."
         )

@@ -17,9 +17,9 @@ from kernelclust._threads import one_thread
 from kernelclust._warnings import warn
 from kernelclust.constraints import check_labels
 from kernelclust.estimators._base import check_enough_samples
-from kernelclust.estimators._elsewhere import has_array_form, send
+from kernelclust.estimators._elsewhere import send
 from kernelclust.estimators._partitioned import first_row, keep_partitioned, keep_places_of_all
-from kernelclust.kernels import DEFAULT_COMPONENTS, kernel_part
+from kernelclust.kernels import Kernel
 from kernelclust.large import (
     Features,
     Sums,
@@ -109,12 +109,13 @@ def fit_tensors(model: Any, X: Any, y: Any, sample_weight: Any, structure: Struc
     model._in_rows = True
 
 
-def _fit(model: Any, shards: Any, widths: list[int], kernels: list[Any], structure: Structure) -> tuple:
+def _fit(model: Any, shards: Any, widths: list[int], kernels: list[Kernel], structure: Structure) -> tuple:
     """The fit of all views side by side, the weights, and the features of all kernels."""
     rng = check_random_state(model.random_state)
     some = look_at_all(shards, structure.n_clusters, rng, _names(widths))
-    method = "nystroem" if model.approximation == "auto" else model.approximation
-    request = replace(model._request(structure), approximation=method, random_state=rng)
+    request = model._request(structure)
+    approximation = None if request.approximation is None else request.approximation.beyond_limit()
+    request = replace(request, approximation=approximation, random_state=rng)
     views = Views(_split(some.X, widths), np.ones((len(some.X), len(widths)), dtype=bool))
     with progress_listener(None):  # stages of the start are not those of the whole
         few = fit_many(views, some.w, request, some.known)
@@ -148,21 +149,22 @@ def _embedded(X: np.ndarray, *, features: Any, image: np.ndarray) -> np.ndarray:
 # -- views as one table ------------------------------------------------------------------------------------------------
 
 
-def _check(model: Any, X: Any, more: dict[str, Any], device: bool = False) -> list[Any]:
+def _check(model: Any, X: Any, more: dict[str, Any], device: bool = False) -> list[Kernel]:
     """The kernels, one after the other; an error for what is not there yet beyond the memory of one machine."""
     n_views = len(X) if isinstance(X, (list, tuple)) else 1 if model.views is None else len(model.views)
     given = is_auto(model.kernels) or model._is_pairwise()
-    kernels = [] if given else [kernel for some in kernels_of(model.kernels, n_views) for kernel, _ in some]
-    elsewhere = [kernel for kernel in kernels if not has_array_form(kernel) or (device and callable(kernel))]
-    approximate = [kernel for kernel in kernels if not hasattr(kernel_part(kernel), "features")]
+    kernels = [] if given else [kernel for some in kernels_of(model.kernels, n_views) for kernel in some]
+    elsewhere = [kernel for kernel in kernels if not kernel.is_function or (device and not kernel.is_trusted)]
+    approximate = [kernel for kernel in kernels if not kernel.has_features]
+    approximation = model._approximation_term()
     missing = {
         f"method={model.method!r}": model.method not in METHODS,
         f"kernels={model.kernels!r}": given or bool(elsewhere),
         "refine=False": not model.refine,
         f"correlation={model.correlation!r}": model.method == "mkkm-mr" and model.correlation not in CORRELATIONS,
-        f"approximation={model.approximation!r}": model.approximation == "cholesky"
-        or (model.approximation == "random_features" and device)
-        or (model.approximation is None and bool(approximate)),
+        f"approximation={model.approximation!r}": bool(approximate)
+        if approximation is None
+        else not (approximation.has_array_features if device else approximation.in_partitions),
         "must_link and cannot_link": more["must_link"] is not None or more["cannot_link"] is not None,
         "samples that views miss (observed)": more["observed"] is not None,
         "min_cluster_size": model.min_cluster_size is not None,
@@ -176,10 +178,10 @@ def _check(model: Any, X: Any, more: dict[str, Any], device: bool = False) -> li
             f"{', '.join(absent)}: not there yet for views {where}, which take method='average' and 'mkkm-mr' "
             "with kernels such as 'rbf' or 'linear'. Give numpy arrays to fit in memory."
         )
-    if model.approximation == "auto" and approximate:
+    if approximation is not None and approximation.is_auto and approximate:
         warn(
             f"views {where} are compared by a Nystrom approximation of kernels={model.kernels!r} with "
-            f"{model.n_components or DEFAULT_COMPONENTS} components each; approximation='nystroem' accepts this "
+            f"{approximation.rank} components each; approximation='nystroem' accepts this "
             "silently."
         )
     return kernels

@@ -12,26 +12,26 @@ from sklearn.utils.validation import validate_data
 from kernelclust._arrays import knows_numpy
 from kernelclust._warnings import warn
 from kernelclust.estimators._base import check_enough_samples
-from kernelclust.estimators._elsewhere import has_block_form, refuse
-from kernelclust.kernels import DEFAULT_COMPONENTS, kernel_part
+from kernelclust.estimators._elsewhere import refuse
+from kernelclust.kernels import kernel_class
 from kernelclust.large import Read, as_parts, as_rows, beside, fit_exact, fit_shards, lazily, shards_of
 from kernelclust.structures import Structure, places_of_part
 
 
 def fit_partitioned(model: Any, X: Any, y: Any, sample_weight: Any, structure: Structure, **links: Any) -> None:
     """Fit a Dask array or frame (m, d)."""
-    featured = hasattr(kernel_part(model.kernel), "features")
-    exact = model.approximation is None and not featured
+    featured, approximation = kernel_class(model.kernel).has_features, model._approximation_term()
+    exact = approximation is None and not featured
     lacking = {
-        f"approximation={model.approximation!r}": model.approximation == "cholesky",
+        f"approximation={model.approximation!r}": approximation is not None and not approximation.in_partitions,
         "approximation=None before NumPy 2 and scikit-learn 1.7": exact and not knows_numpy(),
     }
-    refuse(model, structure, links, "partitions", has_block_form(model.kernel), lacking)
+    refuse(model, structure, links, "partitions", lacking)
     names = getattr(X, "columns", None)
-    if model.approximation == "auto" and not featured:
+    if approximation is not None and approximation.is_auto and not featured:
         warn(
             f"partitions are compared by a Nystrom approximation of kernel={model.kernel!r} with "
-            f"{model.n_components or DEFAULT_COMPONENTS} components; approximation='nystroem' accepts this silently, "
+            f"{approximation.rank} components; approximation='nystroem' accepts this silently, "
             "approximation=None takes the kernel itself."
         )
     X = as_rows(X)

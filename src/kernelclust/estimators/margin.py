@@ -13,13 +13,16 @@ from kernelclust._warnings import warn
 from kernelclust.constraints import check_labels
 from kernelclust.estimators._base import (
     KernelClusterer,
+    approximation_term,
     check_jobs,
     check_verbose,
     equal_labels,
+    kernel_term,
 )
 from kernelclust.estimators._blocks import fit_blocks, in_blocks, numbers, on_host
 from kernelclust.estimators._elsewhere import given_back
 from kernelclust.estimators._partitioned import place_partitioned
+from kernelclust.kernels import kernel_class
 from kernelclust.large import is_partitioned
 from kernelclust.margin import Embedding, Hyperplanes, Problem, check_loss, embed, solve, stay
 from kernelclust.objectives import check_weights
@@ -239,11 +242,9 @@ class MaxMarginClustering(KernelClusterer):
         embedding = embed(
             samples,
             weight,
-            kernel=self.kernel,
-            gamma=self.gamma,
-            kernel_params=self.kernel_params,
+            kernel=kernel_term(self.kernel, self.gamma, self.kernel_params),
+            approximation=approximation_term(self.approximation),
             n_clusters=int(self.n_clusters),
-            approximation=self.approximation,
             n_components=self.n_components,
             center=self.center,
             rng=rng,
@@ -277,7 +278,7 @@ class MaxMarginClustering(KernelClusterer):
         self._decide = embedding.decision(planes.V, planes.b)
         self.__dict__.pop("coef_", None)
         self.__dict__.pop("intercept_", None)
-        if self.kernel == "linear" and hasattr(self._decide, "coef"):
+        if kernel_class(self.kernel).features_are_samples and hasattr(self._decide, "coef"):
             self.coef_, self.intercept_ = self._decide.coef.T, planes.b
 
     def _label_rest(self, X, labels, used, known) -> np.ndarray:
@@ -382,7 +383,7 @@ class MaxMarginClustering(KernelClusterer):
         check_verbose(self.verbose)
         check_flag("center", self.center)
         check_flag("bias", self.bias)
-        if not self.center and (self.kernel not in ("linear", "cosine") or self.n_components is not None):
+        if not self.center and (not kernel_class(self.kernel).has_features or self.n_components is not None):
             raise ValueError(
                 "center=False works on the samples themselves: with kernel='linear' or 'cosine' and no n_components; "
                 "eigenvectors of a kernel are centred."

@@ -32,7 +32,6 @@ from kernelclust.estimators._many import (
 )
 from kernelclust.estimators._partitioned import score_rows
 from kernelclust.estimators._placing import Placing
-from kernelclust.kernels import APPROXIMATIONS
 from kernelclust.multikernel import (
     CORRELATIONS,
     SHARED,
@@ -453,7 +452,7 @@ class MultiKernelClustering(Placing, KernelClusterer):
         check_number("tol", params.get("tol", 0.0))
         check_name("placement", self.placement, PLACEMENTS)
         self._make_objective().check()
-        check_name("approximation", self.approximation, APPROXIMATIONS)
+        self._approximation_term()
         if isinstance(self.lam, str):
             check_name("lam", self.lam, ["auto"], also=", or a number of 0 or more")
         else:
@@ -465,8 +464,6 @@ class MultiKernelClustering(Placing, KernelClusterer):
         check_number("ridge", self.ridge)
         check_number("max_iter", self.max_iter, whole=True, least=1)
         check_starts(self.n_init)
-        if self.n_components is not None:
-            check_number("n_components", self.n_components, whole=True, least=1)
         if self.label_weight is not None:
             check_number("label_weight", self.label_weight)
         for name in ("refine", "center", "unit_diagonal", "compute_confidence"):
@@ -487,8 +484,7 @@ class MultiKernelClustering(Placing, KernelClusterer):
 
     def _request(self, structure: Structure) -> ManyRequest:
         """What is asked for."""
-        names = ("method", "approximation", "n_components", "lam", "correlation", "power", "ridge")
-        names += ("max_iter", "n_jobs", "random_state")
+        names = ("method", "lam", "correlation", "power", "ridge", "max_iter", "n_jobs", "random_state")
         params = check_method_params(self.method, self.method_params)
         return ManyRequest(
             structure,
@@ -497,6 +493,8 @@ class MultiKernelClustering(Placing, KernelClusterer):
             **{name: params[name] for name in params if name in SHARED},
             objective=self._make_objective(),
             kernels=default_kernels(self.method) if is_auto(self.kernels) else self.kernels,
+            approximation=self._approximation_term(),
+            n_functions=self.n_components,
             center=bool(self.center),
             unit_diagonal=bool(self.unit_diagonal),
             refine=bool(self.refine),

@@ -342,7 +342,7 @@ class StructuredClustering(Placing, KernelClusterer):
         self._elsewhere = False
         X = self._check_samples(X, reset=True)
         given = FittedKernel(X, Nothing(), remedy=", or clip its negative eigenvalues") if is_operator(X) else None
-        if given is not None and (sample_weight is not None or self.approximation not in (None, "auto")):
+        if given is not None and (sample_weight is not None or not self._is_exact()):
             raise ValueError("X is a kernel operator: weights are part of it, and it is not approximated here.")
         weight = check_weights(sample_weight, X) if given is None else np.asarray(given.operator.weight, dtype=float)
         used = np.flatnonzero(weight > 0)
@@ -439,8 +439,10 @@ class StructuredClustering(Placing, KernelClusterer):
         return X if self._used is None or not self._is_pairwise() else X[:, self._used]
 
     def _warn_of_scales(self, X, weight: np.ndarray) -> None:
-        named = isinstance(self.kernel, str) and not self._is_pairwise()
-        if named and not sparse.issparse(X) and (text := scale_warning(X, weight, self._column_names())):
+        kernel = self._kernel_term()
+        if kernel.pairwise or not kernel.is_trusted or sparse.issparse(X):
+            return
+        if text := scale_warning(X, weight, self._column_names()):
             warn(text, ScaleWarning)
 
     # -- parts ----------------------------------------------------------------------------------------------------

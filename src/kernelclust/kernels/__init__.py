@@ -1,21 +1,20 @@
-"""How alike two samples are: kernel functions (one file each), operators, low-rank factors, spectra."""
+"""How alike two samples are: kernels (one file each), approximations, operators, spectra.
+
+The classes are reachable here: `from kernelclust.kernels import RBF, Nystroem`. Only the files that are asked for are
+imported.
+"""
 
 from kernelclust.kernels._spectrum import Spectrum, certified, eigenvalue_bounds, leading_spectrum, spectrum_ends  # isort: skip
-from kernelclust.kernels._fit import (
-    APPROXIMATIONS,
-    DEFAULT_COMPONENTS,
-    check_kernel_params,
-    check_precomputed,
-    fit_kernel,
-    is_pairwise,
-    kernel_names,
-    kernel_part,
-)
+from kernelclust._terms import exposes_terms
+from kernelclust.kernels._base import GammaKernel, Kernel
+from kernelclust.kernels._fit import as_approximation, as_kernel, fit_kernel, kernel_class, kernel_names
 from kernelclust.kernels._fitted_kernel import FittedKernel, discriminative
-from kernelclust.kernels._function import SimilarityFunction
-from kernelclust.kernels._low_rank import incomplete_cholesky
+from kernelclust.kernels._function import FunctionKernel, SimilarityFunction
+from kernelclust.kernels._matrix import check_precomputed
 from kernelclust.kernels._new_samples import ExactFeatures, NewSamples, Nothing, Source, UnitScaled
 from kernelclust.kernels._scale import safe_unit
+from kernelclust.kernels.approximations import Approximation
+from kernelclust.kernels.approximations.cholesky import incomplete_cholesky
 from kernelclust.kernels.operators import (
     BLOCK,
     DenseKernel,
@@ -33,12 +32,14 @@ from kernelclust.kernels.operators import (
 )
 
 __all__ = [
-    "APPROXIMATIONS",
     "BLOCK",
-    "DEFAULT_COMPONENTS",
+    "Approximation",
     "DenseKernel",
     "ExactFeatures",
     "FittedKernel",
+    "FunctionKernel",
+    "GammaKernel",
+    "Kernel",
     "KernelOperator",
     "LowRankKernel",
     "NewSamples",
@@ -51,8 +52,9 @@ __all__ = [
     "TiledKernel",
     "UnitScaled",
     "WeightedSumKernel",
+    "as_approximation",
+    "as_kernel",
     "certified",
-    "check_kernel_params",
     "check_operator",
     "check_precomputed",
     "discriminative",
@@ -61,12 +63,13 @@ __all__ = [
     "fit_kernel",
     "incomplete_cholesky",
     "is_operator",
-    "is_pairwise",
+    "kernel_class",
     "kernel_names",
-    "kernel_part",
     "leading_spectrum",
     "one_hot",
     "row_blocks",
     "safe_unit",
     "spectrum_ends",
 ]
+
+__getattr__, __dir__ = exposes_terms(__name__, f"{__name__}.approximations")

@@ -114,15 +114,31 @@ class Projected(Source):
 # -- by features -------------------------------------------------------------------------------------------------------
 
 
+class FeatureMap(ABC):
+    """Features x -> b(x)."""
+
+    @abstractmethod
+    def __call__(self, X_new: Any) -> Any:
+        """b(x), a row a sample."""
+
+    def parts(self) -> tuple[Callable, np.ndarray | None]:
+        """(r, T) with b(x) = r(x) T; T is None where r is b."""
+        return self, None
+
+    def array(self, xp: Any, X_new: Any) -> Any:
+        """The same for arrays of any namespace of the array API."""
+        raise NotImplementedError(f"{type(self).__name__} is computed on the host alone.")
+
+
 @dataclass(frozen=True)
 class Features(Source):
     """k(x, x_i) = <b(x) - offset, b(x_i) - offset>."""
 
-    features: Callable
+    features: FeatureMap
 
     def parts(self) -> tuple[Callable, np.ndarray | None]:
         """(r, T) with b(x) = r(x) T: sums of r are enough where sums of b are wanted."""
-        return self.features.parts() if hasattr(self.features, "parts") else (self.features, None)
+        return self.features.parts()
 
     def combination(self, operator, C, image=None) -> NewSamples:
         return _Mapped(self.features, operator.offset, (operator.factor.T @ C).T)
@@ -146,7 +162,7 @@ class _Mapped(NewSamples):
 
 
 @dataclass
-class LandmarkFeatures:
+class LandmarkFeatures(FeatureMap):
     """b(x) = k(x, landmarks) M."""
 
     function: SimilarityFunction | None
@@ -160,16 +176,14 @@ class LandmarkFeatures:
         return Landmarks(self.function, self.landmarks)(X_new) @ self.M
 
     def array(self, xp, X_new):
-        """The same for arrays of any namespace of the array API."""
         function = self.function
         assert function is not None
 
         def there(values):
             return xp.asarray(values, dtype=X_new.dtype, device=X_new.device)
 
-        params = {name: getattr(value, "item", lambda value=value: value)() for name, value in function.params.items()}
         Z = X_new if function.shift is None else X_new - there(function.shift)
-        return function.part.array_block(xp, Z / float(function.scale), there(self.landmarks), **params) @ there(self.M)
+        return function.kernel.array_block(xp, Z / float(function.scale), there(self.landmarks)) @ there(self.M)
 
 
 @dataclass
@@ -186,7 +200,7 @@ class Landmarks:
 
 
 @dataclass
-class RandomFeatures:
+class FrequencyFeatures(FeatureMap):
     """b(x) = [cos(x W), sin(x W)] / sqrt(number of frequencies)."""
 
     function: SimilarityFunction
@@ -198,13 +212,13 @@ class RandomFeatures:
 
 
 @dataclass
-class ExactFeatures:
+class ExactFeatures(FeatureMap):
     """b(x) of a kernel that is an inner product of features."""
 
     function: SimilarityFunction
 
     def __call__(self, X_new):
-        return self.function.part.features(self.function.prepare(X_new))
+        return self.function.kernel.features(self.function.prepare(X_new))
 
 
 # -- by the nearest fitted samples, for kernels that exist only between these ------------------------------------------

@@ -7,7 +7,9 @@ from collections.abc import Callable
 import numpy as np
 from scipy import sparse
 
+from kernelclust._names import check_number
 from kernelclust._threads import one_thread
+from kernelclust.kernels._base import Kernel
 from kernelclust.kernels._fitted_kernel import FittedKernel
 from kernelclust.kernels._graphs import n_neighbors_for, neighbour_graphs
 from kernelclust.kernels._new_samples import Neighbours
@@ -24,35 +26,52 @@ def neighbour_graph(X, n_clusters: int, n_neighbors: int | None = None) -> spars
     return neighbour_graphs(X, [k])[0]
 
 
-def n_functions(n_components: int | None, n_clusters: int, n_nodes: int) -> int:
+def n_functions(wanted: int | None, n_clusters: int, n_nodes: int) -> int:
     """Number of smoothest functions that are kept."""
-    return min(n_components or 2 * n_clusters + FUNCTIONS, n_nodes - 1)
+    return min(wanted or 2 * n_clusters + FUNCTIONS, n_nodes - 1)
 
 
-def fit_on_nodes(
-    X,
-    weight: np.ndarray,
-    n_clusters: int,
-    n_neighbors: int | None,
-    *,
-    gram: Callable | None,  # W -> K, both n x n
-    factor: Callable,  # W -> B (n x d)
-) -> FittedKernel:
-    """The kernel of the neighbour graph of X: `gram` of the graph, or B B' with B its `factor` where `gram` is None."""
-    with one_thread():
-        return _fit(X, weight, n_clusters, n_neighbors, gram, factor)
+class GraphKernel(Kernel):
+    """A kernel of a graph: it exists between fitted samples, up to a constant, as a matrix or by smooth functions."""
+
+    is_function = False
+    has_functions = True
+    has_uncentred_form = False
+    dense_limit: float = 3000
+    n_functions: int | None
+    regularization: float = 0.0
+
+    def check_regularization(self) -> None:
+        check_number("regularization", self.regularization)
 
 
-def _fit(X, weight: np.ndarray, n_clusters: int, n_neighbors: int | None, gram, factor) -> FittedKernel:
-    view = given_view(X, weight)
-    data = ViewData(view, view(X))
-    source = Neighbours([data.search()])
-    which = data.which
-    if len(data.first) < 2:
-        return FittedKernel(DenseKernel(np.zeros((len(which), len(which))), weight), source)
-    W = neighbour_graph(data.nodes, n_clusters, n_neighbors)
-    if gram is None:
-        return FittedKernel(LowRankKernel(data.spread(factor(W)), weight, overwrite=True), source)
-    K = gram(W)
-    K = K if len(data.first) == len(which) else K[np.ix_(which, which)]
-    return FittedKernel(DenseKernel(K, weight), source)
+class NeighbourKernel(GraphKernel):
+    """A kernel of the graph of nearest neighbours. Equal samples are one node of it."""
+
+    n_neighbors: int | None
+
+    def fit_on_nodes(
+        self,
+        X,
+        weight: np.ndarray,
+        n_clusters: int,
+        *,
+        gram: Callable,  # W -> K, both n x n
+        factor: Callable,  # W, number -> B (n x number)
+        dense: bool,
+    ) -> FittedKernel:
+        """Return the kernel of the neighbour graph of X: `gram` of the graph, or B B' with B its `factor`."""
+        with one_thread():
+            view = given_view(X, weight)
+            data = ViewData(view, view(X))
+            source = Neighbours([data.search()])
+            which = data.which
+            if len(data.first) < 2:
+                return FittedKernel(DenseKernel(np.zeros((len(which), len(which))), weight), source)
+            W = neighbour_graph(data.nodes, n_clusters, self.n_neighbors)
+            if not dense:
+                B = factor(W, n_functions(self.n_functions, n_clusters, W.shape[0]))
+                return FittedKernel(LowRankKernel(data.spread(B), weight, overwrite=True), source)
+            K = gram(W)
+            K = K if len(data.first) == len(which) else K[np.ix_(which, which)]
+            return FittedKernel(DenseKernel(K, weight), source)

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from numbers import Real
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import sparse
+from sklearn.metrics import euclidean_distances
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
-from kernelclust._names import check_name
 from kernelclust._warnings import warn
-from kernelclust.kernels._function import SimilarityFunction
 
+if TYPE_CHECKING:
+    from kernelclust.kernels._function import SimilarityFunction
+
+MEDIAN_SAMPLES = 2000
 EXTREME, TYPICAL = 50, 150  # samples that single precision is tried on: farthest from the mean, and others
 ENOUGH = 1e-6  # error of single precision beside the mean centred similarity of a sample with itself
 
@@ -35,14 +39,12 @@ def set_units(function: SimilarityFunction, X, weight: np.ndarray) -> None:
 def resolve_gamma(gamma, X, weight: np.ndarray, unit: float, power: int) -> tuple[float, float]:
     """gamma in the kernel's own units, and in the user's.
 
-    "scale" is 1 / mean (squared) distance between samples: 1 / (2 x total variance) for squared distances. A function
-    is given X in the kernel's units, and says "scale" by None.
+    "scale" is 1 / mean (squared) distance between samples: 1 / (2 x total variance) for squared distances. "median" is
+    1 / (2 x squared median distance), or "scale" where that is zero.
     """
     if isinstance(gamma, str):
-        check_name("gamma", gamma, ["scale"], also=", or a positive number")
-    if isinstance(gamma, str) or callable(gamma):
         scaled = X if unit == 1.0 else X / unit
-        inner = gamma(scaled) if callable(gamma) else None
+        inner = median_gamma(scaled, weight) if gamma == "median" else None
         inner = _natural_gamma(scaled, weight, power) if inner is None else inner
         with np.errstate(all="ignore"):
             resolved = float(np.float64(inner) / np.float64(unit) ** power)
@@ -64,6 +66,36 @@ def resolve_gamma(gamma, X, weight: np.ndarray, unit: float, power: int) -> tupl
 def _natural_gamma(X, weight: np.ndarray, power: int) -> float:
     distance = mean_distance(X, weight, power)
     return 1.0 if distance <= _rounding(X, power) else 1.0 / distance
+
+
+def median_gamma(X, weight: np.ndarray) -> float | None:
+    """1 / (2 s^2), s the median distance between samples and their copies (of at most 2000); None where it is zero."""
+    n = X.shape[0]
+    if n > MEDIAN_SAMPLES:
+        chosen = np.sort(np.random.RandomState(0).choice(n, MEDIAN_SAMPLES, replace=False))
+        X, weight = X[chosen], weight[chosen]
+    with np.errstate(all="ignore"):
+        middle = _median_squared_distance(X, weight)
+        gamma = 1 / (2 * np.float64(middle))
+    return float(gamma) if 0 < gamma < np.inf else None
+
+
+def _median_squared_distance(X, weight: np.ndarray) -> float:
+    """Median over pairs of samples and their copies; zero for a single one."""
+    n = X.shape[0]
+    squared = euclidean_distances(X, squared=True)
+    if np.all(weight == 1):
+        at = n + n * (n - 1) // 2  # behind the n zeros of the diagonal every pair stands twice
+        return float(np.partition(squared.ravel(), (at - 1, at))[at - 1 : at + 1].mean()) if n > 1 else 0.0
+    pairs = np.triu_indices(n, 1)
+    order = np.argsort(squared[pairs])
+    value = np.concatenate([[0.0], squared[pairs][order]])
+    copies = float(np.maximum(weight * (weight - 1), 0).sum()) / 2  # pairs of copies of one sample
+    share = np.cumsum(np.concatenate([[copies], (weight[pairs[0]] * weight[pairs[1]])[order]]))
+    half = share[-1] / 2
+    slack = 1e-9 * share[-1]
+    lower, upper = np.searchsorted(share, half - slack), np.searchsorted(share, half + slack)
+    return float(value[lower] + value[min(upper, len(value) - 1)]) / 2
 
 
 def is_constant(X, weight: np.ndarray, power: int = 2) -> bool:
@@ -99,7 +131,7 @@ def single_is_enough(function: SimilarityFunction, Z) -> bool:
     far = np.argpartition(-size, min(EXTREME, len(size) - 1))[:EXTREME]
     some = np.unique(np.concatenate([far, np.linspace(0, len(size) - 1, TYPICAL).astype(int)]))
     exact = function(Z[some], Z[some])
-    if callable(function.kernel):  # it is called as the user knows it; only what it returns is shortened
+    if not function.kernel.is_trusted:  # it is called as the user knows it; only what it returns is shortened
         rounded = exact.astype(np.float32)
     else:
         few = Z[some].astype(np.float32)

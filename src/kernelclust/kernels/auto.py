@@ -4,7 +4,7 @@ Views: X as given, columns standardised, rows scaled to length one. In each, nei
 graphs (b, 1.5 sqrt(b B) and 2 B, with b = clip(m / 2c, 3, 10) and B = clip(m / 2c, 3, 50), or 15 beyond 3000 samples),
 each a commute kernel as in kernel="graph", scaled to trace m; K is their mean. It stands for "neighbours are alike,
 whatever the units": images, cells, text. For round groups in few, well chosen columns kernel="rbf" is as good or
-better. Beyond `DENSE_UP_TO` samples each kernel keeps its smoothest functions alone.
+better. Beyond `DENSE_LIMIT` samples each kernel keeps its smoothest functions alone.
 
 This file is the kernel alone. What a fit with kernel="auto" decides beyond it is in `policies/auto.py`.
 """
@@ -24,10 +24,11 @@ from kernelclust._threads import in_order
 from kernelclust.kernels._fitted_kernel import COMMUTE, FittedKernel
 from kernelclust.kernels._graphs import commute_factor_and_start, commute_kernel, neighbour_graphs, spread_neighbors
 from kernelclust.kernels._new_samples import Neighbours
+from kernelclust.kernels._nodes import GraphKernel
 from kernelclust.kernels._views import View, ViewData, informative_views
 from kernelclust.kernels.operators import DenseKernel, KernelOperator, LowRankKernel, one_hot
 
-DENSE_UP_TO = 3000
+DENSE_LIMIT = 3000
 FUNCTIONS = 10  # beyond 2c that are kept of each graph
 N_GRAPHS = 3  # of every view, small to large
 MIDDLE, OTHERS = 1, (0, 2)  # the functions of the middle graph are the start for the others
@@ -66,51 +67,68 @@ class GraphMean(FittedKernel):
         return [(S, sizes) for of_view in each for S in of_view]
 
 
-def fit(X, weight: np.ndarray, *, n_clusters: int, method: str | None, n_components: int | None = None) -> GraphMean:
-    """Return the mean kernel of samples X (m x d): its matrix (method None), or the factors of all graphs together."""
-    m, share = X.shape[0], weight / weight.sum()
-    views = informative_views(X, weight)
-    useful = [data for data in views if len(data.first) > 1]
-    number = n_components or 2 * n_clusters + FUNCTIONS
-    large = m > DENSE_UP_TO
+class Auto(GraphKernel):
+    """The mean of commute kernels over views of X and sizes of graph.
 
-    def begin(data: ViewData) -> tuple[list[sparse.csr_array], np.ndarray, np.ndarray]:
-        graphs = neighbour_graphs(data.nodes, spread_neighbors(data.nodes.shape[0], n_clusters))
-        return graphs, *commute_factor_and_start(graphs[MIDDLE], number)
+    Parameters
+    ----------
+    n_functions : int, optional
+        Smoothest functions that are kept of each graph; by default 2c + 10.
+    dense_limit : int, default=3000
+        Samples up to which the matrix is held.
+    """
 
-    def finish(graphs: list[sparse.csr_array], start: np.ndarray) -> Callable[[int], np.ndarray]:
-        return lambda i: commute_factor_and_start(graphs[i], number, start=start)[0]
+    example = "Auto()"
+    dense_among_many = False
 
-    K = None if useful else np.zeros((m, m))
-    middles: list[np.ndarray] = []
-    factors: list[np.ndarray] = []
-    for k, (graphs, middle, start) in enumerate(in_order(begin, useful, large=large)):
-        data = useful[k]
-        if method is None:
-            middles.append(_scaled(data.spread(middle), share))
-            for W in graphs:
-                K_graph = _dense(W, data, share)
-                K = K_graph if K is None else np.add(K, K_graph, out=K)
+    def __init__(self, n_functions: int | None = None, dense_limit: float = DENSE_LIMIT):
+        self.n_functions = n_functions
+        self.dense_limit = dense_limit
+
+    def fit(self, X, weight, *, n_clusters, approximation, center, rng) -> GraphMean:
+        m, share = X.shape[0], weight / weight.sum()
+        views = informative_views(X, weight)
+        useful = [data for data in views if len(data.first) > 1]
+        number = self.n_functions or 2 * n_clusters + FUNCTIONS
+        large = m > DENSE_LIMIT
+
+        def begin(data: ViewData) -> tuple[list[sparse.csr_array], np.ndarray, np.ndarray]:
+            graphs = neighbour_graphs(data.nodes, spread_neighbors(data.nodes.shape[0], n_clusters))
+            return graphs, *commute_factor_and_start(graphs[MIDDLE], number)
+
+        def finish(graphs: list[sparse.csr_array], start: np.ndarray) -> Callable[[int], np.ndarray]:
+            return lambda i: commute_factor_and_start(graphs[i], number, start=start)[0]
+
+        K = None if useful else np.zeros((m, m))
+        middles: list[np.ndarray] = []
+        factors: list[np.ndarray] = []
+        for k, (graphs, middle, start) in enumerate(in_order(begin, useful, large=large)):
+            data = useful[k]
+            if approximation is None:
+                middles.append(_scaled(data.spread(middle), share))
+                for W in graphs:
+                    K_graph = _dense(W, data, share)
+                    K = K_graph if K is None else np.add(K, K_graph, out=K)
+            else:
+                of_size = {MIDDLE: middle}  # the others are computed while the next views begin
+                of_size |= zip(OTHERS, in_order(finish(graphs, start), OTHERS, large=large), strict=True)
+                factors += [_scaled(data.spread(of_size[i]), share) for i in range(N_GRAPHS)]
+            stage_progress(k + 1, len(useful))
+        operator: KernelOperator
+        if K is not None:
+            operator = DenseKernel(np.divide(K, max(N_GRAPHS * len(middles), 1), out=K), weight)
         else:
-            of_size = {MIDDLE: middle}  # the others are computed while the next views begin
-            of_size |= zip(OTHERS, in_order(finish(graphs, start), OTHERS, large=large), strict=True)
-            factors += [_scaled(data.spread(of_size[i]), share) for i in range(N_GRAPHS)]
-        stage_progress(k + 1, len(useful))
-    operator: KernelOperator
-    if K is not None:
-        operator = DenseKernel(np.divide(K, max(N_GRAPHS * len(middles), 1), out=K), weight)
-    else:
-        B, columns = _side_by_side(factors)
-        operator = LowRankKernel(B, weight, overwrite=True)
-        middles = columns[MIDDLE::N_GRAPHS]
-    return GraphMean(
-        operator,
-        Neighbours([data.search() for data in views]),
-        view_data=[data.Z for data in views],
-        view_factors=middles,
-        n_distinct=len(views[0].first),
-        **COMMUTE,
-    )
+            B, columns = _side_by_side(factors)
+            operator = LowRankKernel(B, weight, overwrite=True)
+            middles = columns[MIDDLE::N_GRAPHS]
+        return GraphMean(
+            operator,
+            Neighbours([data.search() for data in views]),
+            view_data=[data.Z for data in views],
+            view_factors=middles,
+            n_distinct=len(views[0].first),
+            **COMMUTE,
+        )
 
 
 def evenly_spaced(number: int, at_most: int) -> np.ndarray:
@@ -160,3 +178,6 @@ def _dense(W, data: ViewData, share: np.ndarray) -> np.ndarray:
     total = np.bincount(data.which, share, minlength=len(K))
     K /= total @ np.diagonal(K) - total @ K @ total
     return K if len(data.first) == len(data.which) else K[np.ix_(data.which, data.which)]
+
+
+PART = Auto

@@ -14,39 +14,51 @@ from scipy.sparse.linalg import ArpackNoConvergence, eigsh
 from kernelclust._names import check_name, check_number
 from kernelclust.kernels._fitted_kernel import FittedKernel
 from kernelclust.kernels._graphs import RESTARTS, smoothest
-from kernelclust.kernels._nodes import fit_on_nodes, n_functions
-
-DENSE_UP_TO = 3000  # beyond, the smoothest functions on the graph make the kernel
+from kernelclust.kernels._nodes import NeighbourKernel
 
 
-def fit(
-    X,
-    weight: np.ndarray,
-    *,
-    n_clusters: int,
-    method: str | None,
-    n_components: int | None = None,
-    n_neighbors: int | None = None,
-    time: float = 10.0,
-    laplacian: str = "normalized",
-) -> FittedKernel:
-    """The kernel between samples X (m x d): its matrix (method None), or the factor of its smoothest functions."""
-    check_number("time", time, above=True)
-    check_name("laplacian", laplacian, ("normalized", "plain"))
-    diffusion_factor = normalized_factor if laplacian == "normalized" else plain_factor
+class Diffusion(NeighbourKernel):
+    """Heat on the graph of nearest neighbours.
 
-    def gram(W: sparse.csr_array) -> np.ndarray:
-        B = diffusion_factor(W, W.shape[0], time)
-        return B @ B.T
+    Parameters
+    ----------
+    time : float, default=10.0
+    laplacian : "normalized" or "plain", default="normalized"
+    n_neighbors, n_functions
+        As in `Graph`.
+    """
 
-    return fit_on_nodes(
-        X,
-        weight,
-        n_clusters,
-        n_neighbors,
-        gram=None if method else gram,
-        factor=lambda W: diffusion_factor(W, n_functions(n_components, n_clusters, W.shape[0]), time),
-    )
+    example = "Diffusion(time=10.0)"
+
+    def __init__(
+        self,
+        time: float = 10.0,
+        laplacian: str = "normalized",
+        n_neighbors: int | None = None,
+        n_functions: int | None = None,
+    ):
+        self.time = time
+        self.laplacian = laplacian
+        self.n_neighbors = n_neighbors
+        self.n_functions = n_functions
+
+    def fit(self, X, weight, *, n_clusters, approximation, center, rng) -> FittedKernel:
+        check_number("time", self.time, above=True)
+        check_name("laplacian", self.laplacian, ("normalized", "plain"))
+        diffusion_factor = normalized_factor if self.laplacian == "normalized" else plain_factor
+
+        def gram(W: sparse.csr_array) -> np.ndarray:
+            B = diffusion_factor(W, W.shape[0], self.time)
+            return B @ B.T
+
+        return self.fit_on_nodes(
+            X,
+            weight,
+            n_clusters,
+            gram=gram,
+            factor=lambda W, number: diffusion_factor(W, number, self.time),
+            dense=approximation is None,
+        )
 
 
 def normalized_factor(W: sparse.csr_array, number: int, time: float) -> np.ndarray:
@@ -72,3 +84,6 @@ def plain_factor(W: sparse.csr_array, number: int, time: float) -> np.ndarray:
         except ArpackNoConvergence:  # thin links, which are cheap to factorise
             values, vectors = eigsh(L, which="LM", sigma=-1e-6 * degree.mean(), **options)
     return vectors * np.exp(-float(time) * np.maximum(values, 0.0) / 2)
+
+
+PART = Diffusion

@@ -10,36 +10,44 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
-
-from kernelclust._names import check_number
 from kernelclust.kernels._fitted_kernel import COMMUTE, FittedKernel
 from kernelclust.kernels._graphs import commute_factor, commute_kernel
-from kernelclust.kernels._nodes import fit_on_nodes, n_functions, neighbour_graph
+from kernelclust.kernels._nodes import NeighbourKernel, neighbour_graph
 
-__all__ = ["DENSE_UP_TO", "fit", "neighbour_graph"]
-
-DENSE_UP_TO = 3000  # beyond, the smoothest functions on the graph make the kernel
+__all__ = ["PART", "Graph", "neighbour_graph"]
 
 
-def fit(
-    X,
-    weight: np.ndarray,
-    *,
-    n_clusters: int,
-    method: str | None,
-    n_components: int | None = None,
-    n_neighbors: int | None = None,
-    regularization: float = 0.0,
-) -> FittedKernel:
-    """The kernel between samples X (m x d): its matrix (method None), or the factor of its smoothest functions."""
-    check_number("regularization", regularization)
-    fitted = fit_on_nodes(
-        X,
-        weight,
-        n_clusters,
-        n_neighbors,
-        gram=None if method else lambda W: commute_kernel(W, regularization),
-        factor=lambda W: commute_factor(W, n_functions(n_components, n_clusters, W.shape[0]), regularization),
-    )
-    return replace(fitted, **COMMUTE)
+class Graph(NeighbourKernel):
+    """Commute times on the graph of nearest neighbours.
+
+    Parameters
+    ----------
+    n_neighbors : int, optional
+        Of every sample; by default 1.5 x clip(m / 2c, 3, 10).
+    regularization : float, default=0.0
+        Times the degrees, added to the Laplacian: how soon a walk ends.
+    n_functions : int, optional
+        Smoothest functions that make the kernel beyond 3000 samples; by default 2c + 10.
+    """
+
+    example = "Graph(n_neighbors=10)"
+
+    def __init__(self, n_neighbors: int | None = None, regularization: float = 0.0, n_functions: int | None = None):
+        self.n_neighbors = n_neighbors
+        self.regularization = regularization
+        self.n_functions = n_functions
+
+    def fit(self, X, weight, *, n_clusters, approximation, center, rng) -> FittedKernel:
+        self.check_regularization()
+        fitted = self.fit_on_nodes(
+            X,
+            weight,
+            n_clusters,
+            gram=lambda W: commute_kernel(W, self.regularization),
+            factor=lambda W, number: commute_factor(W, number, self.regularization),
+            dense=approximation is None,
+        )
+        return replace(fitted, **COMMUTE)
+
+
+PART = Graph

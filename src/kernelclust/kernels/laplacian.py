@@ -6,15 +6,36 @@ import numpy as np
 from scipy import sparse
 from sklearn.metrics.pairwise import manhattan_distances
 
-TRANSLATION_INVARIANT = True
-DISTANCE_POWER = 1
+from kernelclust.kernels._base import GammaKernel
 
 
-def block(X, Y, *, gamma: float) -> np.ndarray:
-    K = manhattan_distances(_narrow(X), _narrow(Y))
-    K *= -gamma
-    np.exp(K, out=K)
-    return K
+class Laplacian(GammaKernel):
+    """exp(-gamma |x - y|_1).
+
+    Parameters
+    ----------
+    gamma : float or "scale", default="scale"
+        "scale" is 1 / mean distance |x - y|_1 between samples.
+    """
+
+    translation_invariant = True
+    distance_exponent = 1
+    has_frequencies = True
+
+    def block(self, X, Y) -> np.ndarray:
+        K = manhattan_distances(_narrow(X), _narrow(Y))
+        K *= -self.gamma
+        np.exp(K, out=K)
+        return K
+
+    def frequencies(self, n_features: int, n_components: int, rng: np.random.RandomState) -> np.ndarray:
+        return self.gamma * rng.standard_cauchy((n_features, n_components))
+
+    def array_block(self, xp, X, Y):
+        apart = xp.zeros((X.shape[0], Y.shape[0]), dtype=X.dtype, device=X.device)
+        for j in range(X.shape[1]):
+            apart = apart + xp.abs(X[:, j][:, None] - Y[:, j][None, :])
+        return xp.exp(-float(self.gamma) * apart)
 
 
 def _narrow(X):
@@ -26,14 +47,4 @@ def _narrow(X):
     return sparse.csr_matrix(parts, shape=X.shape)
 
 
-def frequencies(n_features: int, n_components: int, rng: np.random.RandomState, *, gamma: float) -> np.ndarray:
-    """Random directions (d, n) whose cosines average to the kernel."""
-    return gamma * rng.standard_cauchy((n_features, n_components))
-
-
-def array_block(xp, X, Y, *, gamma: float):
-    """The same for arrays of any namespace of the array API."""
-    apart = xp.zeros((X.shape[0], Y.shape[0]), dtype=X.dtype, device=X.device)
-    for j in range(X.shape[1]):
-        apart = apart + xp.abs(X[:, j][:, None] - Y[:, j][None, :])
-    return xp.exp(-gamma * apart)
+PART = Laplacian

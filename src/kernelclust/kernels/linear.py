@@ -5,19 +5,24 @@ from __future__ import annotations
 import numpy as np
 from sklearn.utils.extmath import safe_sparse_dot
 
-TRANSLATION_INVARIANT = True
-ONCE_CENTRED = True  # and not before
+from kernelclust.kernels._base import Kernel
 
 
-def block(X, Y) -> np.ndarray:
-    return safe_sparse_dot(X, Y.T, dense_output=True)
+class Linear(Kernel):
+    """<x, y>."""
+
+    example = "Linear()"
+    translation_invariant = True
+    invariant_once_centred = True
+    has_features = True
+    features_are_samples = True
+    has_free_units = False
+
+    def block(self, X, Y) -> np.ndarray:
+        return safe_sparse_dot(X, Y.T, dense_output=True)
+
+    def features(self, X):
+        return X
 
 
-def features(X):
-    """B with k(x, y) = <b(x), b(y)> exactly."""
-    return X
-
-
-def array_features(xp, X):
-    """The same for arrays of any namespace of the array API."""
-    return X
+PART = Linear

@@ -6,22 +6,43 @@ import numpy as np
 from sklearn.utils.extmath import safe_sparse_dot
 
 from kernelclust._names import check_number
+from kernelclust.kernels._base import GammaKernel
 
 
-def check_params(*, degree: float = 3, coef0: float = 1, **_) -> None:
-    """Whole degrees and coef0 >= 0 make it a kernel; others would be none, or not a number."""
-    check_number("degree", degree, whole=True, least=1)
-    check_number("coef0", coef0)
+class Polynomial(GammaKernel):
+    """(gamma <x, y> + coef0)^degree.
+
+    Parameters
+    ----------
+    degree : int, default=3
+    coef0 : float, default=1
+        Zero or more: others would make no kernel.
+    gamma : float or "scale", default="scale"
+        "scale" is 1 / mean squared distance between samples.
+    """
+
+    example = "Polynomial(degree=2)"
+    cancels = True
+
+    def __init__(self, degree: int = 3, coef0: float = 1, gamma: float | str = "scale"):
+        self.degree = degree
+        self.coef0 = coef0
+        self.gamma = gamma
+
+    def check_parameters(self) -> None:
+        super().check_parameters()
+        check_number("degree", self.degree, whole=True, least=1)
+        check_number("coef0", self.coef0)
+
+    def block(self, X, Y) -> np.ndarray:
+        K = safe_sparse_dot(X, Y.T, dense_output=True)
+        K *= self.gamma
+        K += self.coef0
+        np.power(K, self.degree, out=K)
+        return K
+
+    def array_block(self, xp, X, Y):
+        return (float(self.gamma) * (X @ xp.matrix_transpose(Y)) + float(self.coef0)) ** int(self.degree)
 
 
-def block(X, Y, *, gamma: float, degree: float = 3, coef0: float = 1) -> np.ndarray:
-    K = safe_sparse_dot(X, Y.T, dense_output=True)
-    K *= gamma
-    K += coef0
-    np.power(K, degree, out=K)
-    return K
-
-
-def array_block(xp, X, Y, *, gamma: float, degree: float = 3, coef0: float = 1):
-    """The same for arrays of any namespace of the array API."""
-    return (gamma * (X @ xp.matrix_transpose(Y)) + coef0) ** int(degree)
+PART = Polynomial

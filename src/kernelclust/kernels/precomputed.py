@@ -16,13 +16,13 @@ from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 
 from kernelclust._names import check_name
 from kernelclust._threads import one_thread
-from kernelclust.kernels._fit import FittedKernel, check_precomputed, low_rank_matrix
+from kernelclust.kernels._base import Kernel
+from kernelclust.kernels._fitted_kernel import FittedKernel
+from kernelclust.kernels._matrix import check_precomputed
 from kernelclust.kernels._new_samples import Function, Projected
 from kernelclust.kernels._spectrum import EXACT, check_definite
 from kernelclust.kernels.operators import DenseKernel, LowRankKernel
 
-PAIRWISE = True
-SPARSE = False
 REMEDY = (
     ", or set the kernel's parameter indefinite: 'clip' sets negative eigenvalues to zero, 'shift' adds to the "
     "diagonal until none is left (kernel_params={'indefinite': 'clip'}, or kernels=('precomputed', {'indefinite': "
@@ -31,44 +31,48 @@ REMEDY = (
 ROUNDING = 1e-13  # eigenvalues of so much of the largest, a sample, are rounding
 
 
-def check(X) -> np.ndarray:
-    """A square, finite, symmetric matrix."""
-    return check_precomputed(X)
+class Precomputed(Kernel):
+    """Similarities that you bring.
 
-
-def check_params(*, indefinite: str | None = None) -> None:
-    check_name("indefinite", indefinite, [None, *_DEFINITE])
-
-
-def fit(
-    X,
-    weight: np.ndarray,
-    *,
-    n_clusters: int,
-    method: str | None,
-    n_components: int | None,
-    rng,
-    center: bool = True,
-    indefinite: str | None = None,
-) -> FittedKernel:
-    """The matrix itself, or a factor of it.
-
-    `indefinite`: None refuses a matrix far from positive semidefinite; "clip" sets its negative eigenvalues to zero;
-    "shift" adds a number s to the diagonal (s / w_i with sample weights) that lifts the lowest one to zero.
+    Parameters
+    ----------
+    indefinite : "clip" or "shift", optional
+        None refuses a matrix far from positive semidefinite; "clip" sets its negative eigenvalues to zero; "shift" adds
+        a number s to the diagonal (s / w_i with sample weights) that lifts the lowest one to zero.
     """
-    dense = DenseKernel(X, weight, center=center)
-    if indefinite is None:
-        if method is None:
-            return FittedKernel(dense, Function(None), remedy=REMEDY)
-        check_definite(dense, REMEDY)
-        return low_rank_matrix(X, weight, method, n_components, rng, n_clusters, center)
-    if method is not None:
-        raise ValueError(
-            f"indefinite={indefinite!r} of kernel='precomputed' needs the whole matrix; leave approximation={method!r} "
-            "out."
-        )
-    with one_thread():
-        return _DEFINITE[indefinite](X, dense)
+
+    example = 'Precomputed(indefinite="clip")'
+    pairwise = True
+    accepts_operators = True
+    accepts_sparse = False
+    is_function = False
+    dense_limit = np.inf
+
+    def __init__(self, indefinite: str | None = None):
+        self.indefinite = indefinite
+
+    def check_parameters(self) -> None:
+        check_name("indefinite", self.indefinite, [None, *_DEFINITE])
+
+    def check_samples(self, X) -> np.ndarray:
+        """Return a square, finite, symmetric matrix."""
+        return check_precomputed(X)
+
+    def fit(self, X, weight, *, n_clusters, approximation, center, rng) -> FittedKernel:
+        """Return the matrix itself, or a factor of it."""
+        dense = DenseKernel(X, weight, center=center)
+        if self.indefinite is None:
+            if approximation is None:
+                return FittedKernel(dense, Function(None), remedy=REMEDY)
+            check_definite(dense, REMEDY)
+            return approximation.fit_matrix(X, weight, n_clusters=n_clusters, center=center, rng=rng)
+        if approximation is not None:
+            raise ValueError(
+                f"indefinite={self.indefinite!r} of kernel='precomputed' needs the whole matrix; leave "
+                f"approximation={approximation.name!r} out."
+            )
+        with one_thread():
+            return _DEFINITE[self.indefinite](X, dense)
 
 
 def _clipped(X: np.ndarray, dense: DenseKernel) -> FittedKernel:
@@ -117,3 +121,6 @@ def _lowest(dense: DenseKernel) -> float:
 
 
 _DEFINITE = {"clip": _clipped, "shift": _shifted}
+
+
+PART = Precomputed

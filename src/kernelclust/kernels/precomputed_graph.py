@@ -20,79 +20,82 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
-from kernelclust._names import check_number
 from kernelclust._threads import one_thread
 from kernelclust._warnings import warn
 from kernelclust.kernels._fitted_kernel import COMMUTE, FittedKernel
 from kernelclust.kernels._graphs import commute_factor, commute_kernel
 from kernelclust.kernels._new_samples import Neighbours
-from kernelclust.kernels._nodes import n_functions
+from kernelclust.kernels._nodes import GraphKernel, n_functions
 from kernelclust.kernels.operators import DenseKernel, LowRankKernel
 
-PAIRWISE = True
-COPIES = False  # equal rows are not equal samples
-NAMES_BAD_ENTRIES = True  # entries that are not finite are refused here, by row and column
-DENSE_UP_TO = 3000  # beyond, the smoothest functions on the graph make the kernel
 WEAK = 0.1  # quantile of the weights that counts as a weak link
 ROUNDING = 1e-6  # relative difference of two directions that needs no warning
 
 
-def fit(
-    X,
-    weight: np.ndarray,
-    *,
-    n_clusters: int,
-    method: str | None,
-    n_components: int | None = None,
-    regularization: float = 0.0,
-) -> FittedKernel:
-    """The kernel of the graph X (m x m, checked): its matrix (method None), or a factor of its smoothest functions."""
-    check_number("regularization", regularization)
-    W = sparse.csr_array(X, dtype=np.float64)
-    W = W / (W.data.max() if W.nnz else 1.0)
-    count, piece = connected_components(W, directed=False)
-    hub = None
-    if count > 1:
-        sizes = np.sort(np.bincount(piece))[::-1]
-        warn(
-            f"the graph has {count} pieces without links between them (the largest have "
-            f"{', '.join(map(str, sizes[:3]))} samples): they are joined by weak links to a hub. If they should not "
-            "be, cluster them one by one, or build the graph with more neighbours."
-        )
-        hub = hub_links(W, piece)
-    source = Neighbours([Affinities()])
-    with one_thread():
-        if method is None:
-            return FittedKernel(DenseKernel(commute_kernel(W, regularization, hub), weight), source, **COMMUTE)
-        number = n_functions(n_components, n_clusters, W.shape[0])
-        if hub is None:
-            B = commute_factor(W, number, regularization)
-        else:
-            B = _factor_of_pieces(W, piece, number, regularization)
-        return FittedKernel(LowRankKernel(B, weight, overwrite=True), source, **COMMUTE)
+class PrecomputedGraph(GraphKernel):
+    """Commute times on a graph that you bring.
 
+    Parameters
+    ----------
+    regularization, n_functions
+        As in `Graph`.
+    """
 
-def check(X) -> sparse.csr_array:
-    """Affinities (m x m) as a symmetric sparse matrix with an empty diagonal; what is no graph is refused."""
-    W = sparse.coo_array(X).astype(np.float64)
-    if W.shape[0] != W.shape[1]:
-        raise ValueError(
-            f"kernel='precomputed_graph' needs a square matrix of affinities, one row and one column a sample; this is "
-            f"{W.shape}. For samples with columns use kernel='graph', which builds the graph."
-        )
-    check_affinities(W)
-    keep = (W.row != W.col) & (W.data > 0)
-    if not keep.any():
-        raise ValueError("the graph has no links: no affinity off the diagonal is positive.")
-    W = sparse.csr_array((W.data[keep], (W.row[keep], W.col[keep])), shape=W.shape)
-    skew = abs(W - W.T)
-    if skew.nnz and skew.max() > ROUNDING * W.data.max():
-        one_sided = (W > 0).astype(np.int8) - (W.T > 0).astype(np.int8)
-        warn(
-            f"the graph is not symmetric ({int((one_sided.data > 0).sum())} links are given in one direction only): "
-            "the larger of two weights counts for both. Pass (X + X.T) / 2 for their mean."
-        )
-    return sparse.csr_array(W.maximum(W.T))
+    example = "PrecomputedGraph(regularization=0.01)"
+    pairwise = True
+    equal_rows_are_equal = False
+    reports_bad_entries = True
+
+    def __init__(self, regularization: float = 0.0, n_functions: int | None = None):
+        self.regularization = regularization
+        self.n_functions = n_functions
+
+    def fit(self, X, weight, *, n_clusters, approximation, center, rng) -> FittedKernel:
+        self.check_regularization()
+        W = sparse.csr_array(X, dtype=np.float64)
+        W = W / (W.data.max() if W.nnz else 1.0)
+        count, piece = connected_components(W, directed=False)
+        hub = None
+        if count > 1:
+            sizes = np.sort(np.bincount(piece))[::-1]
+            warn(
+                f"the graph has {count} pieces without links between them (the largest have "
+                f"{', '.join(map(str, sizes[:3]))} samples): they are joined by weak links to a hub. If they should "
+                "not be, cluster them one by one, or build the graph with more neighbours."
+            )
+            hub = hub_links(W, piece)
+        source = Neighbours([Affinities()])
+        with one_thread():
+            if approximation is None:
+                return FittedKernel(DenseKernel(commute_kernel(W, self.regularization, hub), weight), source, **COMMUTE)
+            number = n_functions(self.n_functions, n_clusters, W.shape[0])
+            if hub is None:
+                B = commute_factor(W, number, self.regularization)
+            else:
+                B = _factor_of_pieces(W, piece, number, self.regularization)
+            return FittedKernel(LowRankKernel(B, weight, overwrite=True), source, **COMMUTE)
+
+    def check_samples(self, X) -> sparse.csr_array:
+        """Return affinities (m x m) as a symmetric sparse matrix with an empty diagonal, or refuse what is no graph."""
+        W = sparse.coo_array(X).astype(np.float64)
+        if W.shape[0] != W.shape[1]:
+            raise ValueError(
+                "kernel='precomputed_graph' needs a square matrix of affinities, one row and one column a sample; this "
+                f"is {W.shape}. For samples with columns use kernel='graph', which builds the graph."
+            )
+        check_affinities(W)
+        keep = (W.row != W.col) & (W.data > 0)
+        if not keep.any():
+            raise ValueError("the graph has no links: no affinity off the diagonal is positive.")
+        W = sparse.csr_array((W.data[keep], (W.row[keep], W.col[keep])), shape=W.shape)
+        skew = abs(W - W.T)
+        if skew.nnz and skew.max() > ROUNDING * W.data.max():
+            one_sided = (W > 0).astype(np.int8) - (W.T > 0).astype(np.int8)
+            warn(
+                f"the graph is not symmetric ({int((one_sided.data > 0).sum())} links are given in one direction "
+                "only): the larger of two weights counts for both. Pass (X + X.T) / 2 for their mean."
+            )
+        return sparse.csr_array(W.maximum(W.T))
 
 
 def check_affinities(X) -> None:
@@ -165,3 +168,6 @@ def _factor_of_pieces(W: sparse.csr_array, piece: np.ndarray, number: int, regul
     for j, (inside, b) in enumerate(columns[:number]):
         B[inside, j] = b
     return B
+
+
+PART = PrecomputedGraph

@@ -7,35 +7,58 @@ from scipy import sparse
 from scipy.spatial.distance import cdist
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
-TRANSLATION_INVARIANT = True
+from kernelclust.kernels._base import GammaKernel
+
 ROUNDING = 1e-14
 FAR = 800.0  # exp(-800) is zero
 CANCELS = 1e8  # gamma |x|^2 beyond which |x|^2 - 2 x.y + |y|^2 loses near neighbours: distances are taken directly
 
 
-def block(X, Y, *, gamma: float) -> np.ndarray:
-    x, y = -gamma * row_norms(X, squared=True), -gamma * row_norms(Y, squared=True)
-    cancels = -min(x.min(initial=0.0), y.min(initial=0.0)) > CANCELS
-    if sparse.issparse(X) or sparse.issparse(Y):
-        K = safe_sparse_dot(X, Y.T, dense_output=True)
-        K *= 2 * gamma
-        K += x[:, None]
-        K += y
-        if cancels:
-            _mend(K, sparse.csr_matrix(X), sparse.csr_matrix(Y), x, y, gamma)
-    elif cancels:
-        K = cdist(X, Y, "sqeuclidean")
-        K *= -gamma
-    else:  # the norms ride along in the product: one pass less over the block
-        left = np.empty((len(x), X.shape[1] + 2), dtype=X.dtype)
-        np.multiply(X, 2 * gamma, out=left[:, :-2])
-        left[:, -2], left[:, -1] = x, 1
-        right = np.empty((len(y), Y.shape[1] + 2), dtype=Y.dtype)
-        right[:, :-2], right[:, -2], right[:, -1] = Y, 1, y
-        K = left @ right.T
-    np.minimum(K, 0, out=K)
-    np.exp(K, out=K)
-    return K
+class RBF(GammaKernel):
+    """exp(-gamma |x - y|^2).
+
+    Parameters
+    ----------
+    gamma : float, "scale" or "median", default="scale"
+        "scale" is 1 / mean squared distance between samples, "median" 1 / (2 x squared median distance).
+    """
+
+    translation_invariant = True
+    has_frequencies = True
+    widths = ("scale", "median")
+
+    def block(self, X, Y) -> np.ndarray:
+        gamma = self.gamma
+        x, y = -gamma * row_norms(X, squared=True), -gamma * row_norms(Y, squared=True)
+        cancels = -min(x.min(initial=0.0), y.min(initial=0.0)) > CANCELS
+        if sparse.issparse(X) or sparse.issparse(Y):
+            K = safe_sparse_dot(X, Y.T, dense_output=True)
+            K *= 2 * gamma
+            K += x[:, None]
+            K += y
+            if cancels:
+                _mend(K, sparse.csr_matrix(X), sparse.csr_matrix(Y), x, y, gamma)
+        elif cancels:
+            K = cdist(X, Y, "sqeuclidean")
+            K *= -gamma
+        else:  # the norms ride along in the product: one pass less over the block
+            left = np.empty((len(x), X.shape[1] + 2), dtype=X.dtype)
+            np.multiply(X, 2 * gamma, out=left[:, :-2])
+            left[:, -2], left[:, -1] = x, 1
+            right = np.empty((len(y), Y.shape[1] + 2), dtype=Y.dtype)
+            right[:, :-2], right[:, -2], right[:, -1] = Y, 1, y
+            K = left @ right.T
+        np.minimum(K, 0, out=K)
+        np.exp(K, out=K)
+        return K
+
+    def frequencies(self, n_features: int, n_components: int, rng: np.random.RandomState) -> np.ndarray:
+        return np.sqrt(2 * self.gamma) * rng.standard_normal((n_features, n_components))
+
+    def array_block(self, xp, X, Y):
+        squares = xp.sum(X * X, axis=1)[:, None] + xp.sum(Y * Y, axis=1)[None, :]
+        apart = squares - 2 * (X @ xp.matrix_transpose(Y))
+        return xp.exp(-float(self.gamma) * xp.where(apart > 0, apart, xp.zeros_like(apart)))
 
 
 def _mend(K: np.ndarray, X, Y, x: np.ndarray, y: np.ndarray, gamma: float) -> None:
@@ -47,13 +70,4 @@ def _mend(K: np.ndarray, X, Y, x: np.ndarray, y: np.ndarray, gamma: float) -> No
             K[i, near] = -gamma * row_norms(apart, squared=True)
 
 
-def frequencies(n_features: int, n_components: int, rng: np.random.RandomState, *, gamma: float) -> np.ndarray:
-    """Random directions (d, n) whose cosines average to the kernel."""
-    return np.sqrt(2 * gamma) * rng.standard_normal((n_features, n_components))
-
-
-def array_block(xp, X, Y, *, gamma: float):
-    """The same for arrays of any namespace of the array API."""
-    squares = xp.sum(X * X, axis=1)[:, None] + xp.sum(Y * Y, axis=1)[None, :]
-    apart = squares - 2 * (X @ xp.matrix_transpose(Y))
-    return xp.exp(-gamma * xp.where(apart > 0, apart, xp.zeros_like(apart)))
+PART = RBF

@@ -27,7 +27,7 @@ class FusedRows(Rows):
 
     def __init__(self, Z: Any, weight: Any, function: Any):
         super().__init__(Z, weight, function)
-        self._kind, params = KINDS[function.kernel], function.params
+        self._kind, params = KINDS[function.kernel.name], function.kernel.get_params()
         self._degree, self._offset = int(params.get("degree", 3)), float(params.get("coef0", 1))
         self._gamma = float(params["gamma"])
         self._weighted = self._kind == _fused.POLYNOMIAL or bool((weight != 1).any())

@@ -11,12 +11,11 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from kernelclust._arrays import namespace, parts, to_host
-from kernelclust._names import keywords
 from kernelclust._progress import progress_listener, set_step
 from kernelclust._warnings import warn
 from kernelclust.constraints import make_constraints
 from kernelclust.engine import Fit, Places, Prediction, Request, fit, fitted_places
-from kernelclust.kernels import NewSamples, check_kernel_params, eigenvalue_bounds, kernel_part
+from kernelclust.kernels import Kernel, NewSamples, eigenvalue_bounds
 from kernelclust.large._moves import centred, rises
 from kernelclust.large._rounds import Climbed, DevicePool, climb
 from kernelclust.large._rows import FeatureRows, Rows
@@ -148,9 +147,9 @@ def grow(xp: Any, X: Any, weight: Any, request: Request, y: np.ndarray | None = 
     some = _few(m, max(START, EACH * c), y, rng)
     every = len(some) == m
     set_step("{} of {} samples, by the ordinary engine", len(some), m)
-    asked = replace(
-        request, kernel=request.kernel | {"gamma": gamma or "scale", "approximation": None}, random_state=rng
-    )
+    kernel = request.kernel["kernel"]
+    kernel = kernel if gamma is None else kernel.with_gamma(gamma)
+    asked = replace(request, kernel={"kernel": kernel, "approximation": None}, random_state=rng)
     there = xp.asarray(some, device=X.device)
     w = to_host(xp.take(weight, there)).astype(float)
     known = None if y is None or (y[some] < 0).all() else make_constraints(w, c, labels=y[some])
@@ -290,10 +289,9 @@ def _root(gram: np.ndarray) -> np.ndarray:
 
 @dataclass
 class ArrayKernel:
-    """A kernel of arrays of any namespace, with its parameters and the point that samples are seen from."""
+    """A kernel of arrays of any namespace, and the point that samples are seen from."""
 
-    kernel: str | Callable
-    params: dict[str, Any]
+    kernel: Kernel
     shift: Any = None
     like: Any = None  # an array of the type, and on the device, that samples are wanted in
 
@@ -302,27 +300,19 @@ class ArrayKernel:
         xp = namespace(self.like)
         X = xp.asarray(X, dtype=self.like.dtype, device=self.like.device)
         X = X if self.shift is None else X - self.shift
-        features = getattr(kernel_part(self.kernel), "array_features", None)
-        return X if features is None else features(xp, X)
+        return self.kernel.array_features(xp, X) if self.kernel.has_features else X
 
     def __call__(self, X: Any, Y: Any) -> Any:
-        if callable(self.kernel):
-            return self.kernel(X, Y, **self.params)
-        return kernel_part(self.kernel).array_block(namespace(X), X, Y, **self.params)
+        return self.kernel.array_block(namespace(X), X, Y)
 
 
 def _rows_of(xp: Any, X: Any, weight: Any, request: Request) -> tuple[Callable[[Any], Rows], float | None]:
     """A function from indices (None: all) to rows of samples as the kernel sees them, and gamma."""
-    kernel, part = request.kernel["kernel"], kernel_part(request.kernel["kernel"])
-    params = check_kernel_params(kernel, request.kernel.get("kernel_params"))
-    function = ArrayKernel(kernel, dict(params), like=X[:1, ...])
-    if getattr(part, "TRANSLATION_INVARIANT", False):
+    kernel: Kernel = request.kernel["kernel"]
+    gamma = _gamma(xp, X, weight, kernel.gamma, kernel.distance_exponent) if kernel.has_gamma else None
+    function = ArrayKernel(kernel if gamma is None else kernel.with_gamma(gamma), like=X[:1, ...])
+    if kernel.translation_invariant:
         function.shift = xp.astype(weight / xp.sum(weight), X.dtype) @ X
-    gamma = None
-    if hasattr(part, "array_block") and "gamma" in keywords(part.block):
-        power = getattr(part, "DISTANCE_POWER", 2)
-        gamma = _gamma(xp, X, weight, params.get("gamma", request.kernel.get("gamma", "scale")), power)
-        function.params["gamma"] = gamma
     Z = function.prepare(X)
     largest = float(xp.max(xp.abs(Z)))
     if largest > LARGEST:
@@ -330,7 +320,7 @@ def _rows_of(xp: Any, X: Any, weight: Any, request: Request) -> tuple[Callable[[
             f"X has entries of size {largest:.3g}, too large to be squared; rescale it, e.g. with "
             "sklearn.preprocessing.StandardScaler, which takes arrays on a device too."
         )
-    kind, dtype = (FeatureRows, Z.dtype) if hasattr(part, "array_features") else _kind(xp, Z, function)
+    kind, dtype = (FeatureRows, Z.dtype) if kernel.has_features else _kind(xp, Z, function)
     Z = xp.astype(Z, dtype, copy=False)
     function.like = Z[:1, ...]
 
@@ -366,12 +356,12 @@ def _kind(xp: Any, Z: Any, function: ArrayKernel) -> tuple[type[Rows], Any]:
         return Rows, Z.dtype
     from kernelclust.large import _card
 
-    if function.kernel not in _card.KINDS:
+    if function.kernel.name not in _card.KINDS:
         return Rows, Z.dtype
     if _card.is_exact_enough(Z, function):
         return _card.FusedRows, xp.float32
     warn(
-        f"kernel={function.kernel!r}: samples lie too far apart for single precision, so that the kernel is computed "
-        "in double precision, many times slower. Rescale X, or take outliers out."
+        f"kernel={function.kernel.name!r}: samples lie too far apart for single precision, so that the kernel is "
+        "computed in double precision, many times slower. Rescale X, or take outliers out."
     )
     return Rows, xp.float64

@@ -18,12 +18,11 @@ from sklearn.utils import check_random_state
 
 from kernelclust._arrays import parts
 from kernelclust._input import rows_are_equal
-from kernelclust._names import keywords
 from kernelclust._progress import log_round, progress_listener, set_step
 from kernelclust._threads import one_thread
 from kernelclust.constraints import Constraints, make_constraints
 from kernelclust.engine import Fit, Places, Prediction, Request, fit, fitted_places
-from kernelclust.kernels import ExactFeatures, NewSamples, SimilarityFunction, kernel_part
+from kernelclust.kernels import Approximation, ExactFeatures, NewSamples, Nystroem, SimilarityFunction
 from kernelclust.large._grow import EACH, START, centred_sums
 from kernelclust.large._moves import centred, rises
 from kernelclust.large._rounds import ROUND
@@ -323,12 +322,14 @@ class Begun:
         return np.eye(len(self.start.n))[self.start.labels] * self.w[:, None]
 
 
-def begin(shards: Shards, request: Request, approximation: str | None = None) -> Begun:
+def begin(shards: Shards, request: Request, approximation: Approximation | None = None) -> Begun:
     """A look at all partitions, and the fit of some samples of each by the kernel that all are compared by."""
     rng = check_random_state(request.random_state)
     some = look_at_all(shards, request.structure.n_clusters, rng)
     gamma = _gamma(some.seen, request)
-    kernel = request.kernel | {"gamma": gamma or "scale", "approximation": approximation}
+    kernel = request.kernel | {"approximation": approximation}
+    if gamma is not None:
+        kernel = kernel | {"kernel": kernel["kernel"].with_gamma(gamma)}
     with progress_listener(None):  # stages of the start are not those of the whole
         start = fit(some.X, some.w, replace(request, kernel=kernel, random_state=rng), some.known)
     return some.begun(start, gamma)
@@ -369,11 +370,11 @@ def look_at_all(shards: Shards, c: int, rng: np.random.RandomState, names: Seque
 
 def fit_shards(shards: Shards, request: Request) -> Sharded:
     """Fit partitions of samples by their features."""
-    kernel, method = request.kernel["kernel"], request.kernel.get("approximation")
-    if hasattr(kernel_part(kernel), "features"):
+    kernel, approximation = request.kernel["kernel"], request.kernel["approximation"]
+    if kernel.has_features:
         begun, features = begin(shards, request), Features(ExactFeatures(SimilarityFunction(kernel)), None)
     else:
-        begun = begin(shards, request, "nystroem" if method in (None, "auto") else method)
+        begun = begin(shards, request, (approximation or Nystroem()).beyond_limit())
         features = Features(*begun.start.kernel.source.parts())  # type: ignore[attr-defined]
     return fit_features(shards, begun, features, request.objective.rule, request.run)
 
@@ -426,13 +427,12 @@ def _check(seen: Sequence[Seen], c: int, names: Sequence[str] | None) -> None:
 
 def _gamma(seen: Sequence[Seen], request: Request) -> float | None:
     """The width of a kernel that has one, from all samples."""
-    part = kernel_part(request.kernel["kernel"])
-    if not hasattr(part, "block") or "gamma" not in keywords(part.block):
+    kernel = request.kernel["kernel"]
+    if not kernel.has_gamma:
         return None
-    gamma = (request.kernel.get("kernel_params") or {}).get("gamma", request.kernel.get("gamma", "scale"))
-    if not isinstance(gamma, str):
-        return float(gamma)
-    if getattr(part, "DISTANCE_POWER", 2) != 2:
+    if not isinstance(kernel.gamma, str):
+        return float(kernel.gamma)
+    if kernel.gamma != "scale" or kernel.distance_exponent != 2:
         return None  # from the samples that the fit starts from
     total = sum(one.weight for one in seen)
     mean = np.sum([one.weight * one.mean for one in seen], axis=0) / total

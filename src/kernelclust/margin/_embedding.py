@@ -12,11 +12,13 @@ from scipy.sparse.linalg import LinearOperator, svds
 from sklearn.decomposition import PCA
 
 from kernelclust.kernels import (
+    Approximation,
     ExactFeatures,
     FittedKernel,
+    Kernel,
     SimilarityFunction,
+    as_kernel,
     fit_kernel,
-    kernel_part,
     leading_spectrum,
     safe_unit,
 )
@@ -65,7 +67,7 @@ class Embedding:
     @classmethod
     def of(cls, X) -> Embedding:
         """Samples as they are."""
-        return cls(X, ExactFeatures(SimilarityFunction("linear")))
+        return cls(X, ExactFeatures(SimilarityFunction(as_kernel("linear"))))
 
     def decision(self, V: np.ndarray, b: np.ndarray) -> LinearDecision | KernelDecision:
         """The function z . V + b of new samples, V (r, c)."""
@@ -79,7 +81,8 @@ def embed(
     X,
     weight: np.ndarray,
     *,
-    kernel,
+    kernel: Kernel,
+    approximation: Approximation | None,
     n_components: int | None,
     center: bool,
     rng: np.random.RandomState,
@@ -90,10 +93,7 @@ def embed(
     Kernels that are products of features (linear, cosine) keep them, sparse ones too, or their principal components;
     others get their leading eigenvectors, scaled.
     """
-    part = kernel_part(kernel)
-    if hasattr(part, "features") and options["approximation"] in (None, "auto"):
-        if options["kernel_params"]:
-            raise ValueError(f"kernel_params={options['kernel_params']!r}: kernel={kernel!r} takes none.")
+    if kernel.has_features and (approximation is None or approximation.is_auto):
         features = ExactFeatures(SimilarityFunction(kernel))
         Z = features(X)
         if n_components is None and Z.shape[1] > MANY_FEATURES and center:
@@ -102,7 +102,7 @@ def embed(
             return Embedding(Z, features)
         components = _components(Z, weight, n_components, rng)
         return Embedding(Z @ components.T, features, components)
-    fitted = fit_kernel(X, weight, kernel=kernel, rng=rng, n_components=None, **options)
+    fitted = fit_kernel(X, weight, kernel=kernel, approximation=approximation, rng=rng, **options)
     fitted.check_definite()
     rank = min(n_components or RANK, X.shape[0])
     spectrum = leading_spectrum(fitted.operator, rank, 1, rng)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
@@ -16,9 +17,17 @@ from kernelclust._threads import one_thread
 from kernelclust._warnings import each_once, warn
 from kernelclust.constraints import Constraints
 from kernelclust.engine import Fit, distance_exponent, judge, useful_spectrum, with_order
-from kernelclust.kernels import FittedKernel, KernelOperator, WeightedSumKernel, fit_kernel
+from kernelclust.kernels import (
+    Approximation,
+    FittedKernel,
+    Kernel,
+    KernelOperator,
+    WeightedSumKernel,
+    as_kernel,
+    fit_kernel,
+)
 from kernelclust.multikernel._checks import check_informative
-from kernelclust.multikernel._choice import is_auto, kernels_of, median_gamma, pairwise_kernel
+from kernelclust.multikernel._choice import is_auto, kernels_of, pairwise_kernel
 from kernelclust.multikernel._correlation import correlation_matrix
 from kernelclust.multikernel._new_samples import Summed
 from kernelclust.multikernel._prepare import prepare
@@ -32,7 +41,6 @@ from kernelclust.solvers import Problem
 from kernelclust.structures import Structure
 
 DOMINANT = 0.9  # weight from which a kernel with next to no residual is reported
-FUNCTIONS = "functions"  # how kernel="auto" is held among several: by the smoothest functions on its graphs
 DEGENERATE = 0.01  # residual, as a share of the trace, that is next to none
 
 
@@ -46,8 +54,8 @@ class ManyRequest:
     method: str = "mkkm-mr"
     method_params: dict[str, Any] = field(default_factory=dict)
     kernels: Any = "auto"
-    approximation: str | None = "auto"
-    n_components: int | None = None
+    approximation: Approximation | str | None = "auto"
+    n_functions: int | None = None  # of kernels by graphs
     center: bool = True
     unit_diagonal: bool = True
     lam: float | str = "auto"
@@ -172,29 +180,28 @@ def _fit_kernels(
     with each_once():
         for v, some in enumerate(wanted):
             X, held = views.held(v), weight[views.observed[:, v]]
-            for kernel, params in some:
-                fitted.append(_fit_kernel(X, held, kernel, dict(params), total, request, rng))
+            for kernel in some:
+                fitted.append(_fit_kernel(X, held, kernel, total, request, rng))
         view_of: list[int | None] = [v for v, some in enumerate(wanted) for _ in some]
         if together:
             columns = Columns.of(views, weight)
-            whole = _fit_kernel(columns(views), weight, "auto", {}, total, request, rng)
+            whole = _fit_kernel(columns(views), weight, as_kernel("auto"), total, request, rng)
             fitted.append(over_all_views(whole, columns))
             view_of.append(None)
     return fitted, view_of
 
 
-def _fit_kernel(X, weight, kernel, params: dict, total: int, request: ManyRequest, rng) -> FittedKernel:
-    if kernel == "rbf":
-        if isinstance(params["gamma"], str) and params["gamma"] == "median":
-            params["gamma"] = lambda Z: median_gamma(Z, weight)
+def _fit_kernel(X, weight, kernel: Kernel, total: int, request: ManyRequest, rng) -> FittedKernel:
+    if request.n_functions is not None and kernel.has_functions:
+        kernel = clone(kernel).set_params(n_functions=request.n_functions)
+    if not kernel.dense_among_many:  # among several it is held by the smoothest functions on its graphs
+        kernel = clone(kernel).set_params(dense_limit=0)
     fitted = fit_kernel(
         X,
         weight,
         kernel=kernel,
-        kernel_params=params,
+        approximation=request.approximation,
         n_clusters=request.structure.n_clusters,
-        approximation=FUNCTIONS if kernel == "auto" and request.approximation == "auto" else request.approximation,
-        n_components=request.n_components,
         n_kernels=total,
         center=request.center,
         rng=rng,

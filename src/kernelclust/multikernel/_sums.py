@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
 
-from kernelclust.kernels import LowRankKernel, kernel_part
+from kernelclust.kernels import Kernel, LowRankKernel
 from kernelclust.multikernel._fit import ManyFit, ManyRequest, make_task
 from kernelclust.multikernel._new_samples import Summed
 from kernelclust.multikernel._prepare import ROUNDING, SMALL, prepare
@@ -92,7 +91,7 @@ class PreparedFeatures:
         return PreparedFeatures(parts, unit)
 
 
-def raw_features(few: ManyFit, columns: Sequence[slice], kernels: Sequence[Any]) -> PreparedFeatures:
+def raw_features(few: ManyFit, columns: Sequence[slice], kernels: Sequence[Kernel]) -> PreparedFeatures:
     """Features of the kernels of a fit, as they are: exact ones for kernels that have some, else those of the fit.
 
     `columns` are those of each view.
@@ -100,12 +99,12 @@ def raw_features(few: ManyFit, columns: Sequence[slice], kernels: Sequence[Any])
     source, parts = _source(few), []
     for one, view, kernel in zip(source.fitted, source.views, kernels, strict=True):
         assert view is not None and one.operator.factor is not None
-        at, part = columns[view], kernel_part(kernel)
-        if hasattr(part, "features"):
-            parts.append(Part(at, part.features, part.array_features, np.zeros(at.stop - at.start)))
+        at = columns[view]
+        if kernel.has_features:
+            parts.append(Part(at, kernel.features, kernel.array_features, np.zeros(at.stop - at.start)))
         else:
             made = one.source.features  # type: ignore[attr-defined]
-            parts.append(Part(at, made, getattr(made, "array", None), np.zeros(one.operator.factor.shape[1])))
+            parts.append(Part(at, made, made.array, np.zeros(one.operator.factor.shape[1])))
     return PreparedFeatures(parts, unit=False)
 
 

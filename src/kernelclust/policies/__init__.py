@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kernelclust.engine import Policy
+from kernelclust.kernels import kernel_class
 from kernelclust.policies.auto import AutoPolicy
 
 __all__ = ["AutoPolicy", "Policy", "policy_for"]
@@ -12,4 +13,4 @@ __all__ = ["AutoPolicy", "Policy", "policy_for"]
 
 def policy_for(kernel: Any) -> type[Policy]:
     """Return the policy of a kernel: `AutoPolicy` for "auto", the plain one for a kernel that the user chose."""
-    return AutoPolicy if isinstance(kernel, str) and kernel == "auto" else Policy
+    return AutoPolicy if kernel_class(kernel) is kernel_class("auto") else Policy

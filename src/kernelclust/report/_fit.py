@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from kernelclust.kernels import kernel_class
 from kernelclust.plots import EmbeddingDisplay, StructureDisplay, have_matplotlib, neighbours, structure_colors
 from kernelclust.report import _clusters as clusters
 from kernelclust.report import _words as words
@@ -122,7 +123,7 @@ def _of_order(model: Any, name: str) -> Any:
 
 def _profile(model: Any, X: Any, labels: np.ndarray, c: int, columns: Sequence[str] | None) -> clusters.Profile | None:
     """Means of columns, unless X holds similarities, is a list of views, or has many columns without names."""
-    if X is None or isinstance(X, list | tuple) or str(getattr(model, "kernel", "")).startswith("precomputed"):
+    if X is None or isinstance(X, list | tuple) or kernel_class(getattr(model, "kernel", None)).pairwise:
         return None
     if hasattr(X, "columns") and columns is None:
         columns = list(map(str, X.columns))

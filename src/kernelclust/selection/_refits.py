@@ -15,7 +15,7 @@ from sklearn.isotonic import isotonic_regression
 from kernelclust._checkpoint import Checkpoint, fingerprint
 from kernelclust.engine import fit, place, squared_distances, steps
 from kernelclust.estimators import StructuredClustering, adopt, check_enough_samples, request_of
-from kernelclust.kernels import FittedKernel, Spectrum, kernel_part
+from kernelclust.kernels import FittedKernel, Spectrum
 from kernelclust.selection._bound import captured, shortfall
 from kernelclust.structures import Structure
 
@@ -196,9 +196,10 @@ def kernel_key(model: StructuredClustering, n_samples: int) -> tuple:
     """Equal for models whose kernels are equal: kernels between fitted samples only (neighbour graphs) and guided
     factors look at the number of clusters."""
     request = request_of(model, n_samples)
-    fixed = not hasattr(kernel_part(model.kernel), "fit") and model.approximation != "cholesky"
-    size = None if fixed else request.structure.n_clusters
-    return (size, *(str(value) for value in request.kernel.values()))
+    kernel, approximation = request.kernel["kernel"], request.kernel["approximation"]
+    fixed = kernel.is_function and (approximation is None or not approximation.depends_on_clusters)
+    terms = [None if term is None else (type(term), str(term.get_params())) for term in (kernel, approximation)]
+    return (None if fixed else request.structure.n_clusters, *terms)
 
 
 def disturbed(X: np.ndarray, noise: float, rng: Rng) -> np.ndarray:

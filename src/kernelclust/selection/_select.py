@@ -19,7 +19,7 @@ from kernelclust._progress import log, set_task, working
 from kernelclust._scale_warning import ScaleWarning, scale_warning
 from kernelclust._warnings import warn
 from kernelclust.estimators import StructuredClustering, request_of, run_with_callbacks
-from kernelclust.kernels import DenseKernel, check_precomputed
+from kernelclust.kernels import DenseKernel, Kernel, check_precomputed, kernel_class
 from kernelclust.selection._refits import (
     NULLS,
     Measured,
@@ -448,7 +448,7 @@ def _feature_space(K: np.ndarray) -> np.ndarray:
 
 
 def _is_precomputed(params: dict) -> bool:
-    return isinstance(params.get("kernel"), str) and params["kernel"] == "precomputed"
+    return kernel_class(params.get("kernel")).accepts_operators
 
 
 def _kernel_settings(candidate: Any) -> dict[str, Any]:
@@ -458,19 +458,19 @@ def _kernel_settings(candidate: Any) -> dict[str, Any]:
         for name in candidate:
             check_name("parameter of a kernel", name, ("kernel", "gamma", "kernel_params"))
         return dict(candidate)
-    if isinstance(candidate, str) and candidate == "precomputed":
+    if kernel_class(candidate).accepts_operators:
         raise ValueError("kernels has 'precomputed'; give the kernel matrix itself in its place.")
-    if isinstance(candidate, str) or callable(candidate):
+    if isinstance(candidate, (str, Kernel)) or callable(candidate):
         return {"kernel": candidate}
     return {"kernel": "precomputed", "matrix": candidate}
 
 
 def _kernel_name(candidate: Any) -> str:
-    if isinstance(candidate, str):
-        return candidate
+    if isinstance(candidate, (str, Kernel)):
+        return str(candidate)
     if isinstance(candidate, Mapping):
         rest = ", ".join(f"{name}={value}" for name, value in candidate.items() if name != "kernel")
-        kernel = candidate["kernel"] if isinstance(candidate["kernel"], str) else candidate["kernel"].__name__
+        kernel = _kernel_name(candidate["kernel"])
         return f"{kernel}({rest})" if rest else kernel
     return getattr(candidate, "__name__", f"matrix of {len(candidate)}" if hasattr(candidate, "__len__") else "?")
 

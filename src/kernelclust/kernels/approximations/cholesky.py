@@ -1,4 +1,4 @@
-"""Factors B with K ~ B B': landmarks (Nystrom, pivoted incomplete Cholesky) and random features."""
+"""Pivoted incomplete Cholesky: columns of the kernel, each of the sample that those before explain worst."""
 
 from __future__ import annotations
 
@@ -7,22 +7,42 @@ from collections.abc import Callable
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from kernelclust._threads import in_order
 from kernelclust._warnings import warn
-from kernelclust.kernels.operators import row_blocks
+from kernelclust.kernels._new_samples import LandmarkFeatures
+from kernelclust.kernels.approximations._base import Approximation, check_block
 
 MOST_COLUMNS = 1000  # of a factor whose rank the eigengap decides
 FIRST_COLUMNS = 64  # room for so many columns of a factor at first
 Column = Callable[[np.ndarray], np.ndarray]  # indices (r,) -> K[:, indices] (m, r)
 
 
-def nystroem_map(K_landmarks: np.ndarray) -> np.ndarray:
-    """M (l x r) such that k(x, landmarks) M are features whose products are exact on the landmarks."""
-    values, vectors = np.linalg.eigh((K_landmarks + K_landmarks.T) / 2)
-    keep = values > values[-1] * len(values) * np.finfo(values.dtype).eps
-    if not keep.any():
-        return np.zeros((len(values), 1))
-    return vectors[:, keep] / np.sqrt(values[keep])
+class Cholesky(Approximation):
+    """Columns of the kernel, chosen one by one.
+
+    Parameters
+    ----------
+    n_components : int, optional
+        By default as many columns as the eigengap of the clusters asks for.
+    """
+
+    example = "Cholesky(n_components=300)"
+    has_array_features = True
+    depends_on_clusters = True
+    in_partitions = False
+
+    def __init__(self, n_components: int | None = None):
+        self.n_components = n_components
+
+    def factor(self, function, X, Z, weight, n_clusters, rng):
+        columns = function.own(Z), lambda index: function(Z, Z[index])
+        B, pivots = guided_cholesky(*columns, self.n_components, n_clusters, weight)
+        check_block(function.kernel, function(Z[pivots], Z[pivots]))
+        return B, LandmarkFeatures(function, Z[pivots], cholesky_map(B[pivots]))
+
+    def matrix_factor(self, K, weight, n_clusters, rng):
+        columns = np.diagonal(K), lambda index: K[:, index]
+        B, pivots = guided_cholesky(*columns, self.n_components, n_clusters, weight)
+        return B, pivots, cholesky_map(B[pivots])
 
 
 def incomplete_cholesky(
@@ -115,13 +135,4 @@ def cholesky_map(B_pivots: np.ndarray) -> np.ndarray:
     return solve_triangular(B_pivots, np.eye(len(B_pivots)), lower=True).T
 
 
-def in_blocks(function: Callable[[slice], np.ndarray], n_rows: int, n_columns: int, dtype, width: int) -> np.ndarray:
-    """Stack function(rows) for row blocks into one array without holding more than one block beside it."""
-    out = np.empty((n_rows, n_columns), dtype=dtype)
-
-    def fill(rows: slice) -> None:
-        out[rows] = function(rows)
-
-    for _ in in_order(fill, row_blocks(n_rows, max(width, n_columns), 2**20)):
-        pass
-    return out
+PART = Cholesky

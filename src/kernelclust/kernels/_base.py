@@ -1,0 +1,132 @@
+"""What a kernel is: a class with declared capabilities, one file each. This module is the whole contract.
+
+A kernel function k(x, y) writes `block`. When `block` uses array API operations alone, it also runs on devices and in
+Dask partitions, with no further code. A kernel that exists only between fitted samples (neighbour graphs, similarities
+that the user brings) sets `is_function = False` and writes `fit` instead.
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import clone
+
+from kernelclust._names import check_name, check_number
+from kernelclust._terms import Term
+from kernelclust.kernels._scale import resolve_gamma
+
+
+class Kernel(Term):
+    """Base class of all kernels: how alike two samples are. The attributes declare what a kernel can do."""
+
+    kind = "kernel"
+    example = "RBF(gamma=0.5)"
+
+    # -- input
+    pairwise: ClassVar[bool] = False  # X holds similarities between samples instead of samples
+    accepts_operators: ClassVar[bool] = False  # X may be a `KernelOperator` of the user's
+    accepts_sparse: ClassVar[bool] = True
+    equal_rows_are_equal: ClassVar[bool] = True  # equal rows of X are copies of one sample
+    reports_bad_entries: ClassVar[bool] = False  # `check_samples` itself refuses entries that are not finite
+    # -- form
+    is_function: ClassVar[bool] = True  # k(x, y) is a function of two samples; otherwise the kernel writes `fit`
+    has_features: ClassVar[bool] = False  # `features` gives b with k(x, y) = <b(x), b(y)> exactly
+    features_are_samples: ClassVar[bool] = False  # b(x) = x
+    has_frequencies: ClassVar[bool] = False  # `frequencies` draws directions for random features
+    has_gamma: ClassVar[bool] = False  # the parameter gamma is the width; see `GammaKernel`
+    has_functions: ClassVar[bool] = False  # the parameter n_functions is the rank beyond `dense_limit`
+    # -- numbers
+    distance_exponent: ClassVar[int] = 2  # gamma multiplies distances to this power
+    dense_limit: float = 25_000  # samples up to which approximation="auto" is exact
+    dense_among_many: ClassVar[bool] = True  # `dense_limit` holds where several kernels are combined
+    # -- invariances and precision
+    translation_invariant: ClassVar[bool] = False  # adding a vector to all samples changes nothing
+    invariant_once_centred: ClassVar[bool] = False  # ... after centring, and not before
+    has_uncentred_form: ClassVar[bool] = True  # the kernel has values before centring
+    has_free_units: ClassVar[bool] = True  # X may be divided by a number where squares leave floating point
+    cancels: ClassVar[bool] = False  # differences between samples can vanish in rounding beside the kernel's size
+    # -- calls
+    is_trusted: ClassVar[bool] = True  # symmetric, positive semidefinite, any precision, several threads at once
+
+    @property
+    def name(self) -> str:
+        """The name that users write: that of the file."""
+        return type(self).__module__.rpartition(".")[2]
+
+    def check_parameters(self) -> None:
+        """Refuse parameters that make no kernel."""
+
+    def check_samples(self, X: Any) -> Any:
+        """Return X as `fit` takes it, or refuse it; X is a finite array or sparse matrix."""
+        return X
+
+    # -- functions of two samples
+
+    def block(self, X: Any, Y: Any) -> Any:
+        """Return the similarities (n, m) of samples X (n, d) and Y (m, d)."""
+        raise NotImplementedError(f"{type(self).__name__} has no similarities of two samples: it writes `fit`.")
+
+    def array_block(self, xp: Any, X: Any, Y: Any) -> Any:
+        """Return the same for arrays of the namespace xp of the array API; write it where `block` needs NumPy."""
+        if self.has_features:
+            return self.array_features(xp, X) @ xp.matrix_transpose(self.array_features(xp, Y))
+        try:
+            return self.block(X, Y)
+        except (TypeError, AttributeError, ValueError) as error:
+            raise TypeError(
+                f"kernel={self!r} does not run on arrays of {xp.__name__}: {error}. Use array API operations in its "
+                "`block`, write its `array_block`, or give a NumPy array."
+            ) from error
+
+    def features(self, X: Any) -> Any:
+        """Return B (n, r) with k(x, y) = <b(x), b(y)> exactly, for kernels that declare `has_features`."""
+        raise NotImplementedError(f"{type(self).__name__} declares no features.")
+
+    def array_features(self, xp: Any, X: Any) -> Any:
+        """Return the same for arrays of the namespace xp of the array API."""
+        return self.features(X)
+
+    def frequencies(self, n_features: int, n_components: int, rng: np.random.RandomState) -> np.ndarray:
+        """Draw directions (d, n) whose cosines average to the kernel, for kernels that declare `has_frequencies`."""
+        raise NotImplementedError(f"{type(self).__name__} declares no frequencies.")
+
+    def in_units(self, X: Any, weight: np.ndarray, unit: float) -> tuple[Kernel, float | None]:
+        """Return the kernel for samples X / unit, every parameter a number, and gamma in the units of X."""
+        return self, None
+
+    # -- kernels between fitted samples
+
+    def fit(self, X: Any, weight: np.ndarray, *, n_clusters: int, approximation: Any, center: bool, rng: Any) -> Any:
+        """Return the `FittedKernel` of samples X, exact where `approximation` is None."""
+        raise NotImplementedError(f"{type(self).__name__} is a function of two samples: it writes `block`.")
+
+
+class GammaKernel(Kernel):
+    """A kernel with a width gamma: a positive number, or one of the names in `widths`."""
+
+    has_gamma = True
+    widths: ClassVar[tuple[str, ...]] = ("scale",)
+
+    def __init__(self, gamma: float | str = "scale"):
+        self.gamma: Any = gamma
+
+    def check_parameters(self) -> None:
+        if isinstance(self.gamma, str):
+            check_name("gamma", self.gamma, self.widths, also=", or a positive number")
+        else:
+            check_number("gamma", self.gamma, above=True)
+
+    def with_gamma(self, gamma: float) -> GammaKernel:
+        """Return the same kernel with another width."""
+        return clone(self).set_params(gamma=gamma)
+
+    def in_units(self, X, weight, unit):
+        inner, resolved = resolve_gamma(self.gamma, X, weight, unit, self.distance_exponent)
+        return self.with_gamma(inner), resolved
+
+
+def parameters_of(kernel: type[Kernel]) -> list[str]:
+    """List the parameters of a class of kernels."""
+    return [name for name in inspect.signature(kernel).parameters]
