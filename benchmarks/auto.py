@@ -31,6 +31,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from kernelclust import KernelKMeans, StructuredClustering
 from kernelclust.metrics import clustering_accuracy, structured_accuracy
+from kernelclust.objectives import Dependence
 from kernelclust.structures import as_structure
 
 BARS = {"COIL chain 7": (1, 83.0), "UMIST chain, gaps": (0, 94.0), "news 2x3": (0, 68.0), "UMIST trees": (1, 90.0)}
@@ -147,7 +148,7 @@ def halves(X, c: int, kernel: str, rng: np.random.Generator, times: int = 4) -> 
         order = rng.permutation(X.shape[0])
         half = X.shape[0] // 2
         one, other = (
-            KernelKMeans(c, kernel=kernel, size_prior=0, random_state=0).fit(X[part])
+            StructuredClustering(c, kernel=kernel, objective=Dependence(size_prior=0), random_state=0).fit(X[part])
             for part in (order[:half], order[half:])
         )
         agreement.append(adjusted_rand_score(other.labels_, one.predict(X[order[half:]])))

@@ -31,6 +31,8 @@ from sklearn.metrics import roc_auc_score
 from kernelclust import StructuredClustering
 from kernelclust.engine import order_agreement, steps
 from kernelclust.metrics import clustering_accuracy, structured_accuracy
+from kernelclust.objectives import Dependence
+from kernelclust.solvers import Greedy
 from kernelclust.structures import as_structure
 
 RIGHT = 0.9
@@ -243,11 +245,11 @@ def others() -> None:
     L = np.c_[large, np.sin(large), np.zeros((5000, 3))] + 0.4 * rng.standard_normal((5000, 5))
     settings = {
         "plain": {},
-        "loss": {"loss": "structure", "normalize": "l1"},
+        "loss": {"objective": Dependence(loss="structure", normalize="l1")},
         "labels of 3 clusters": {"y": some},
         "labels of all": {"y": labels},
         "weights": {"sample_weight": rng.uniform(0.2, 3.0, len(y))},
-        "global": {"search": "global"},
+        "global": {"solver": Greedy(search="global")},
     }
     print(f"{'chain:8: confidence (p)':26}{'a chain':>16}{'noise':>16}")
     for name, given in settings.items():

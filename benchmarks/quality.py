@@ -22,6 +22,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 from kernelclust import CLUHSIC, CLUHSICAL, KernelKMeans, StructuredClustering
 from kernelclust.datasets import rotated_images
+from kernelclust.kernels import RBF
 from kernelclust.metrics import clustering_accuracy, structured_accuracy
 from kernelclust.structures import as_structure
 
@@ -51,7 +52,7 @@ def compare_values(seeds: Sequence[int], n: int = 2000, starts: int = 100) -> in
     cases = (
         (f"blobs n={n} d=20 c=10", blobs, {"n_clusters": 10}),
         (f"two rings n={n}", rings, {"n_clusters": 2}),
-        (f"two rings n={n} gamma=5", rings, {"n_clusters": 2, "gamma": 5.0}),
+        (f"two rings n={n} gamma=5", rings, {"n_clusters": 2, "kernel": RBF(gamma=5.0)}),
     )
     misses = 0
     head = f"one default fit v best of {starts} random starts"

@@ -36,6 +36,10 @@ sys.path.append(str(Path(__file__).resolve().parent))
 from _resume import add_resume, finished
 from _rivals import kmeans_path, place_on_path
 
+from kernelclust.kernels import RBF
+from kernelclust.objectives import Dependence
+from kernelclust.solvers import Greedy
+
 TURNING = [y for y in range(20) if y not in (11, 14, 15, 16, 18)]  # COIL-20 objects that look different when turned
 SWEEPING = [0, 2, 3, 4, 5, 7, 9, 10, 11, 12, 15, 16, 17, 18, 19]  # UMIST people with one sweep from profile to front
 STAY_FLAT = 1e6  # rho at which refinement moves nothing: a flat fit, placed
@@ -182,8 +186,12 @@ def mean_squared_distance(X) -> float:
 def ours(task: Task, seed: int, *, tau: float | None = None, **settings) -> np.ndarray:
     """Labels of StructuredClustering, with gamma from tau where that is given."""
     if tau is not None:
-        settings |= {"kernel": "rbf", "gamma": tau / mean_squared_distance(task.X)}
-    model = StructuredClustering(structure=task.structure, random_state=seed, **settings)
+        settings["kernel"] = RBF(gamma=tau / mean_squared_distance(task.X))
+    terms = {name: settings.pop(name) for name in ("loss", "normalize", "rho", "placement") if name in settings}
+    solver = Greedy(search=settings.pop("search", "refine"))
+    model = StructuredClustering(
+        structure=task.structure, objective=Dependence(**terms), solver=solver, random_state=seed, **settings
+    )
     return model.fit_predict(task.X)
 
 
@@ -201,7 +209,9 @@ def place_classes(task: Task, seed: int, *, tau: float = 1.0, placement: str = "
     n = Pi.sum(axis=0)
     K = rbf_kernel(task.X, gamma=tau / mean_squared_distance(task.X))
     means = (Pi / n).T @ K @ (Pi / n)
-    model = StructuredClustering(structure=task.structure, kernel="precomputed", placement=placement, random_state=seed)
+    model = StructuredClustering(
+        structure=task.structure, kernel="precomputed", objective=Dependence(placement=placement), random_state=seed
+    )
     return model.fit(means, sample_weight=n).labels_[scrambled]
 
 

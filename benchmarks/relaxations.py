@@ -19,9 +19,12 @@ import numpy as np
 from sklearn.datasets import load_sample_image
 from sklearn.preprocessing import StandardScaler
 
-from kernelclust import CLUHSIC, StructuredClustering
+from kernelclust import StructuredClustering
 from kernelclust.datasets import rotated_images
+from kernelclust.kernels import RBF
 from kernelclust.metrics import normalized_mutual_info, structured_accuracy, structured_loss
+from kernelclust.objectives import Dependence
+from kernelclust.solvers import NMF, Greedy, LowRankSDP, Solver, Spectral
 from kernelclust.structures import Custom, Product, Tree
 
 
@@ -48,23 +51,26 @@ def face(seed: int) -> tuple[np.ndarray, np.ndarray, str]:
     return groups[y] + rng.standard_normal((180, 400)), y, "tree:3x3"
 
 
-def with_solver(solver: str, **options) -> Callable:
+def with_solver(solver: Solver, placement: str | None = "F") -> Callable:
     def run(X: np.ndarray, structure: str, gamma: float, seed: int) -> np.ndarray:
-        return CLUHSIC(structure=structure, gamma=gamma, solver=solver, random_state=seed, **options).fit_predict(X)
+        objective = Dependence(rho=0, placement=placement)
+        return StructuredClustering(
+            structure=structure, kernel=RBF(gamma=gamma), objective=objective, solver=solver, random_state=seed
+        ).fit_predict(X)
 
     return run
 
 
 def ours(X: np.ndarray, structure: str, gamma: float, seed: int) -> np.ndarray:
-    return StructuredClustering(structure=structure, kernel="rbf", gamma=gamma, random_state=seed).fit_predict(X)
+    return StructuredClustering(structure=structure, kernel=RBF(gamma=gamma), random_state=seed).fit_predict(X)
 
 
 METHODS: dict[str, Callable] = {
-    "greedy": with_solver("greedy", placement=None, init="random", n_init=1),  # Algorithm 1 of CLUHSIC
-    "NMF": with_solver("nmf", solver_params={"polish": False}),
-    "SDPLR": with_solver("low_rank_sdp", solver_params={"polish": False}),
-    "spectral": with_solver("spectral", solver_params={"polish": False}),
-    "SDPLR + polish": with_solver("low_rank_sdp"),
+    "greedy": with_solver(Greedy(search="global", init="random", n_init=1), placement=None),  # Algorithm 1 of CLUHSIC
+    "NMF": with_solver(NMF(polish=False)),
+    "SDPLR": with_solver(LowRankSDP(polish=False)),
+    "spectral": with_solver(Spectral(polish=False)),
+    "SDPLR + polish": with_solver(LowRankSDP()),
     "CLUHSIC": with_solver("greedy"),
     "default": ours,
 }

@@ -33,6 +33,7 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.metrics.pairwise import rbf_kernel
 from speed import peak_memory
 
+from kernelclust.kernels import RBF
 from kernelclust.metrics import structured_accuracy
 
 SIZES, CLUSTERS, COLUMNS = (500, 1000, 2000, 4000, 8000), 8, 10
@@ -114,7 +115,7 @@ def nystroem(X):
 def tslearn(X):
     from tslearn.clustering import KernelKMeans
 
-    model = KernelKMeans(CLUSTERS, kernel="rbf", kernel_params={"gamma": gamma(X)}, random_state=0)
+    model = KernelKMeans(CLUSTERS, kernel=RBF(gamma=gamma(X)), random_state=0)
     return model.fit_predict(X[:, :, None])
 
 

@@ -20,6 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from kernelclust import MaxMarginClustering, StructuredClustering
+from kernelclust.kernels import approximations
 
 CLUSTERS = 10
 SIZES = {
@@ -50,7 +51,7 @@ def model(**options) -> StructuredClustering:
 FITS = {
     "stored": lambda X: model(approximation=None).fit(X),
     "tiled": lambda X: model(approximation=None).fit(X),
-    "low rank": lambda X: model(approximation="nystroem", n_components=100).fit(X),
+    "low rank": lambda X: model(approximation=approximations.Nystroem(100)).fit(X),
     "graph": lambda X: model(kernel="graph").fit(X),
     "margin": lambda X: MaxMarginClustering(random_state=0).fit(X),
 }
@@ -129,7 +130,7 @@ def by_workers(sizes: list[int]) -> list[float]:
             wait(X)
             for kernel in ("linear", "rbf"):
                 features = None if kernel == "linear" else Nystroem(n_components=100, random_state=0).fit(ring(2500))
-                fitted = model(kernel=kernel, approximation="nystroem" if features else "auto", n_components=100)
+                fitted = model(kernel=kernel, approximation=approximations.Nystroem(100) if features else "auto")
                 mine = seconds(lambda fitted=fitted, X=X: fitted.fit(X))
                 rounds = len(fitted.diagnostics_.history) + 2  # and the looks before and after
                 theirs = seconds(lambda X=X, rounds=rounds, features=features: lloyd(X, rounds, features))

@@ -28,7 +28,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 from kernelclust import KernelKMeans, select_kernel, select_n_clusters, select_structure
 from kernelclust.datasets import rotated_images, structured_blobs
-from kernelclust.kernels import incomplete_cholesky
+from kernelclust.kernels import RBF, Polynomial, incomplete_cholesky
 from kernelclust.metrics import clustering_accuracy, clustering_distance
 
 PAPER = {  # name: errors before and after, columns kept, seconds before and after
@@ -240,7 +240,7 @@ def table_1(folder: Path, seeds: Sequence[int], scale: float = 1.0) -> int:
         for seed in seeds:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", UserWarning)  # columns of B are not measurements
-                exact = KernelKMeans(c, gamma=gamma, approximation=None, random_state=seed).fit_predict(X)
+                exact = KernelKMeans(c, kernel=RBF(gamma=gamma), approximation=None, random_state=seed).fit_predict(X)
                 low = KernelKMeans(c, kernel="linear", random_state=seed).fit_predict(B)
             errors.append([100 - 100 * clustering_accuracy(y, labels) for labels in (exact, low)])
             moved.append(clustering_distance(exact, low) / (2 * (c - 1)))
@@ -257,7 +257,7 @@ def table_1(folder: Path, seeds: Sequence[int], scale: float = 1.0) -> int:
 
 def real_kernels(folder: Path, rows: int = 300) -> None:
     """Print the accuracy of the kernel chosen on real sets beside that of every kernel and of the best by labels."""
-    kernels = ["rbf", "linear", "cosine", "graph", {"kernel": "polynomial", "kernel_params": {"degree": 2, "coef0": 0}}]
+    kernels = ["rbf", "linear", "cosine", "graph", Polynomial(degree=2, coef0=0)]
     names = [*PAPER, "zoo", "ionosphere", "digits_uci_optdigits_test", "satellite_landsat", "letter_AvB"]
     print(f"\n{'accuracy %':28}{'chosen':>9}{'best':>7}  rbf, linear, cosine, graph, polynomial; {rows} rows at most")
     table = []

@@ -22,6 +22,8 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from kernelclust.kernels import RBF
+
 MB = 1e6
 COLUMNS, CLUSTERS = 20, 10
 CALLS = 3  # in a row in each process: the first also pays for memory that the system has to find
@@ -114,7 +116,7 @@ def tslearn_kmeans(n: int) -> Callable:
 
     def prepare() -> Callable:
         def model():
-            return KernelKMeans(CLUSTERS, kernel="rbf", kernel_params={"gamma": gamma}, random_state=0)
+            return KernelKMeans(CLUSTERS, kernel=RBF(gamma=gamma), random_state=0)
 
         model().fit(X[:500, :, None])
         return lambda: model().fit(X[:, :, None])

@@ -27,6 +27,7 @@ from real_data import Task
 
 from kernelclust import KernelKMeans, StructuredClustering, arrange
 from kernelclust.metrics import clustering_accuracy, structured_accuracy
+from kernelclust.solvers import Greedy
 from kernelclust.structures import as_structure
 from reproduction import Data, Work
 from reproduction.tables import _sets
@@ -46,7 +47,7 @@ WAYS: dict[str, Callable] = {
     "flat": lambda task, **given: KernelKMeans(as_structure(task.structure).n_clusters, **given).fit_predict(task.X),
     "structured": lambda task, **given: StructuredClustering(structure=task.structure, **given).fit_predict(task.X),
     "global": lambda task, **given: StructuredClustering(
-        structure=task.structure, search="global", **given
+        structure=task.structure, solver=Greedy(search="global"), **given
     ).fit_predict(task.X),
 }
 

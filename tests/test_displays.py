@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from flat_parameters import build
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.spatial.distance import cdist
 from sklearn.cluster import AgglomerativeClustering
@@ -49,7 +50,7 @@ def fitted(kernel):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         start = {"random_state": 0, "n_init": 2, "compute_confidence": False}
-        return StructuredClustering(structure=Chain(names=STAGES), kernel=kernel, **start).fit(X)
+        return build(StructuredClustering, structure=Chain(names=STAGES), kernel=kernel, **start).fit(X)
 
 
 def texts(ax):

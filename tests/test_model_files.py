@@ -13,6 +13,7 @@ import zipfile
 import joblib
 import numpy as np
 import pytest
+from flat_parameters import build
 from scipy import sparse
 from sklearn.base import ClusterMixin
 from sklearn.exceptions import NotFittedError
@@ -27,9 +28,10 @@ from kernelclust import (
     load,
     load_extra,
 )
-from kernelclust.kernels import kernel_class, kernel_names
+from kernelclust.kernels import RBF, kernel_class, kernel_names
 from kernelclust.margin import loss_names
 from kernelclust.multikernel import method_names
+from kernelclust.objectives import Dependence
 from kernelclust.structures import Tree, structure_class, structure_names
 
 pytestmark = pytest.mark.usefixtures("few_starts")
@@ -112,7 +114,7 @@ def test_every_estimator_survives(name, path):
 def test_every_kernel_survives(kernel, approximation, path):
     pairwise = kernel_class(kernel).pairwise
     samples, new = (rbf_kernel(X), rbf_kernel(NEW, X)) if pairwise else (X, NEW)
-    model = StructuredClustering(3, structure="chain", kernel=kernel, approximation=approximation, **QUICK)
+    model = build(StructuredClustering, 3, structure="chain", kernel=kernel, approximation=approximation, **QUICK)
     try:
         quietly(model, samples, sample_weight=np.arange(len(X)) % 3)
     except ValueError:
@@ -131,7 +133,10 @@ def test_sparse_samples_survive(kernel, path):
 @pytest.mark.parametrize("name", structure_names())
 def test_every_structure_survives_by_value_and_in_a_fit(name, path):
     structure = structure_class(name).example(6)
-    model = quietly(StructuredClustering(structure=structure, kernel="rbf", loss="structure", **QUICK), X)
+    model = quietly(
+        build(StructuredClustering, structure=structure, kernel="rbf", objective=Dependence(loss="structure"), **QUICK),
+        X,
+    )
     check_round_trip(model, NEW, path)
     assert load(path).structure_ == structure
     assert load(path).structure == structure
@@ -152,7 +157,7 @@ def test_every_margin_survives(loss, kernel, path):
 
 def test_a_networkx_graph_is_kept_as_its_structure(path):
     networkx = pytest.importorskip("networkx")
-    model = quietly(StructuredClustering(structure=networkx.path_graph(4), kernel="rbf", **QUICK), X)
+    model = quietly(build(StructuredClustering, structure=networkx.path_graph(4), kernel="rbf", **QUICK), X)
     model.save(path)
     again = load(path)
     assert again.structure == again.structure_ == model.structure_
@@ -187,7 +192,7 @@ def test_a_stream_goes_on_after_loading(path):
 def test_awkward_parameters_survive(path):
     init = np.repeat([0, 1, 2], 12)
     model = KernelKMeans(
-        np.int64(3), kernel="rbf", gamma=np.float32(0.3), init=init, max_cluster_size=(np.inf, 20, 20.5), n_init=1
+        np.int64(3), kernel=RBF(gamma=np.float32(0.3)), init=init, max_cluster_size=(np.inf, 20, 20.5), n_init=1
     )
     check_round_trip(quietly(model, X), NEW, path)
     again = load(path)
@@ -209,14 +214,14 @@ def test_what_is_one_object_stays_one(path):
 
 
 def test_joblib_keeps_working(path):
-    model = quietly(StructuredClustering(4, structure="ring", **QUICK), X)
+    model = quietly(build(StructuredClustering, 4, structure="ring", **QUICK), X)
     joblib.dump(model, path)
     assert answers(joblib.load(path), NEW) == answers(model, NEW)
 
 
 def test_skops_keeps_working():
     skops = pytest.importorskip("skops.io", reason="skops is not installed, so models in its files are NOT tested")
-    model = quietly(StructuredClustering(4, structure="ring", **QUICK), X)
+    model = quietly(build(StructuredClustering, 4, structure="ring", **QUICK), X)
     stored = skops.dumps(model)
     again = skops.loads(stored, trusted=skops.get_untrusted_types(data=stored))
     assert bits(again.predict(NEW)) == bits(model.predict(NEW))

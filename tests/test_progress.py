@@ -13,6 +13,7 @@ import pytest
 from sklearn.metrics.pairwise import rbf_kernel
 
 from kernelclust import StructuredClustering, _progress, select_n_clusters
+from kernelclust.solvers import Greedy
 
 X = np.random.default_rng(0).standard_normal((40, 2))
 
@@ -44,7 +45,7 @@ def test_a_long_fit_says_what_it_does_and_stops_saying_it(soon):
 
 def test_a_short_fit_says_nothing(caplog):
     caplog.set_level(logging.INFO, logger="kernelclust")
-    StructuredClustering(3, random_state=0, n_init=1).fit(X)
+    StructuredClustering(3, random_state=0, solver=Greedy(n_init=1)).fit(X)
     assert not caplog.records and not watching()
 
 
@@ -68,7 +69,7 @@ def test_work_within_work_is_one(soon):
 def test_the_time_left_is_that_of_the_outermost_work():
     with _progress.working("many fits"):
         _progress.overall_progress(1, 4)
-        StructuredClustering(3, random_state=0, n_init=1, compute_confidence=False).fit(X)
+        StructuredClustering(3, random_state=0, solver=Greedy(n_init=1), compute_confidence=False).fit(X)
         assert _progress.state().fraction == 0.25
     with _progress.working("another"):
         assert _progress.state().fraction is None

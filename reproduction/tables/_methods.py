@@ -9,7 +9,7 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 from sklearn.preprocessing import StandardScaler
 
-from kernelclust.kernels import DenseKernel, as_kernel, fit_kernel
+from kernelclust.kernels import RBF, DenseKernel, Kernel, fit_kernel
 from kernelclust.metrics import clustering_accuracy, normalized_mutual_info
 from kernelclust.objectives import Dependence
 from kernelclust.solvers import climb, fill_empty
@@ -23,19 +23,17 @@ def standardized(X: Any) -> np.ndarray:
     return StandardScaler().fit_transform(X[:, X.std(axis=0) > 0])
 
 
-def gram(X: Any, n_clusters: int, kernel: str = "rbf", **parameters: Any) -> np.ndarray:
+def gram(X: Any, n_clusters: int, kernel: Kernel | str = "rbf") -> np.ndarray:
     """The centred kernel matrix (m, m)."""
     weight, rng = np.ones(X.shape[0]), np.random.RandomState(0)
-    fitted = fit_kernel(
-        X, weight, kernel=as_kernel(kernel, parameters), n_clusters=n_clusters, approximation=None, rng=rng
-    )
+    fitted = fit_kernel(X, weight, kernel=kernel, n_clusters=n_clusters, approximation=None, rng=rng)
     return fitted.operator @ np.eye(X.shape[0])
 
 
 def gaussian(X: np.ndarray) -> np.ndarray:
     """The papers' kernel of pictures (m, m): pixels standardised, exp(-|x - x'|^2 / d)."""
     X = standardized(X)
-    return gram(X, 2, gamma=1 / X.shape[1])
+    return gram(X, 2, RBF(gamma=1 / X.shape[1]))
 
 
 def algorithm_1(K: np.ndarray, structure: Any, starts: list[np.ndarray], **objective: Any) -> np.ndarray:

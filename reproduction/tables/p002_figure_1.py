@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from kernelclust import KernelKMeans
+from kernelclust.kernels import Polynomial
 from kernelclust.metrics import clustering_accuracy
 from reproduction.data import collinear, ring, xor
 from reproduction.frame import CLAIM, MADE, Column, Result, Work
@@ -23,7 +24,7 @@ KERNELS: dict[str, dict[str, Any]] = {
     "linear": {"kernel": "linear"},
     "rbf": {"kernel": "rbf"},
     "graph": {"kernel": "graph"},
-    "polynomial": {"kernel": "polynomial", "gamma": 1.0, "kernel_params": {"degree": 2, "coef0": 0}},
+    "polynomial": {"kernel": Polynomial(degree=2, coef0=0, gamma=1.0)},
 }
 SAYS = {  # what the paper says: how many of the two eigenvectors are informative, whether the clusters come out right
     "Collinear, linear": lambda first, second, right: first > 0.8 > second,

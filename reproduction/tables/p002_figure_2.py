@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from kernelclust import stability_bound
+from kernelclust.kernels import Polynomial
 from reproduction.data import collinear, ring, xor
 from reproduction.frame import CLAIM, MADE, Column, Result, Work
 from reproduction.tables._methods import gram
@@ -22,7 +23,7 @@ SETS = {"Collinear": collinear, "Ring": ring, "XOR": xor}
 KERNELS: dict[str, dict[str, Any]] = {
     "rbf": {"kernel": "rbf"},
     "graph": {"kernel": "graph"},
-    "polynomial": {"kernel": "polynomial", "gamma": 1.0, "kernel_params": {"degree": 2, "coef0": 0}},
+    "polynomial": {"kernel": Polynomial(degree=2, coef0=0, gamma=1.0)},
 }
 LOWEST = {"Collinear": ("rbf", "graph"), "Ring": ("graph",), "XOR": ("polynomial",)}
 NOISES = (0.05, 0.1, 0.2, 0.3)

@@ -44,8 +44,8 @@ def _labels(share: float, seed: int, work: Work) -> tuple[list[np.ndarray], np.n
     first, second = (at[each * start // 40 : each * (start + 16) // 40] for start in (90, 290))
     X[first], X[second] = X[first] + share * (X[second] - X[first]), X[second] + share * (X[first] - X[second])
     X += 1e-3 * np.random.default_rng(seed).standard_normal(X.shape)
-    K, given = gaussian(X), {"kernel": "precomputed", "compute_confidence": False, "random_state": seed}
-    models = KernelKMeans(10, **given), CLUHSIC(structure="ring:10", **given)
+    K, given = gaussian(X), {"kernel": "precomputed", "random_state": seed}
+    models = KernelKMeans(10, **given), CLUHSIC(structure="ring:10", compute_confidence=False, **given)
     return [model.fit_predict(K) for model in models], turned.angles
 
 

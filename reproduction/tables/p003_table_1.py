@@ -7,6 +7,7 @@ from sklearn.cluster import KMeans
 
 from kernelclust import CLUHSIC, Diffrac, KernelKMeans
 from kernelclust.metrics import normalized_mutual_info
+from kernelclust.solvers import NMF, LowRankSDP
 from kernelclust.structures import as_structure
 from reproduction.baselines import hierarchical_kmeans, normalized_cut
 from reproduction.frame import STAND_IN, Column, Work
@@ -67,7 +68,6 @@ def labels_of(method: str, K: np.ndarray, structure: str, seed: int, **sdp: int)
         return hierarchical_kmeans(K, structure, n_init=1, random_state=seed)
     if method == "greedy":
         return algorithm_1(K, structure, random_starts(K, c, 1, seed))
-    solver = {"NMF": ("nmf", {"polish": False}), "SDPLR": ("low_rank_sdp", {"polish": False, "rank": 10, **sdp})}
-    name, settings = solver.get(method, ("greedy", None))
-    model = CLUHSIC(structure=structure, solver=name, solver_params=settings, compute_confidence=False, **given)
+    solvers = {"NMF": NMF(polish=False), "SDPLR": LowRankSDP(polish=False, rank=10, **sdp)}
+    model = CLUHSIC(structure=structure, solver=solvers.get(method, "greedy"), compute_confidence=False, **given)
     return model.fit_predict(K)

@@ -17,6 +17,9 @@ from kernelclust import StructuredClustering
 from kernelclust._files import write_files
 from kernelclust.cli import main
 from kernelclust.datasets import structured_blobs
+from kernelclust.kernels import Laplacian
+from kernelclust.objectives import Dependence
+from kernelclust.solvers import Greedy
 from kernelclust.structures import as_structure, structure_class
 
 pytestmark = pytest.mark.usefixtures("few_starts")
@@ -96,7 +99,8 @@ def test_settings_reach_the_estimator(blobs, monkeypatch, tmp_path):
     monkeypatch.setattr("kernelclust.cli.fit.StructuredClustering", Spy)
     line = "--kernel laplacian --gamma 0.5 --loss zero-one --normalize none --rho 1 --search global --n-jobs 2"
     assert main(["fit", blobs, *FIT, *line.split(), "--random-state", "7"]) == 2
-    given = dict(kernel="laplacian", gamma=0.5, loss="zero-one", normalize=None, rho=1.0, search="global", n_jobs=2)
+    terms = dict(objective=Dependence("zero-one", None, 1.0), solver=Greedy(search="global"))
+    given = dict(kernel=Laplacian(gamma=0.5), n_jobs=2, **terms)
     assert {name: seen[name] for name in given} == given
     assert seen["random_state"] == 7 and seen["structure"] == "chain:3"
     default = StructuredClustering().get_params()

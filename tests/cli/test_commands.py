@@ -13,6 +13,8 @@ import pytest
 
 pytest.importorskip("typer")
 
+from flat_parameters import build
+
 import kernelclust
 from kernelclust import MultiKernelClustering, StructuredClustering, select_n_clusters
 from kernelclust.cli import main
@@ -51,7 +53,11 @@ def labels_of(out):
 
 
 def expected(X=BLOBS.data, **more):
-    return StructuredClustering(**{"structure": "chain:3", "kernel": "rbf", "random_state": 0, **more}).fit(X).labels_
+    return (
+        build(StructuredClustering, **{"structure": "chain:3", "kernel": "rbf", "random_state": 0, **more})
+        .fit(X)
+        .labels_
+    )
 
 
 # ---- reading

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from flat_parameters import build
 
 from kernelclust import MultiKernelClustering, StructuredClustering, _names, plots
 
@@ -34,7 +35,9 @@ def fitted():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         start = {"random_state": 0, "n_init": 1}
-        chain = StructuredClustering(structure="chain:3", kernel="linear", compute_confidence=False, **start).fit(X)
+        chain = build(
+            StructuredClustering, structure="chain:3", kernel="linear", compute_confidence=False, **start
+        ).fit(X)
         return X, y, [chain, MultiKernelClustering(3, kernels=["linear", "rbf"], random_state=0).fit(X)]
 
 

@@ -12,6 +12,7 @@ import sys
 import numba
 import numpy as np
 import pytest
+from flat_parameters import build
 from numba.core import caching
 
 import kernelclust
@@ -19,7 +20,7 @@ from kernelclust import KernelKMeans, MaxMarginClustering, StructuredClustering,
 from kernelclust.constraints import _repair_loops
 from kernelclust.kernels._loops import add_rows
 from kernelclust.margin._loops import best_table
-from kernelclust.solvers import _loops
+from kernelclust.solvers import Greedy, _loops
 
 SOURCE = """
 from kernelclust._compiled import compiled
@@ -77,8 +78,10 @@ def test_other_forms_of_the_same_numbers_compile_nothing(settings, known, few_st
     sizes = {"min_cluster_size": 8, "max_cluster_size": 20} if known else {}
 
     def fit(X):
-        KernelKMeans(4, n_init=1, random_state=0, **settings, **sizes).fit(X, **links)
-        model = StructuredClustering(structure="ring:5", n_init=1, random_state=0, compute_confidence=False)
+        build(KernelKMeans, 4, n_init=1, random_state=0, **settings, **sizes).fit(X, **links)
+        model = StructuredClustering(
+            structure="ring:5", solver=Greedy(n_init=1), random_state=0, compute_confidence=False
+        )
         model.set_params(**settings, **sizes).fit(X, **links)
 
     def signatures():

@@ -5,6 +5,7 @@ import types
 
 import numpy as np
 import pytest
+from flat_parameters import build
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn import config_context
@@ -94,7 +95,7 @@ def test_clear_clusters_are_found_and_fitted_samples_keep_their_labels(name):
 @every_kernel
 def test_parameters_are_those_of_its_constructor(name):
     with pytest.raises(ValueError, match=f"kernel_params has 'nonsense', which kernel='{name}' does not take"):
-        StructuredClustering(3, kernel=name, kernel_params={"nonsense": 1}).fit(given(name, blobs))
+        build(StructuredClustering, 3, kernel=name, kernel_params={"nonsense": 1}).fit(given(name, blobs))
 
 
 class Cauchy(Kernel):
@@ -124,7 +125,7 @@ def cauchy(monkeypatch):
 
 def test_a_new_kernel_with_a_parameter_of_its_own_is_one_file(cauchy):
     """A class with `block` is all that a kernel needs, whatever its parameters are called."""
-    model = StructuredClustering(3, kernel=cauchy, kernel_params={"width": 3.0}, random_state=0).fit(blobs)
+    model = build(StructuredClustering, 3, kernel=cauchy, kernel_params={"width": 3.0}, random_state=0).fit(blobs)
     assert len(set(zip(truth.tolist(), model.labels_.tolist(), strict=True))) == 3
     assert_array_equal(StructuredClustering(3, kernel=Cauchy(3.0), random_state=0).fit(blobs).labels_, model.labels_)
     K = matrix_of(fit_kernel(blobs, np.ones(60), kernel=cauchy, rng=None).operator)
@@ -208,7 +209,7 @@ def test_nested_parameters_are_set():
     model = KernelKMeans(3, kernel=RBF(0.1), approximation=Nystroem(20), random_state=0)
     model.set_params(kernel__gamma=0.3, approximation__n_components=10).fit(blobs)
     assert model.diagnostics_["gamma"] == 0.3
-    by_name = KernelKMeans(3, kernel="rbf", gamma=0.3, approximation="nystroem", n_components=10, random_state=0)
+    by_name = KernelKMeans(3, kernel=RBF(gamma=0.3), approximation=Nystroem(10), random_state=0)
     assert_array_equal(by_name.fit(blobs).labels_, model.labels_)
     assert by_name.objective_ == model.objective_
     with pytest.raises(ValueError, match="Invalid parameter 'gama'"):
@@ -241,7 +242,7 @@ WRONG = {
 def test_a_wrong_term_is_refused_with_a_correct_example(case):
     parameters, says = WRONG[case]
     with pytest.raises((TypeError, ValueError), match=says):
-        StructuredClustering(3, **parameters).fit(blobs)
+        build(StructuredClustering, 3, **parameters).fit(blobs)
 
 
 # -- functions of two samples: stored = tiled = explicit, in both precisions -------------------------------------------

@@ -15,7 +15,7 @@ import kernelclust.multikernel as package
 import reproduction.multikernel
 from kernelclust import KernelKMeans, MultiKernelClustering
 from kernelclust._names import keywords, load, names
-from kernelclust.kernels import DenseKernel, KernelOperator, LowRankKernel, TiledKernel
+from kernelclust.kernels import RBF, DenseKernel, KernelOperator, LowRankKernel, TiledKernel
 from kernelclust.multikernel import Task, correlation_matrix, load_method, method_names, prepare
 
 RIVALS = [f"reproduction.multikernel.{name}" for name in names(reproduction.multikernel)]
@@ -126,7 +126,7 @@ def test_one_kernel_is_kernel_k_means(name):
     views, _ = make_views()
     for refine in (True, False):
         fitted = model(name, kernels=GAMMA, unit_diagonal=False, refine=refine).fit(views[0])
-        other = KernelKMeans(3, gamma=GAMMA, random_state=0).fit(views[0])
+        other = KernelKMeans(3, kernel=RBF(gamma=GAMMA), random_state=0).fit(views[0])
         assert adjusted_rand_score(fitted.labels_, other.labels_) == 1
         assert_allclose(fitted.weights_, [1])
 

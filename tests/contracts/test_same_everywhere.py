@@ -14,6 +14,7 @@ from numbers import Number
 import numpy as np
 import pytest
 import sklearn
+from flat_parameters import build
 from numpy.testing import assert_allclose
 from sklearn.base import clone
 from sklearn.metrics.pairwise import rbf_kernel
@@ -262,8 +263,8 @@ def test_kernels(place, kernel, weighted, told):
 def test_approximations(place, approximation):
     X, _ = samples()
     options = {} if approximation is None else {"n_components": len(X)}
-    model = StructuredClustering(
-        structure="ring:4", kernel="rbf", approximation=approximation, random_state=0, **options
+    model = build(
+        StructuredClustering, structure="ring:4", kernel="rbf", approximation=approximation, random_state=0, **options
     )
     check(model, place, X, *given(True, True), names=["approximation"])
 
@@ -296,7 +297,7 @@ def test_structures(place, structure, weighted, told):
 def test_presets(place, preset, weighted, told):
     kind = getattr(kernelclust, preset)
     size = {"structure": "chain:4"} if "structure" in kind().get_params() else {"n_clusters": 4}
-    check(kind(random_state=0, **size), place, samples()[0], *given(weighted, told), names=[preset])
+    check(build(kind, random_state=0, **size), place, samples()[0], *given(weighted, told), names=[preset])
 
 
 @every_place

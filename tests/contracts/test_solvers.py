@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from flat_parameters import build
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
@@ -81,13 +82,17 @@ def test_labels_links_and_sizes_are_kept(name):
 @every_solver
 def test_the_estimator_knows_it_by_name(name):
     X = np.repeat([[0.0, 0], [2, 0.3], [4, 0]], 4, axis=0) + 0.05 * np.random.default_rng(0).standard_normal((12, 2))
-    model = StructuredClustering(structure="chain:3", solver=name, kernel="linear", rho=1.0, random_state=0).fit(X)
+    model = StructuredClustering(
+        structure="chain:3", solver=name, kernel="linear", objective=Dependence(rho=1.0), random_state=0
+    ).fit(X)
     assert model.upper_bound_ >= model.objective_
     A = model.structure_.kernel + np.eye(3)
     assert_allclose(model.objective_, structured_hsic(X @ X.T, model.labels_, A), rtol=1e-9)
     with pytest.raises(ValueError, match=f"solver_params has 'nonsense', which solver='{name}' does not take"):
-        StructuredClustering(3, solver=name, solver_params={"nonsense": 1}).fit(X)
-    given = StructuredClustering(structure="chain:3", solver=as_solver(name), kernel="linear", rho=1.0, random_state=0)
+        build(StructuredClustering, 3, solver=name, solver_params={"nonsense": 1}).fit(X)
+    given = StructuredClustering(
+        structure="chain:3", solver=as_solver(name), kernel="linear", objective=Dependence(rho=1.0), random_state=0
+    )
     assert_array_equal(given.fit(X).labels_, model.labels_)
     assert given.get_params()["solver__tol"] == 1e-10
 
@@ -147,7 +152,9 @@ def test_a_new_solver_is_an_object():
             return climb(problem.kernel, problem.objective, labels, **self.climbing(run))
 
     X = np.random.default_rng(0).standard_normal((20, 2))
-    model = StructuredClustering(structure="chain:3", solver=Even(), kernel="linear", rho=1.0, random_state=0)
+    model = StructuredClustering(
+        structure="chain:3", solver=Even(), kernel="linear", objective=Dependence(rho=1.0), random_state=0
+    )
     model.fit(X, sample_weight=np.arange(20) > 1)
     A = model.structure_.kernel + np.eye(3)
     assert_allclose(model.objective_, structured_hsic(X[2:] @ X[2:].T, model.labels_[2:], A), rtol=1e-9)

@@ -12,6 +12,7 @@ from sklearn.cluster import KMeans
 from sklearn.metrics.pairwise import rbf_kernel
 
 from kernelclust import StructuredClustering, arrange
+from kernelclust.solvers import Greedy
 from kernelclust.structures import as_structure
 
 pytestmark = pytest.mark.filterwarnings("ignore:several arrangements:UserWarning", "ignore:other graphs:UserWarning")
@@ -48,7 +49,9 @@ def test_it_is_the_best_arrangement_by_enumeration(structure):
 
 def test_the_evidence_is_that_of_a_fit():
     """A fit that comes out with the same clusters says the same about them."""
-    model = StructuredClustering(structure="chain:5", kernel="rbf", random_state=0, search="place").fit(X)
+    model = StructuredClustering(structure="chain:5", kernel="rbf", random_state=0, solver=Greedy(search="place")).fit(
+        X
+    )
     found = arrange(X, model.labels_, kernel="rbf")
     assert_array_equal(found.labels, model.labels_)
     assert found.objective == pytest.approx(model.objective_)

@@ -6,6 +6,7 @@ import warnings
 import networkx as nx
 import numpy as np
 import pytest
+from flat_parameters import build
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import pairwise_distances
@@ -13,6 +14,9 @@ from sklearn.metrics.pairwise import rbf_kernel
 from threadpoolctl import threadpool_limits
 
 from kernelclust import CLUHSIC, CLUHSICAL, Diffrac, DisKMeans, KernelKMeans, StructuredClustering
+from kernelclust.kernels import RBF, Laplacian
+from kernelclust.objectives import Dependence
+from kernelclust.solvers import Greedy
 from kernelclust.structures import Custom, Ring
 
 pytestmark = pytest.mark.usefixtures("few_starts")
@@ -119,7 +123,7 @@ def test_fewer_samples_of_positive_weight_than_clusters():
 
 
 def precomputed(**options):
-    return StructuredClustering(**({"n_clusters": 3, "kernel": "precomputed"} | options))
+    return build(StructuredClustering, **({"n_clusters": 3, "kernel": "precomputed"} | options))
 
 
 every_approximation = pytest.mark.parametrize("approximation", [None, "auto", "nystroem", "cholesky"])
@@ -292,7 +296,7 @@ def test_contradictory_sizes(Estimator, n_clusters, structure, own):
 )
 @pytest.mark.parametrize("structure", ["flat", "chain"])
 def test_unknown_names(parameter, wrong, nearest, known, structure):
-    model = StructuredClustering(3, structure=structure, **{parameter: wrong})
+    model = build(StructuredClustering, 3, structure=structure, **{parameter: wrong})
     suggestion = [] if nearest is None else [rf"Did you mean '({nearest})'\?"]
     listed = [rf"known: .*{re.escape(repr(name))}|{name}" if name is None else re.escape(repr(name)) for name in known]
     refused(model, X, f"unknown {parameter} '{re.escape(wrong)}'", *suggestion, *listed)
@@ -302,22 +306,26 @@ def test_unknown_names(parameter, wrong, nearest, known, structure):
 @pytest.mark.parametrize("wrong", [3, 2.5, True, ["rbf"], b"rbf"], ids=repr)
 def test_names_of_a_wrong_type(parameter, wrong):
     refused(
-        StructuredClustering(3, **{parameter: wrong}), X, parameter, "known|the names", error=(ValueError, TypeError)
+        build(StructuredClustering, 3, **{parameter: wrong}),
+        X,
+        parameter,
+        "known|the names",
+        error=(ValueError, TypeError),
     )
 
 
 @pytest.mark.parametrize("parameter", ["kernel", "search", "placement", "solver", "gamma", "init", "n_init"])
 def test_none_is_no_name(parameter):
-    refused(StructuredClustering(3, **{parameter: None}), X, parameter, error=(ValueError, TypeError))
+    refused(build(StructuredClustering, 3, **{parameter: None}), X, parameter, error=(ValueError, TypeError))
 
 
 def test_names_are_checked_where_they_do_not_matter():
     """A mistyped option is an error even when this fit would not have asked for it."""
-    refused(StructuredClustering(3, placement="distanc"), X, "unknown placement")
+    refused(StructuredClustering(3, objective=Dependence(placement="distanc")), X, "unknown placement")
     refused(StructuredClustering(3, kernel="linear", approximation="nystrom"), X, "unknown approximation")
-    refused(StructuredClustering(3, kernel="linear", gamma="scal"), X, "unknown gamma")
-    refused(StructuredClustering(3, init=np.arange(m) % 3, n_init="aut"), X, "unknown n_init")
-    refused(StructuredClustering(3, init=np.arange(m) % 3, n_init=0), X, "n_init=0")
+    refused(StructuredClustering(3, kernel=Laplacian(gamma="scal")), X, "unknown gamma")
+    refused(StructuredClustering(3, solver=Greedy(init=np.arange(m) % 3, n_init="aut")), X, "unknown n_init")
+    refused(StructuredClustering(3, solver=Greedy(init=np.arange(m) % 3, n_init=0)), X, "n_init=0")
 
 
 # -- numbers ----------------------------------------------------------------------------------------------------------
@@ -340,8 +348,9 @@ NUMBERS = {
     ("parameter", "wrong"), [(name, wrong) for name, values in NUMBERS.items() for wrong in values], ids=repr
 )
 def test_numbers(parameter, wrong):
-    given = {"solver_params": {parameter: wrong}} if parameter in ("tol", "allow_empty") else {parameter: wrong}
-    model = StructuredClustering(**({"n_clusters": 3, "structure": "chain"} | given))
+    given = {parameter: wrong} | ({"approximation": "nystroem"} if parameter == "n_components" else {})
+    given |= {"kernel": "rbf"} if parameter == "gamma" else {}
+    model = build(StructuredClustering, **({"n_clusters": 3, "structure": "chain"} | given))
     refused(model, X, parameter, error=(ValueError, TypeError))
 
 
@@ -352,7 +361,7 @@ def test_seeds(wrong):
 
 @pytest.mark.parametrize("approximation", [None, "auto", "nystroem", "cholesky", "random_features"])
 def test_number_of_components(approximation):
-    refused(KernelKMeans(3, approximation=approximation, n_components=0), X, "n_components=0", "1 or more")
+    refused(build(KernelKMeans, 3, approximation=approximation, n_components=0), X, "n_components=0", "1 or more")
 
 
 @pytest.mark.parametrize("Estimator", [KernelKMeans, StructuredClustering])
@@ -367,7 +376,7 @@ def test_number_of_components(approximation):
 )  # fmt: skip
 def test_polynomial_parameters(Estimator, parameter, wrong):
     """(gamma <x, y> + coef0)^degree is no kernel, or NaN where the base is negative, unless the degree is whole."""
-    model = Estimator(3, kernel="polynomial", kernel_params={parameter: wrong})
+    model = build(Estimator, 3, kernel="polynomial", kernel_params={parameter: wrong})
     refused(model, X, parameter, error=(ValueError, TypeError))
 
 
@@ -397,7 +406,7 @@ def test_polynomial_parameters(Estimator, parameter, wrong):
 )
 @pytest.mark.parametrize("approximation", [None, "nystroem"])
 def test_kernel_params(kernel, params, says, approximation):
-    model = KernelKMeans(3, kernel=kernel, kernel_params=params, approximation=approximation)
+    model = build(KernelKMeans, 3, kernel=kernel, kernel_params=params, approximation=approximation)
     refused(model, X, *says, error=(ValueError, TypeError))
 
 
@@ -412,7 +421,7 @@ def test_precomputed_takes_one_parameter():
 
 @pytest.mark.parametrize("params", [3, "gamma", [1, 2], [("gamma",)], {1: 2}], ids=repr)
 def test_kernel_params_of_a_wrong_type(params):
-    refused(KernelKMeans(3, kernel_params=params), X, "kernel_params", error=(ValueError, TypeError))
+    refused(KernelKMeans(3, kernel=RBF(**params)), X, "kernel_params", error=(ValueError, TypeError))
 
 
 # -- kernel functions -------------------------------------------------------------------------------------------------
@@ -481,7 +490,7 @@ def test_errors_inside_the_users_function_stay_the_users():
 
 
 def test_keywords_that_the_users_function_does_not_take():
-    model = KernelKMeans(3, kernel=lambda A, B: A @ B.T, kernel_params={"width": 2})
+    model = build(KernelKMeans, 3, kernel=lambda A, B: A @ B.T, kernel_params={"width": 2})
     refused(model, X, "width", error=TypeError)
 
 
@@ -534,7 +543,7 @@ def test_weights_of_score(weight):
 )
 @pytest.mark.parametrize("normalize", ["l1", "l2", None])
 def test_losses(loss, says, normalize):
-    refused(StructuredClustering(3, structure="chain", loss=loss, normalize=normalize), X, *says)
+    refused(StructuredClustering(3, structure="chain", objective=Dependence(loss=loss, normalize=normalize)), X, *says)
 
 
 @every_estimator
@@ -558,7 +567,7 @@ def test_losses(loss, says, normalize):
          "ragged"],
 )  # fmt: skip
 def test_given_starts(Estimator, init, says):
-    refused(Estimator(3, init=init), X, *says, error=(ValueError, TypeError))
+    refused(build(Estimator, 3, init=init), X, *says, error=(ValueError, TypeError))
 
 
 def test_given_starts_belong_to_all_samples_also_those_of_weight_zero():
@@ -629,7 +638,7 @@ FAILURES = {
 @pytest.mark.parametrize("failure", FAILURES)
 def test_a_failed_fit_leaves_no_model(Estimator, failure):
     params, fit = FAILURES[failure]
-    model = Estimator(3, **params)
+    model = build(Estimator, 3, **params)
     with pytest.raises(ValueError):
         model.fit(**fit)
     for method in (model.predict, model.score):

@@ -22,7 +22,7 @@ from kernelclust import (
     metrics,
 )
 from kernelclust.datasets import rotated_images
-from kernelclust.kernels import check_precomputed
+from kernelclust.kernels import Precomputed, check_precomputed
 from kernelclust.multikernel import method_names
 
 pytestmark = pytest.mark.usefixtures("few_starts")
@@ -192,7 +192,7 @@ def test_discriminative_kernels_of_a_rounded_kernel(strength):
         else:
             with pytest.raises(ValueError, match=r"beyond the ridge 0\.001.*raise the ridge"):
                 model.fit(K)
-        model.set_params(kernel_params={"indefinite": "clip"})
+        model.set_params(kernel=Precomputed(indefinite="clip"))
         assert adjusted_rand_score(y, model.fit(K).labels_) == 1
 
 

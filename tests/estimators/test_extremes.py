@@ -13,6 +13,7 @@ from contextlib import contextmanager
 
 import numpy as np
 import pytest
+from flat_parameters import build
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
@@ -20,7 +21,9 @@ from sklearn.metrics.pairwise import rbf_kernel
 from threadpoolctl import threadpool_limits
 
 from kernelclust import CLUHSIC, CLUHSICAL, Diffrac, DisKMeans, KernelKMeans, StructuredClustering, structured_hsic
-from kernelclust.kernels import kernel_names
+from kernelclust.kernels import Polynomial, kernel_names
+from kernelclust.objectives import Dependence
+from kernelclust.solvers import Greedy
 from kernelclust.structures import Custom, as_structure
 
 pytestmark = pytest.mark.usefixtures("few_starts")
@@ -137,7 +140,7 @@ def test_degenerate_data(name, kernel):
     X = samples_for(kernel, DEGENERATE[name])
     for structure in STRUCTURES:
         init = {"flat:4": "auto", "ring:4": "k-means++"}.get(structure, "spectral")
-        model = StructuredClustering(structure=structure, kernel=kernel, init=init, random_state=0)
+        model = StructuredClustering(structure=structure, kernel=kernel, solver=Greedy(init=init), random_state=0)
         model.set_params(compute_confidence=structure in ("chain:4", "tree:2x2"))  # an order once, a tree once
         check_sound(model.fit(X), X)
 
@@ -149,7 +152,7 @@ def test_degenerate_data_in_low_rank(name, approximation):
     kernels = ["rbf", "laplacian"] if approximation == "random_features" else KERNELS
     for kernel, (components, init) in itertools.product(kernels, [(None, "spectral"), (2, "k-means++")]):
         options = {"approximation": approximation, "n_components": components, "init": init, "n_init": 1}
-        model = KernelKMeans(4, kernel=kernel, random_state=0, **options)
+        model = build(KernelKMeans, 4, kernel=kernel, random_state=0, **options)
         Z = samples_for(kernel, X)
         check_sound(model.fit(Z), Z)
 
@@ -160,7 +163,7 @@ def test_degenerate_data_from_every_start(name, init):
     X = DEGENERATE[name]
     for search in ("refine", "global"):
         model = StructuredClustering(
-            kernel="rbf", structure="ring:4", init=init, search=search, n_init=3, random_state=0
+            kernel="rbf", structure="ring:4", solver=Greedy(search=search, init=init, n_init=3), random_state=0
         ).set_params(compute_confidence=False)
         check_sound(model.fit(X), X)
 
@@ -174,12 +177,9 @@ def test_degenerate_data_under_every_objective(loss, normalize):
         model = StructuredClustering(
             kernel="rbf",
             structure=structure,
-            loss=loss,
-            normalize=normalize,
-            search=search,
-            init="k-means++",
-            n_init=1,
-            compute_confidence=False,  # of an order, whatever the objective
+            objective=Dependence(loss=loss, normalize=normalize),
+            solver=Greedy(search=search, init="k-means++", n_init=1),
+            compute_confidence=False,
             random_state=0,
         )
         check_sound(model.fit(X), X)
@@ -201,7 +201,7 @@ def test_a_kernel_too_small_to_be_inverted_is_refused_at_once(Estimator):
 def test_degenerate_data_of_discriminative_kernels(name, Estimator):
     X = DEGENERATE[name]
     for kernel in ("rbf", "linear", "laplacian"):
-        model = Estimator(4, kernel=kernel, init="spectral", compute_confidence=False, random_state=0)
+        model = build(Estimator, 4, kernel=kernel, init="spectral", compute_confidence=False, random_state=0)
         check_sound(model.fit(X), X)
 
 
@@ -261,7 +261,12 @@ ONE_CLUSTER = ["flat:1", "chain:1", "ring:1", "grid:1x1", "tree:1", [[2.0]]]
 def test_one_cluster(kernel, loss, normalize):
     X = samples_for(kernel, blobs)
     for structure in ONE_CLUSTER:
-        model = StructuredClustering(structure=structure, kernel=kernel, loss=loss, normalize=normalize, n_init=1)
+        model = StructuredClustering(
+            structure=structure,
+            kernel=kernel,
+            objective=Dependence(loss=loss, normalize=normalize),
+            solver=Greedy(n_init=1),
+        )
         check_sound(model.fit(X), X)
         assert_array_equal(model.labels_, 0)
         assert_allclose(model.objective_, 0, atol=1e-8 * np.abs(X).max() ** 2)
@@ -323,7 +328,7 @@ def test_scale(scale, kernel, structure):
         X = samples_for(kernel, blobs * scale)
     if kernel == "precomputed" and not X.any():
         return  # underflow before we were asked
-    model = StructuredClustering(structure=structure, kernel=kernel, init="k-means++", random_state=0)
+    model = StructuredClustering(structure=structure, kernel=kernel, solver=Greedy(init="k-means++"), random_state=0)
     model = outcome(model.set_params(compute_confidence=kernel in ("linear", "rbf", "precomputed")), X)
     if model is not None:
         assert adjusted_rand_score(truth, model.labels_) == 1
@@ -392,7 +397,7 @@ MIXTURES = {
 def test_mixtures(name, kernel):
     X = samples_for(kernel, MIXTURES[name])
     for structure, init in (("flat:4", "k-means++"), ("ring:4", "spectral")):
-        outcome(StructuredClustering(structure=structure, kernel=kernel, init=init, random_state=0), X)
+        outcome(StructuredClustering(structure=structure, kernel=kernel, solver=Greedy(init=init), random_state=0), X)
 
 
 @pytest.mark.parametrize("approximation", ["nystroem", "cholesky", "random_features"])
@@ -429,14 +434,14 @@ def test_rows_far_away_have_no_say_over_the_nearest_mean():
 def test_gamma(kernel, gamma):
     """A kernel far too wide is constant, one far too narrow the identity: both are kernels."""
     for approximation in (None, "nystroem"):
-        model = KernelKMeans(4, kernel=kernel, gamma=gamma, approximation=approximation, random_state=0)
+        model = build(KernelKMeans, 4, kernel=kernel, gamma=gamma, approximation=approximation, random_state=0)
         model = outcome(model, blobs)
         assert model is not None or kernel == "polynomial"
 
 
 @pytest.mark.parametrize("degree", [1, 10, 50, 300, 2000])
 def test_degree(degree):
-    outcome(KernelKMeans(4, kernel="polynomial", kernel_params={"degree": degree}, random_state=0), blobs)
+    outcome(KernelKMeans(4, kernel=Polynomial(degree=degree), random_state=0), blobs)
 
 
 @pytest.mark.parametrize("value", [0.0, 1e-300, 1e300, -1e12, 1e12])
@@ -451,13 +456,17 @@ def test_constant_in_a_precomputed_kernel(value):
 @pytest.mark.parametrize("rho", [0.0, 1e-300, 1e12, 1e300])
 @pytest.mark.parametrize("structure", STRUCTURES)
 def test_rho(structure, rho):
-    outcome(StructuredClustering(kernel="rbf", structure=structure, rho=rho, random_state=0), blobs)
+    outcome(
+        StructuredClustering(kernel="rbf", structure=structure, objective=Dependence(rho=rho), random_state=0), blobs
+    )
 
 
 @pytest.mark.parametrize("scale", [1e-300, 1e-12, 1e12, 1e150, 1e300])
 def test_scale_of_a_label_kernel(scale):
     model = outcome(
-        StructuredClustering(kernel="rbf", structure=scale * as_structure("ring:4").kernel, rho=0, random_state=0),
+        StructuredClustering(
+            kernel="rbf", structure=scale * as_structure("ring:4").kernel, objective=Dependence(rho=0), random_state=0
+        ),
         blobs,
     )
     if model is not None:
@@ -468,7 +477,9 @@ def test_scale_of_a_label_kernel(scale):
 @pytest.mark.parametrize("normalize", NORMALIZATIONS)
 def test_scale_of_a_loss(scale, normalize):
     loss = scale * (1 - np.eye(4))
-    model = StructuredClustering(4, kernel="rbf", structure="chain", loss=loss, normalize=normalize, random_state=0)
+    model = StructuredClustering(
+        4, kernel="rbf", structure="chain", objective=Dependence(loss=loss, normalize=normalize), random_state=0
+    )
     check_sound(model.fit(blobs), blobs)
 
 
@@ -477,7 +488,11 @@ def test_scale_of_a_loss(scale, normalize):
 def test_odd_losses(loss, normalize):
     for search in ("refine", "global"):
         model = StructuredClustering(
-            kernel="rbf", structure="chain:4", loss=loss, normalize=normalize, search=search, n_init=2, random_state=0
+            kernel="rbf",
+            structure="chain:4",
+            objective=Dependence(loss=loss, normalize=normalize),
+            solver=Greedy(search=search, n_init=2),
+            random_state=0,
         ).set_params(compute_confidence=False)  # of an order, whatever the loss
         check_sound(model.fit(blobs), blobs)
 
@@ -486,7 +501,11 @@ def test_odd_losses(loss, normalize):
 def test_odd_label_kernels(A):
     for rho, normalize, search in itertools.product([0.0, 2.0], NORMALIZATIONS, ["refine", "global"]):
         model = StructuredClustering(
-            kernel="rbf", structure=A, rho=rho, normalize=normalize, search=search, n_init=2, random_state=0
+            kernel="rbf",
+            structure=A,
+            objective=Dependence(normalize=normalize, rho=rho),
+            solver=Greedy(search=search, n_init=2),
+            random_state=0,
         )
         check_sound(model.fit(blobs), blobs)
 
@@ -521,12 +540,9 @@ def test_weights_under_every_objective(name, data):
         model = StructuredClustering(
             kernel="rbf",
             structure=structure,
-            loss=loss,
-            normalize=normalize,
-            search=search,
-            init="k-means++",
-            n_init=1,
-            compute_confidence=False,  # of an order, whatever the objective
+            objective=Dependence(loss=loss, normalize=normalize),
+            solver=Greedy(search=search, init="k-means++", n_init=1),
+            compute_confidence=False,
             random_state=0,
         )
         check_sound(model.fit(X, sample_weight=weight), X, weight)
@@ -545,7 +561,11 @@ def test_weights_with_every_kernel(name, kernel):
 def test_weights_beyond_reason(name):
     for normalize, search in itertools.product(NORMALIZATIONS, ["refine", "global"]):
         model = StructuredClustering(
-            kernel="rbf", structure="ring:4", normalize=normalize, search=search, n_init=2, random_state=0
+            kernel="rbf",
+            structure="ring:4",
+            objective=Dependence(normalize=normalize),
+            solver=Greedy(search=search, n_init=2),
+            random_state=0,
         ).set_params(compute_confidence=search == "refine")
         try:
             model.fit(blobs, sample_weight=BEYOND[name])
@@ -578,12 +598,8 @@ def test_objective_is_the_value_of_the_labels(name, loss, normalize):
         model = StructuredClustering(
             kernel="rbf",
             structure=structure,
-            loss=loss,
-            normalize=normalize,
-            rho=0,
-            search=search,
-            init="k-means++",
-            n_init=2,
+            objective=Dependence(loss=loss, normalize=normalize, rho=0),
+            solver=Greedy(search=search, init="k-means++", n_init=2),
             compute_confidence=False,
             random_state=0,
         ).fit(blobs, sample_weight=weight)

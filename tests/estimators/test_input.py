@@ -23,6 +23,7 @@ from kernelclust import (
     select_n_clusters,
 )
 from kernelclust.kernels import kernel_names
+from kernelclust.solvers import Greedy
 
 pytestmark = pytest.mark.usefixtures("few_starts")
 
@@ -295,7 +296,7 @@ MORE = [
     StructuredClustering(structure="ring:3", solver="polar", random_state=0),
     StructuredClustering(structure="chain:3", solver="low_rank_sdp", random_state=0),
     StructuredClustering(structure="chain:3", kernel="cosine", random_state=0),
-    StructuredClustering(structure="chain:3", search="global", init="random", random_state=0),
+    StructuredClustering(structure="chain:3", solver=Greedy(search="global", init="random"), random_state=0),
     KernelKMeans(3, kernel="polynomial", random_state=0),
     KernelKMeans(3, approximation="nystroem", random_state=0),
     MaxMarginClustering(3, kernel="rbf", random_state=0),

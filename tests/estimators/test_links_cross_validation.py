@@ -11,6 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from kernelclust import KernelKMeans, StructuredClustering
+from kernelclust.solvers import Greedy
 
 pytestmark = pytest.mark.usefixtures("few_starts")
 
@@ -48,7 +49,7 @@ def test_every_fold_has_the_groups_of_its_samples():
 
 @pytest.mark.parametrize("n_jobs", [None, 2])
 def test_a_grid_search_with_groups(n_jobs):
-    search = GridSearchCV(MODEL, {"gamma": [0.01, 0.1]}, cv=FOLDS, n_jobs=n_jobs, error_score="raise")
+    search = GridSearchCV(MODEL, {"kernel__gamma": [0.01, 0.1]}, cv=FOLDS, n_jobs=n_jobs, error_score="raise")
     with parallel_backend("threading"):
         search.fit(X, must_link=TOGETHER, cannot_link=APART)
     check_kept(search.best_estimator_.labels_, TOGETHER, APART)
@@ -95,7 +96,9 @@ class PairsOfItsOwn(ClusterMixin, BaseEstimator):
     """Makes pairs for whatever samples it is given."""
 
     def fit(self, X, y=None):
-        self.model_ = StructuredClustering(3, n_init=1, random_state=0).fit(X, must_link=[(0, 1)], cannot_link=[(1, 2)])
+        self.model_ = StructuredClustering(3, solver=Greedy(n_init=1), random_state=0).fit(
+            X, must_link=[(0, 1)], cannot_link=[(1, 2)]
+        )
         return self
 
     def score(self, X, y=None):

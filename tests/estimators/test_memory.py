@@ -6,6 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
+from flat_parameters import build
 from scipy import sparse
 from sklearn import config_context
 from sklearn.base import clone
@@ -13,7 +14,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from threadpoolctl import threadpool_limits
 
 from kernelclust import CLUHSIC, KernelKMeans, StructuredClustering
-from kernelclust.kernels import DenseKernel, Kernel, LowRankKernel, leading_spectrum
+from kernelclust.kernels import DenseKernel, Kernel, LowRankKernel, Nystroem, leading_spectrum
 
 pytestmark = pytest.mark.usefixtures("few_starts")
 
@@ -58,7 +59,7 @@ quiet = pytest.mark.filterwarnings("ignore:the order of these clusters:UserWarni
 @quiet
 @pytest.mark.parametrize(("kernel", "structure"), [("rbf", "flat"), ("rbf", "ring"), ("laplacian", "flat")])
 def test_exact_fit_holds_one_kernel_matrix(kernel, structure):
-    model = StructuredClustering(6, structure=structure, kernel=kernel, approximation=None, **quick)
+    model = build(StructuredClustering, 6, structure=structure, kernel=kernel, approximation=None, **quick)
     used = peak(lambda: model.fit(X))
     assert used < 1.4 * MATRIX, f"{used / MATRIX:.2f} kernel matrices"
 
@@ -117,8 +118,15 @@ LARGE = rng.standard_normal((20_000, 3))  # its kernel matrix would take 3.2 GB
 @quiet
 @pytest.mark.parametrize("approximation", ["nystroem", "cholesky", "random_features"])
 def test_low_rank_never_holds_the_matrix(approximation):
-    model = StructuredClustering(
-        5, kernel="rbf", structure="ring", approximation=approximation, n_components=50, init="spectral", random_state=0
+    model = build(
+        StructuredClustering,
+        5,
+        kernel="rbf",
+        structure="ring",
+        approximation=approximation,
+        n_components=50,
+        init="spectral",
+        random_state=0,
     )
     used = peak(lambda: model.fit(LARGE))
     factor = 8 * 50 * len(LARGE)
@@ -158,7 +166,7 @@ def test_predict_works_in_blocks(kernel):
 
 
 def test_predict_works_in_blocks_in_low_rank():
-    model = KernelKMeans(5, approximation="nystroem", n_components=300, init="spectral", random_state=0).fit(X)
+    model = KernelKMeans(5, approximation=Nystroem(300), init="spectral", random_state=0).fit(X)
     many = rng.standard_normal((100_000, 10))  # its features would take 240 MB
     used = peak(lambda: model.predict(many))
     assert used < 180 * MIB, f"{used / MIB:.0f} MiB"
@@ -191,7 +199,7 @@ def few_are_many(monkeypatch):
 
 @pytest.mark.parametrize("kernel", ["rbf", "laplacian", "polynomial", rbf_kernel])
 def test_beyond_the_size_there_is_one_warning_with_a_way_out(kernel, few_are_many):
-    (warning,) = caught_warnings(KernelKMeans(4, kernel=kernel, n_components=30, **quick), X[:400], budget=1024)
+    (warning,) = caught_warnings(build(KernelKMeans, 4, kernel=kernel, n_components=30, **quick), X[:400], budget=1024)
     message = str(warning.message)
     assert issubclass(warning.category, UserWarning)
     for telling in ("400 samples", "Nystrom", "30 components", "approximation=None", "approximation='nystroem'"):
@@ -204,7 +212,7 @@ def test_beyond_the_size_there_is_one_warning_with_a_way_out(kernel, few_are_man
 def test_warnings_point_at_the_users_line(Estimator, method, few_are_many):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        getattr(Estimator(3, n_components=30, **quick), method)(X[:400])
+        getattr(build(Estimator, 3, n_components=30, **quick), method)(X[:400])
     assert len(caught) >= 1
     assert {warning.filename for warning in caught} == {__file__}
 
@@ -249,13 +257,13 @@ def test_no_warning_up_to_the_size_or_by_choice(options, dtype):
     Z = X[:400].astype(dtype)
     if options.get("kernel") == "precomputed":
         Z = rbf_kernel(Z)
-    assert caught_warnings(KernelKMeans(4, **quick, **options), Z, budget=1) == []
+    assert caught_warnings(build(KernelKMeans, 4, **quick, **options), Z, budget=1) == []
 
 
 def test_auto_beyond_the_size_is_nystroem(few_are_many):
     with pytest.warns(UserWarning, match="Nystrom"):
-        auto = KernelKMeans(4, n_components=30, random_state=0).fit(X[:400])
-    chosen = KernelKMeans(4, approximation="nystroem", n_components=30, random_state=0).fit(X[:400])
+        auto = build(KernelKMeans, 4, n_components=30, random_state=0).fit(X[:400])
+    chosen = KernelKMeans(4, approximation=Nystroem(30), random_state=0).fit(X[:400])
     np.testing.assert_array_equal(auto.labels_, chosen.labels_)
     assert auto.objective_ == chosen.objective_
 
@@ -281,4 +289,4 @@ def test_weightless_samples_do_not_count_towards_the_size(few_are_many):
     weight = np.r_[np.ones(300), np.zeros(100)]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        KernelKMeans(4, **quick).fit(X[:400], sample_weight=weight)
+        build(KernelKMeans, 4, **quick).fit(X[:400], sample_weight=weight)

@@ -8,6 +8,7 @@ import kernelclust.kernels.operators as package
 from kernelclust import StructuredClustering
 from kernelclust._names import load, names
 from kernelclust.kernels import DenseKernel, KernelOperator
+from kernelclust.solvers import Greedy
 
 pytestmark = pytest.mark.usefixtures("few_starts")
 
@@ -16,10 +17,12 @@ pytestmark = pytest.mark.usefixtures("few_starts")
 @pytest.mark.parametrize("weight", [np.ones(60), np.linspace(0.5, 2, 60)], ids=["even", "weighted"])
 def test_an_operator_is_clustered_as_its_matrix(name, weight):
     operator, _ = load(package, name).example(np.random.RandomState(0), weight)
-    model = StructuredClustering(structure="ring:4", kernel="precomputed", init="k-means++", n_init=3, random_state=0)
+    model = StructuredClustering(
+        structure="ring:4", kernel="precomputed", solver=Greedy(init="k-means++", n_init=3), random_state=0
+    )
     K = operator.rows(np.arange(60))
     labels = model.fit(K, sample_weight=weight).labels_
-    start = StructuredClustering(structure="ring:4", kernel="precomputed", init=labels, random_state=0)
+    start = StructuredClustering(structure="ring:4", kernel="precomputed", solver=Greedy(init=labels), random_state=0)
     one, other = start.fit((K + K.T) / 2, sample_weight=weight).objective_, start.fit(operator).objective_
     assert_allclose(other, one, rtol=1e-9)
     assert_array_equal(start.labels_, start.fit_predict((K + K.T) / 2, sample_weight=weight))

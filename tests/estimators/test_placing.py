@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+from flat_parameters import build
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.datasets import make_blobs
@@ -34,8 +35,8 @@ every_estimator = pytest.mark.parametrize("Estimator", ESTIMATORS)
 
 def on_a_chain(Estimator, n_clusters=4):
     if Estimator is KernelKMeans:
-        return Estimator(n_clusters, n_init=2, random_state=0)
-    return Estimator(structure=f"chain:{n_clusters}", n_init=2, random_state=0)
+        return build(Estimator, n_clusters, n_init=2, random_state=0)
+    return build(Estimator, structure=f"chain:{n_clusters}", n_init=2, random_state=0)
 
 
 @every_estimator

@@ -5,6 +5,7 @@ import time
 
 import numpy as np
 import pytest
+from flat_parameters import build
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.cluster import KMeans
 from sklearn.datasets import make_blobs
@@ -14,7 +15,8 @@ from sklearn.model_selection import GridSearchCV
 from threadpoolctl import threadpool_limits
 
 from kernelclust import CLUHSIC, CLUHSICAL, KernelKMeans, StructuredClustering, structured_hsic
-from kernelclust.kernels import kernel_names
+from kernelclust.kernels import RBF, RandomFeatures, kernel_names
+from kernelclust.solvers import Greedy
 from kernelclust.structures import Custom, as_structure
 
 TRANSDUCTIVE = ["graph", "diffusion"]
@@ -52,7 +54,7 @@ def rng():
 def six(structure, **options):
     """Six clusters on any of the structures, quickly."""
     settings = {"kernel": "rbf", "n_init": 3, "compute_confidence": False, "random_state": 0}
-    return StructuredClustering(6, structure=structure, **(settings | options))
+    return build(StructuredClustering, 6, structure=structure, **(settings | options))
 
 
 # -- predict ----------------------------------------------------------------------------------------------------------
@@ -66,7 +68,7 @@ def test_fitted_samples_keep_their_labels(kernel, approximation, rng):
     Its own cluster loses n / (n - 1) |x - mu|^2 with it and another would gain only n / (n + 1) |x - mu'|^2.
     """
     for weight in (None, rng.uniform(0.1, 3, 160)):
-        model = KernelKMeans(7, kernel=kernel, approximation=approximation, n_components=60, random_state=0)
+        model = build(KernelKMeans, 7, kernel=kernel, approximation=approximation, n_components=60, random_state=0)
         model.fit(noise, sample_weight=weight)
         assert_array_equal(model.predict(noise), model.labels_)
 
@@ -85,7 +87,7 @@ def test_fitted_samples_keep_their_labels_in_a_graph(kernel, rng):
 
 
 def test_random_features_keep_labels_too():
-    model = KernelKMeans(7, approximation="random_features", n_components=400, random_state=0).fit(noise)
+    model = KernelKMeans(7, approximation=RandomFeatures(400), random_state=0).fit(noise)
     assert_array_equal(model.predict(noise), model.labels_)
 
 
@@ -105,7 +107,7 @@ def test_other_kernels_predict_the_nearest_mean_in_feature_space(kernel, rng):
     params = {"degree": 2, "coef0": 1} if kernel == "polynomial" else {}
     options = {"gamma": 0.2, **params}
     weight = rng.uniform(0.1, 2, 160)
-    model = KernelKMeans(5, kernel=kernel, gamma=0.2, kernel_params=params, random_state=0)
+    model = build(KernelKMeans, 5, kernel=kernel, gamma=0.2, kernel_params=params, random_state=0)
     model.fit(noise, sample_weight=weight)
     P = np.eye(5)[model.labels_] * weight[:, None]
     P /= P.sum(axis=0)
@@ -156,10 +158,10 @@ def test_precomputed_is_the_kernel_it_was_computed_from(approximation, weighted,
     weight = (rng.random(160) > 0.3) * rng.uniform(0.5, 2, 160) if weighted else None
     for structure in ("flat", "ring"):
         options = {"approximation": approximation, "n_components": 50, "random_state": 0}
-        one = StructuredClustering(5, structure=structure, kernel="rbf", gamma=0.1, **options).fit(
+        one = build(StructuredClustering, 5, structure=structure, kernel=RBF(gamma=0.1), **options).fit(
             noise, sample_weight=weight
         )
-        given = StructuredClustering(5, structure=structure, kernel="precomputed", **options)
+        given = build(StructuredClustering, 5, structure=structure, kernel="precomputed", **options)
         given.fit(rbf_kernel(noise, gamma=0.1), sample_weight=weight)
         assert_array_equal(one.labels_, given.labels_)
         assert_allclose(one.objective_, given.objective_, rtol=1e-9)
@@ -172,8 +174,8 @@ def test_a_function_is_the_kernel_it_computes():
     def bell(A, B, width):
         return np.exp(-(pairwise_distances(A, B) ** 2) / width)
 
-    one = KernelKMeans(5, kernel=bell, kernel_params={"width": 10.0}, random_state=0).fit(noise)
-    named = KernelKMeans(5, gamma=0.1, random_state=0).fit(noise)
+    one = build(KernelKMeans, 5, kernel=bell, kernel_params={"width": 10.0}, random_state=0).fit(noise)
+    named = KernelKMeans(5, kernel=RBF(gamma=0.1), random_state=0).fit(noise)
     assert_array_equal(one.labels_, named.labels_)
     assert_allclose(one.objective_, named.objective_, rtol=1e-9)
     assert_array_equal(one.predict(fresh), named.predict(fresh))
@@ -331,8 +333,8 @@ def test_weights_are_repeats_under_every_objective(loss, normalize, rng):
     for Estimator in (StructuredClustering, CLUHSIC, CLUHSICAL):
         kernel = {} if loss is None else {"kernel": "rbf"}  # else the default of each, once
         options = {"structure": "ring", "loss": loss, "normalize": normalize, "n_init": 5, "random_state": 0} | kernel
-        one = Estimator(6, **options).fit(blobs, sample_weight=weight)
-        many = Estimator(6, **options).fit(blobs[copies])
+        one = build(Estimator, 6, **options).fit(blobs, sample_weight=weight)
+        many = build(Estimator, 6, **options).fit(blobs[copies])
         assert_allclose(one.objective_, many.objective_, rtol=1e-9)
         assert_array_equal(one.labels_[copies], many.labels_)
 
@@ -369,7 +371,9 @@ def test_low_rank_at_full_rank_is_dense(kernel, approximation, rng):
         if (low.labels_ == dense.labels_).all():
             assert (low.predict(new) == dense.predict(new)).mean() > 0.98
     dense = KernelKMeans(6, kernel="rbf", approximation=None, random_state=0).fit(blobs)
-    low = KernelKMeans(6, kernel="rbf", approximation=approximation, n_components=len(blobs), random_state=0).fit(blobs)
+    low = build(
+        KernelKMeans, 6, kernel="rbf", approximation=approximation, n_components=len(blobs), random_state=0
+    ).fit(blobs)
     assert_array_equal(low.labels_, dense.labels_)
     assert_allclose(low.objective_, dense.objective_, rtol=1e-5)
     assert_allclose(low.score(blobs + 0.1), dense.score(blobs + 0.1), rtol=1e-4)
@@ -391,12 +395,13 @@ def test_random_features_approach_the_kernel(kernel):
     for components in (20, 600):
         options = {"approximation": "random_features", "n_components": components}
         values = [
-            KernelKMeans(6, kernel=kernel, random_state=seed, **options).fit(blobs).objective_ for seed in range(5)
+            build(KernelKMeans, 6, kernel=kernel, random_state=seed, **options).fit(blobs).objective_
+            for seed in range(5)
         ]
         errors.append(np.mean(np.abs(np.array(values) / exact.objective_ - 1)))
     assert errors[1] < 0.05
     assert errors[1] < errors[0] / 2
-    model = KernelKMeans(6, kernel=kernel, random_state=0, **options).fit(blobs)
+    model = build(KernelKMeans, 6, kernel=kernel, random_state=0, **options).fit(blobs)
     assert adjusted_rand_score(exact.labels_, model.labels_) == 1
     assert_array_equal(model.predict(blobs), model.labels_)
 
@@ -405,7 +410,7 @@ def test_more_components_than_samples_cost_no_more_than_samples():
     """B B' has the eigenvalues of B'B: 60 of them, not 3000, which would take many seconds."""
     start = time.process_time()
     options = {"approximation": "random_features", "n_components": 3000, "init": "spectral"}
-    model = KernelKMeans(6, random_state=0, **options).fit(blobs[:60])
+    model = build(KernelKMeans, 6, random_state=0, **options).fit(blobs[:60])
     assert time.process_time() - start < 2
     assert np.isfinite(model.objective_)
 
@@ -427,8 +432,8 @@ def test_single_precision_is_close_to_double(approximation):
     for kernel in (
         ["rbf", "laplacian"] if approximation == "random_features" else [one for one in KERNELS if one != "cosine"]
     ):
-        double = KernelKMeans(6, kernel=kernel, **options).fit(blobs)
-        single = KernelKMeans(6, kernel=kernel, **options).fit(blobs.astype(np.float32))
+        double = build(KernelKMeans, 6, kernel=kernel, **options).fit(blobs)
+        single = build(KernelKMeans, 6, kernel=kernel, **options).fit(blobs.astype(np.float32))
         assert_array_equal(single.labels_, double.labels_)
         assert_allclose(single.objective_, double.objective_, rtol=1e-4)
         assert_array_equal(single.predict(blobs.astype(np.float32) + 0.1), double.predict(blobs + 0.1))
@@ -526,7 +531,7 @@ def test_gamma_scale_is_one_over_the_mean_distance():
     assert_allclose(KernelKMeans(3).fit(noise).diagnostics_.gamma, 1 / squared.mean(), rtol=1e-9)
     city = pairwise_distances(noise, metric="cityblock")
     assert_allclose(KernelKMeans(3, kernel="laplacian").fit(noise).diagnostics_.gamma, 1 / city.mean(), rtol=1e-9)
-    assert KernelKMeans(3, gamma=0.3).fit(noise).diagnostics_.gamma == 0.3
+    assert KernelKMeans(3, kernel=RBF(gamma=0.3)).fit(noise).diagnostics_.gamma == 0.3
     assert KernelKMeans(3, kernel="linear").fit(noise).diagnostics_.gamma is None
 
 
@@ -540,9 +545,9 @@ def test_label_symmetries(rng):
         ("tree:2x3", [lambda y: (y + 3) % 6]),
     ]:
         options = {"structure": as_structure(structure), "kernel": "rbf", "search": "global", "rho": 0.0}
-        one = StructuredClustering(init=start, **options).fit(blobs)
+        one = build(StructuredClustering, solver=Greedy(init=start), **options).fit(blobs)
         for move in moves:
-            other = StructuredClustering(init=move(start), **options).fit(blobs)
+            other = build(StructuredClustering, solver=Greedy(init=move(start)), **options).fit(blobs)
             assert_allclose(other.objective_, one.objective_, rtol=1e-9)
             assert_array_equal(other.labels_, one.labels_)
 

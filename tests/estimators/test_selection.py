@@ -9,6 +9,7 @@ from sklearn.base import clone
 
 import kernelclust
 from kernelclust import StructuredClustering, select_kernel, select_n_clusters, select_structure, stability_bound
+from kernelclust.kernels import RBF
 
 QUICK = {"n_perturbations": 2, "n_null": 2, "random_state": 0, "init": "spectral"}
 
@@ -20,11 +21,11 @@ def blobs(c=3, n=12):
 
 @pytest.fixture(scope="module")
 def selection():
-    return select_kernel(blobs(), 3, ["rbf", "linear", {"kernel": "rbf", "gamma": 0.01}], **QUICK)
+    return select_kernel(blobs(), 3, ["rbf", "linear", RBF(gamma=0.01)], **QUICK)
 
 
 def test_table_holds_a_row_for_every_candidate(selection):
-    assert [row.name for row in selection.rows] == ["rbf", "linear", "rbf(gamma=0.01)"]
+    assert [row.name for row in selection.rows] == ["rbf", "linear", "RBF(gamma=0.01)"]
     frame = selection.to_frame()
     assert list(frame.index) == [row.name for row in selection.rows]
     assert_array_equal(frame["p_value"], [row.p_value for row in selection.rows])
@@ -32,7 +33,7 @@ def test_table_holds_a_row_for_every_candidate(selection):
     assert text.splitlines()[0].split()[:2] == ["kernel", "score"]
     assert [line.startswith("*") for line in text.splitlines()[1:4]].index(True) == selection.best_index
     assert selection.reason in text
-    assert html.count("<tr>") == 4 and "rbf(gamma=0.01)" in html
+    assert html.count("<tr>") == 4 and "RBF(gamma=0.01)" in html
     for row in selection.rows:
         assert (
             0 <= row.score <= 1
@@ -144,8 +145,8 @@ def test_degenerate_data():
         (lambda X: select_kernel(X, 3, ["rbf"]), ValueError, "two or more"),
         (lambda X: select_kernel(X, 3, rule="gama"), ValueError, "Did you mean 'gamma'"),
         (lambda X: select_kernel(X, 3, ["rbf", "grpah"]), ValueError, "graph"),
-        (lambda X: select_kernel(X, 3, ["rbf", {"gamma": 1}]), ValueError, "names no kernel"),
-        (lambda X: select_kernel(X, 3, ["rbf", {"kernel": "rbf", "gama": 1}]), ValueError, "gamma"),
+        (lambda X: select_kernel(X, 3, ["rbf", RBF]), TypeError, r"kernel=RBF is a class.*RBF\(\)"),
+        (lambda X: select_kernel(X, 3, ["rbf", RBF(gamma=-1)]), ValueError, "gamma=-1"),
         (lambda X: select_kernel(X, 3, ["rbf", "precomputed"]), ValueError, "matrix itself"),
         (lambda X: select_kernel(X, 3, ["rbf", np.eye(5)]), ValueError, "numbers of samples"),
         (lambda X: select_kernel(X, 3, ["rbf", np.ones((5, 4))]), ValueError, "square"),

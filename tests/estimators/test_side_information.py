@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from flat_parameters import build
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.datasets import make_blobs
@@ -42,7 +43,7 @@ def check_kept(labels, y=SOME, must=MUST, cannot=CANNOT):
 
 @every_estimator
 def test_every_estimator_keeps_what_is_known(Estimator):
-    model = Estimator(4, n_init=3, min_cluster_size=12, max_cluster_size=17, random_state=0)
+    model = build(Estimator, 4, n_init=3, min_cluster_size=12, max_cluster_size=17, random_state=0)
     model.fit(X, SOME, must_link=MUST, cannot_link=CANNOT)
     check_kept(model.labels_)
     assert model.sizes_.min() >= 12 and model.sizes_.max() <= 17
@@ -70,7 +71,8 @@ def test_every_solver_keeps_what_is_known(solver, polish):
     few = slice(0, 60, 4) if solver == "sdp" else slice(None)
     y = SOME[few]
     links = {} if solver == "sdp" else {"must_link": MUST, "cannot_link": CANNOT}
-    model = StructuredClustering(
+    model = build(
+        StructuredClustering,
         structure="chain:4",
         kernel="rbf",
         solver=solver,
@@ -132,8 +134,14 @@ def test_three_labels_turn_a_ring_as_they_say(search, solver, label_weight):
     Z, at = ring()
     y = np.full(80, -1)
     y[[0, 10, 30]] = at[[0, 10, 30]]  # sectors 0, 1 and 3: which way round, and where it begins
-    model = StructuredClustering(
-        structure="ring:8", kernel="rbf", search=search, solver=solver, label_weight=label_weight, random_state=0
+    model = build(
+        StructuredClustering,
+        structure="ring:8",
+        kernel="rbf",
+        search=search,
+        solver=solver,
+        label_weight=label_weight,
+        random_state=0,
     ).set_params(compute_confidence=False, solver_params=FEW_STEPS.get(solver))
     assert_array_equal(model.fit(Z, y).labels_, at)
     y[[0, 10, 30]] = (5 - at[[0, 10, 30]]) % 8
@@ -318,7 +326,7 @@ def test_bad_knowledge_is_refused_before_any_work(error, match, arguments, monke
     ],
 )
 def test_bad_sizes_and_weights_of_labels_are_refused(error, match, parameters):
-    model = KernelKMeans(4, **parameters)
+    model = build(KernelKMeans, 4, **parameters)
     with pytest.raises(error, match=match):
         model.fit(X, SOME)
     assert not hasattr(model, "labels_")

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from flat_parameters import build
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.base import clone, is_clusterer
@@ -34,7 +35,9 @@ from kernelclust import (
     MultiKernelClustering,
     StructuredClustering,
 )
-from kernelclust.kernels import kernel_names
+from kernelclust.kernels import RBF, Cholesky, Nystroem, RandomFeatures, kernel_names
+from kernelclust.objectives import Dependence
+from kernelclust.solvers import Greedy
 from kernelclust.structures import Chain, Custom, Ring
 
 ESTIMATORS = [StructuredClustering, KernelKMeans, CLUHSIC, CLUHSICAL, DisKMeans, Diffrac]
@@ -64,8 +67,10 @@ IN_SHORT = [  # presets differ from these by their defaults, others by a part th
     CLUHSICAL(),
     DisKMeans(),
     Diffrac(),
-    StructuredClustering(structure="ring", kernel="rbf", n_init=2, compute_confidence=False),
-    StructuredClustering(structure="chain", kernel="rbf", loss="structure", normalize="l1", n_init=1),
+    StructuredClustering(structure="ring", kernel="rbf", solver=Greedy(n_init=2), compute_confidence=False),
+    StructuredClustering(
+        structure="chain", kernel="rbf", objective=Dependence(loss="structure", normalize="l1"), solver=Greedy(n_init=1)
+    ),
     *(KernelKMeans(kernel=kernel, init="spectral") for kernel in ("linear", "laplacian", "graph")),
     KernelKMeans(approximation="nystroem", init="spectral"),
     MultiKernelClustering(
@@ -139,7 +144,7 @@ def test_defaults(Estimator):
     assert is_clusterer(model)
     assert model.get_params()["n_clusters"] is None  # the size of the structure, else 8
     assert repr(model) == f"{Estimator.__name__}()"
-    assert repr(Estimator(5, gamma=2.0)) == f"{Estimator.__name__}(gamma=2.0, n_clusters=5)"
+    assert repr(Estimator(5, kernel=RBF(gamma=2.0))) == f"{Estimator.__name__}(kernel=RBF(gamma=2.0), n_clusters=5)"
 
 
 def test_presets_are_the_general_estimator():
@@ -150,15 +155,17 @@ def test_presets_are_the_general_estimator():
         (CLUHSICAL, {"rho": 0.0, "search": "global", "placement": "F", "loss": "structure", "normalize": "l1"}),
     ]:
         structure = {} if Preset is KernelKMeans else {"structure": "ring"}
-        preset = Preset(5, random_state=0, **structure).fit(X)
-        general = StructuredClustering(5, **({"kernel": "rbf", "random_state": 0} | structure | options)).fit(X)
+        preset = build(Preset, 5, random_state=0, **structure).fit(X)
+        general = build(StructuredClustering, 5, **({"kernel": "rbf", "random_state": 0} | structure | options)).fit(X)
         assert_array_equal(preset.labels_, general.labels_)
         assert preset.objective_ == general.objective_
 
 
 @every_estimator
 def test_parameters_are_kept_as_given(Estimator):
-    given = {"n_clusters": 5, "gamma": 0.5, "kernel_params": {}, "init": np.arange(90) % 5, "random_state": 3}
+    given = {"n_clusters": 5, "kernel": RBF(gamma=0.5), "approximation": Nystroem(60), "random_state": 3}
+    if Estimator is not KernelKMeans:
+        given["solver"] = Greedy(init=np.arange(90) % 5)
     model = Estimator(**given)
     for name, value in given.items():
         assert getattr(model, name) is value
@@ -172,19 +179,23 @@ def test_parameters_are_kept_as_given(Estimator):
 @every_estimator
 def test_set_params(Estimator):
     model = Estimator(5, random_state=0)
-    assert model.set_params(n_clusters=3, gamma=0.01) is model
-    assert_array_equal(model.fit(X).labels_, Estimator(3, gamma=0.01, random_state=0).fit(X).labels_)
+    assert model.set_params(n_clusters=3, kernel="rbf", kernel__gamma=0.01) is model
+    assert_array_equal(model.fit(X).labels_, build(Estimator, 3, gamma=0.01, random_state=0).fit(X).labels_)
 
 
 @pytest.mark.parametrize(
     "model",
     [
-        KernelKMeans(5, kernel=rbf_kernel, kernel_params={"gamma": 0.01}, random_state=0),
+        build(KernelKMeans, 5, kernel=rbf_kernel, kernel_params={"gamma": 0.01}, random_state=0),
         StructuredClustering(structure=Ring(5), random_state=0),
-        StructuredClustering(structure=Custom(np.eye(5) + 1, loss=1 - np.eye(5)), loss="structure", random_state=0),
+        StructuredClustering(
+            structure=Custom(np.eye(5) + 1, loss=1 - np.eye(5)), objective=Dependence(loss="structure"), random_state=0
+        ),
         StructuredClustering(structure=np.eye(5) + 1, n_clusters=5, random_state=0),
-        StructuredClustering(structure="tree:2x2", loss=1 - np.eye(4), random_state=np.random.RandomState(0)),
-        StructuredClustering(5, structure="chain", init=np.arange(90) % 5),
+        StructuredClustering(
+            structure="tree:2x2", objective=Dependence(loss=1 - np.eye(4)), random_state=np.random.RandomState(0)
+        ),
+        StructuredClustering(5, structure="chain", solver=Greedy(init=np.arange(90) % 5)),
     ],
 )
 def test_clones(model):
@@ -277,7 +288,7 @@ def test_refit_forgets(Estimator):
 def test_refit_from_precomputed_to_samples():
     model = KernelKMeans(5, kernel="precomputed", random_state=0).fit(rbf_kernel(X, gamma=0.01))
     assert get_tags(model).input_tags.pairwise
-    model.set_params(kernel="rbf", gamma=0.01).fit(X)
+    model.set_params(kernel=RBF(gamma=0.01)).fit(X)
     assert not get_tags(model).input_tags.pairwise
     assert_array_equal(model.predict(X), model.labels_)
 
@@ -298,7 +309,13 @@ def test_nothing_of_the_users_is_changed(kernel, dtype, order):
     weight, init, loss = np.ones(90), np.arange(90) % 5, 1 - np.eye(5)
     for approximation, first in (("auto", 1), ("auto", 0), ("nystroem", 1), ("cholesky", 0)):
         model = StructuredClustering(
-            5, structure="chain", kernel=kernel, init=init, loss=loss, approximation=approximation, random_state=0
+            5,
+            structure="chain",
+            kernel=kernel,
+            solver=Greedy(init=init),
+            objective=Dependence(loss=loss),
+            approximation=approximation,
+            random_state=0,
         ).set_params(compute_confidence=approximation == "auto")
         weight[:3] = [first, 2, 3]  # with a weight of zero the rest is copied out
         copies = [array.copy() for array in (data, weight, init, loss)]
@@ -378,7 +395,7 @@ def test_sparse_is_dense_in_low_rank(approximation):
     """Clusters are so far apart that every landmark choice finds them; only the sums differ, by rounding."""
     dense = SPARSE
     models = [
-        KernelKMeans(5, approximation=approximation, n_components=len(dense), random_state=0).fit(Z)
+        build(KernelKMeans, 5, approximation=approximation, n_components=len(dense), random_state=0).fit(Z)
         for Z in (dense, sparse.csr_array(dense))
     ]
     assert_array_equal(models[0].labels_, models[1].labels_)
@@ -462,24 +479,29 @@ def test_set_output_changes_nothing():
 
 def test_grid_search_over_gamma():
     """score judges held-out samples by the fitted clusters: a far too wide or narrow kernel loses."""
-    search = GridSearchCV(KernelKMeans(5, random_state=0), {"gamma": [1e-9, 0.01, 1e3]}, cv=3, error_score="raise").fit(
-        X
-    )
-    assert search.best_params_ == {"gamma": 0.01}
+    search = GridSearchCV(
+        KernelKMeans(5, random_state=0), {"kernel__gamma": [1e-9, 0.01, 1e3]}, cv=3, error_score="raise"
+    ).fit(X)
+    assert search.best_params_ == {"kernel__gamma": 0.01}
     assert adjusted_rand_score(truth, search.best_estimator_.labels_) == 1
     assert np.isfinite(search.cv_results_["mean_test_score"]).all()
 
 
 def test_grid_search_over_structures_and_more():
-    grid = {"structure": [Chain(5), Ring(5), "flat:5", np.eye(5)], "rho": [0.5, 2.0]}
+    grid = {"structure": [Chain(5), Ring(5), "flat:5", np.eye(5)], "objective__rho": [0.5, 2.0]}
     search = GridSearchCV(
-        StructuredClustering(kernel="rbf", n_init=2, random_state=0), grid, cv=2, error_score="raise"
+        StructuredClustering(kernel="rbf", solver=Greedy(n_init=2), random_state=0), grid, cv=2, error_score="raise"
     ).fit(X)
     assert len(search.cv_results_["params"]) == 8
     assert np.isfinite(search.cv_results_["mean_test_score"]).all()
     assert search.predict(X).shape == (90,)
     with_loss = {"loss": [None, "structure"], "normalize": ["l1", "l2"]}
-    GridSearchCV(CLUHSICAL(5, structure="chain", n_init=1, random_state=0), with_loss, cv=2, error_score="raise").fit(X)
+    GridSearchCV(
+        CLUHSICAL(5, structure="chain", solver=Greedy(search="global", n_init=1), random_state=0),
+        with_loss,
+        cv=2,
+        error_score="raise",
+    ).fit(X)
 
 
 def test_grid_search_over_a_precomputed_kernel():
@@ -487,7 +509,7 @@ def test_grid_search_over_a_precomputed_kernel():
     K = rbf_kernel(X, gamma=0.01)
     model = KernelKMeans(kernel="precomputed", random_state=0)
     search = GridSearchCV(model, {"n_clusters": [3, 5]}, cv=3, error_score="raise").fit(K)
-    same = GridSearchCV(KernelKMeans(gamma=0.01, random_state=0), {"n_clusters": [3, 5]}, cv=3).fit(X)
+    same = GridSearchCV(KernelKMeans(kernel=RBF(gamma=0.01), random_state=0), {"n_clusters": [3, 5]}, cv=3).fit(X)
     assert_allclose(search.cv_results_["mean_test_score"], same.cv_results_["mean_test_score"])
 
 
@@ -498,19 +520,19 @@ HARD = {"small": rng.standard_normal((120, 6)), "large": rng.standard_normal((21
 HARD["single"] = HARD["small"].astype(np.float32)
 HARD["larger"] = rng.standard_normal((3500, 6))
 CONFIGURATIONS = {
-    "flat": lambda **o: KernelKMeans(7, **o),
-    "ring": lambda **o: StructuredClustering(7, structure="ring", **o),
-    "rbf ring": lambda **o: StructuredClustering(7, structure="ring", kernel="rbf", **o),
-    "global": lambda **o: CLUHSIC(5, structure="chain", n_init=4, **o),
-    "loss": lambda **o: CLUHSICAL(5, structure="ring", n_init=3, **o),
-    "random": lambda **o: KernelKMeans(7, init="random", n_init=4, **o),
-    "k-means++": lambda **o: KernelKMeans(7, init="k-means++", n_init=4, **o),
-    "nystroem": lambda **o: KernelKMeans(7, approximation="nystroem", n_components=50, **o),
-    "cholesky": lambda **o: KernelKMeans(7, approximation="cholesky", n_components=50, **o),
-    "random_features": lambda **o: KernelKMeans(7, approximation="random_features", n_components=50, **o),
-    "laplacian": lambda **o: KernelKMeans(7, kernel="laplacian", **o),
-    "linear": lambda **o: KernelKMeans(7, kernel="linear", **o),
-    "graph": lambda **o: KernelKMeans(7, kernel="graph", **o),
+    "flat": lambda **o: build(KernelKMeans, 7, **o),
+    "ring": lambda **o: build(StructuredClustering, 7, structure="ring", **o),
+    "rbf ring": lambda **o: build(StructuredClustering, 7, structure="ring", kernel="rbf", **o),
+    "global": lambda **o: build(CLUHSIC, 5, structure="chain", solver=Greedy(search="global", n_init=4), **o),
+    "loss": lambda **o: build(CLUHSICAL, 5, structure="ring", solver=Greedy(search="global", n_init=3), **o),
+    "random": lambda **o: build(KernelKMeans, 7, init="random", n_init=4, **o),
+    "k-means++": lambda **o: build(KernelKMeans, 7, init="k-means++", n_init=4, **o),
+    "nystroem": lambda **o: build(KernelKMeans, 7, approximation=Nystroem(50), **o),
+    "cholesky": lambda **o: build(KernelKMeans, 7, approximation=Cholesky(50), **o),
+    "random_features": lambda **o: build(KernelKMeans, 7, approximation=RandomFeatures(50), **o),
+    "laplacian": lambda **o: build(KernelKMeans, 7, kernel="laplacian", **o),
+    "linear": lambda **o: build(KernelKMeans, 7, kernel="linear", **o),
+    "graph": lambda **o: build(KernelKMeans, 7, kernel="graph", **o),
 }
 every_configuration = pytest.mark.parametrize("name", CONFIGURATIONS)
 
@@ -548,11 +570,14 @@ import sys, warnings
 import numpy as np
 warnings.simplefilter("ignore")
 from kernelclust import KernelKMeans, StructuredClustering
-from kernelclust.kernels import kernel_names
+from kernelclust.kernels import Nystroem
+from kernelclust.solvers import Greedy
 X = np.random.default_rng(0).standard_normal((520, 5))
 for model in (
-    StructuredClustering(6, structure="ring", n_init=3, compute_confidence=False, random_state=7, n_jobs=2),
-    KernelKMeans(6, approximation="nystroem", n_components=40, random_state=7),
+    StructuredClustering(
+        6, structure="ring", solver=Greedy(n_init=3), compute_confidence=False, random_state=7, n_jobs=2
+    ),
+    KernelKMeans(6, approximation=Nystroem(40), random_state=7),
     KernelKMeans(6, kernel="graph", random_state=7),
 ):
     print("".join(map(str, model.fit(X).labels_)), "".join(map(str, model.predict(X[:50] + 0.1))))
@@ -584,17 +609,17 @@ def test_seeds(Estimator):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         assert_array_equal(
-            Estimator(5, random_state=1, **options).fit(Z).labels_,
-            Estimator(5, random_state=1, **options).fit(Z).labels_,
+            build(Estimator, 5, random_state=1, **options).fit(Z).labels_,
+            build(Estimator, 5, random_state=1, **options).fit(Z).labels_,
         )
         assert_array_equal(
-            Estimator(5, random_state=np.int64(1), **options).fit(Z).labels_,
-            Estimator(5, random_state=np.random.RandomState(1), **options).fit(Z).labels_,
+            build(Estimator, 5, random_state=np.int64(1), **options).fit(Z).labels_,
+            build(Estimator, 5, random_state=np.random.RandomState(1), **options).fit(Z).labels_,
         )
-        seeds = {tuple(Estimator(5, random_state=seed, **options).fit(Z).labels_) for seed in range(4)}
+        seeds = {tuple(build(Estimator, 5, random_state=seed, **options).fit(Z).labels_) for seed in range(4)}
         assert len(seeds) > 1, "the seed has no effect"
         shared = np.random.RandomState(1)
-        first, second = (Estimator(5, random_state=shared, **options).fit(Z).labels_ for _ in range(2))
+        first, second = (build(Estimator, 5, random_state=shared, **options).fit(Z).labels_ for _ in range(2))
         assert (first != second).any()
         np.random.seed(0)  # noqa: NPY002
         state = np.random.get_state()[1].copy()  # noqa: NPY002

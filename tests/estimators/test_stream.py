@@ -6,6 +6,8 @@ from scipy import sparse
 
 from kernelclust import KernelKMeans, StructuredClustering, structured_hsic
 from kernelclust.estimators import _stream
+from kernelclust.kernels import RBF
+from kernelclust.objectives import Dependence
 
 pytestmark = [pytest.mark.usefixtures("few_starts"), pytest.mark.filterwarnings("ignore::UserWarning")]
 
@@ -28,11 +30,17 @@ def test_many_batches_reach_the_f_of_one_fit(ordered, monkeypatch):
     X, place = _ring(1600)
     if ordered:  # the stream goes round: no batch is like the whole
         X = X[np.argsort(place + np.random.default_rng(1).random(1600), kind="stable")]
-    model = StructuredClustering(structure="ring:6", kernel="rbf", random_state=0, rho=0.0, compute_confidence=False)
+    model = StructuredClustering(
+        structure="ring:6", kernel="rbf", random_state=0, objective=Dependence(rho=0.0), compute_confidence=False
+    )
     one = model.fit(X)
     gamma, best = one.diagnostics_.gamma, _F(X, one.labels_, one.diagnostics_.gamma)
     model = StructuredClustering(
-        structure="ring:6", kernel="rbf", gamma=gamma, random_state=0, rho=0.0, compute_confidence=False
+        structure="ring:6",
+        kernel=RBF(gamma=gamma),
+        random_state=0,
+        objective=Dependence(rho=0.0),
+        compute_confidence=False,
     )
     for start in range(0, 1600, 100):
         model.partial_fit(X[start : start + 100])

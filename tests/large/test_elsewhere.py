@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+from flat_parameters import build
 from sklearn import get_config
 
 from kernelclust import CLUHSICAL, DisKMeans, KernelKMeans, StructuredClustering
@@ -33,7 +34,7 @@ def small_start(monkeypatch):
 @pytest.mark.parametrize("options", [{}, {"search": "global"}, {"loss": "structure"}, {"search": "place"}])
 def test_a_fit_is_that_of_the_host(arrays, options):
     X = _ring()
-    model = StructuredClustering(structure="ring:6", kernel="rbf", random_state=0, **options)
+    model = build(StructuredClustering, structure="ring:6", kernel="rbf", random_state=0, **options)
     host = model.fit(X)
     labels, F = host.labels_, host.objective_
     position, medoids, bound = host.position_, host.medoids_, host.upper_bound_
@@ -68,7 +69,7 @@ def test_presets_and_flat(arrays):
 def test_weights_are_repeats(arrays):
     X = _ring(150)
     copies = np.random.default_rng(0).integers(1, 4, len(X))
-    model = StructuredClustering(structure="ring:6", kernel="rbf", gamma=0.7, random_state=0)
+    model = StructuredClustering(structure="ring:6", kernel=RBF(gamma=0.7), random_state=0)
     weighted = model.fit(arrays.make(X), sample_weight=arrays.make(copies.astype(float)))
     labels, F = to_host(weighted.labels_), weighted.objective_
     again = model.fit(arrays.make(np.repeat(X, copies, axis=0)))
@@ -80,7 +81,7 @@ def test_samples_of_weight_zero_are_placed_as_new_ones(arrays):
     X = _ring(300)
     weight = np.ones(300)
     weight[::5] = 0
-    model = StructuredClustering(structure="ring:6", kernel="rbf", gamma=0.7, random_state=0)
+    model = StructuredClustering(structure="ring:6", kernel=RBF(gamma=0.7), random_state=0)
     alone = to_host(model.fit(arrays.make(X[weight > 0])).labels_)
     labels = to_host(model.fit(arrays.make(X), sample_weight=weight).labels_)
     np.testing.assert_array_equal(labels[weight > 0], alone)

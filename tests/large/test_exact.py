@@ -4,9 +4,11 @@ import pickle
 
 import numpy as np
 import pytest
+from flat_parameters import build
 
 from kernelclust import KernelKMeans, StructuredClustering
 from kernelclust._arrays import knows_numpy
+from kernelclust.kernels import RBF
 from kernelclust.large import _exact
 from kernelclust.large._dask import DaskShards
 
@@ -33,7 +35,7 @@ def small_start(monkeypatch):
 
 def _model(structure="ring:6", **options):
     options = {"kernel": "rbf", "approximation": None, "compute_confidence": False, "random_state": 0} | options
-    return StructuredClustering(structure=structure, **options)
+    return build(StructuredClustering, structure=structure, **options)
 
 
 @pytest.mark.parametrize(("kernel", "m"), [("rbf", 2000), ("laplacian", 1000), ("polynomial", 1000)])
@@ -112,7 +114,7 @@ def test_rounds_end_where_no_single_move_gains_however_few_may_move(monkeypatch)
     monkeypatch.setattr(_exact, "SHOWN", 7)
     monkeypatch.setattr("kernelclust.large._shards.START", 30)
     X = _ring(90, noise=0.5)
-    model = KernelKMeans(3, kernel="rbf", gamma=1.0, approximation=None, random_state=0)
+    model = KernelKMeans(3, kernel=RBF(gamma=1.0), approximation=None, random_state=0)
     labels = model.fit(da.from_array(X, chunks=(40, -1))).labels_.compute()
     K = np.exp(-((X[:, None] - X) ** 2).sum(axis=2))
     H = np.eye(90) - 1 / 90

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from flat_parameters import build
 
 from kernelclust import DisKMeans, KernelKMeans, MaxMarginClustering, StructuredClustering
 from kernelclust._arrays import knows_numpy
@@ -132,7 +133,7 @@ def test_kernels_with_features_give_what_one_piece_gives(kernel, structure):
 def test_approximated_kernels_predict_lazily_and_as_they_were_fitted():
     X = _ring()
     parts = da.from_array(X, chunks=(500, -1))
-    model = StructuredClustering(structure="ring:6", kernel="rbf", n_components=60, random_state=0).fit(parts)
+    model = build(StructuredClustering, structure="ring:6", kernel="rbf", n_components=60, random_state=0).fit(parts)
     exact = StructuredClustering(structure="ring:6", kernel="rbf", random_state=0).fit(X)
     labels = model.labels_.compute()
     assert np.mean(labels == exact.labels_) > 0.99
@@ -268,7 +269,7 @@ def test_a_look_tells_moments_and_takes_a_share():
 def test_every_round_is_told_with_its_numbers(options, capsys, caplog):
     parts = da.from_array(_ring(300, noise=0.4), chunks=(120, -1))
     with caplog.at_level("DEBUG", logger="kernelclust"):
-        model = StructuredClustering(structure="ring:6", random_state=0, verbose=1, **options).fit(parts)
+        model = build(StructuredClustering, structure="ring:6", random_state=0, verbose=1, **options).fit(parts)
     told = [record.args for record in caplog.records if record.msg.startswith("round")]
     assert [number for number, *_ in told] == list(range(1, len(model.diagnostics_.history)))
     assert [value for _, _, value, _ in told] == list(model.diagnostics_.history[1:]) and {m for _, m, *_ in told} == {

@@ -5,6 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
+from flat_parameters import build
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from scipy.spatial.distance import cdist
@@ -297,7 +298,7 @@ def test_views_that_disagree_bring_the_size_prior():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warnings.filterwarnings("ignore", message=".*look at both")
-        told = KernelKMeans(3, kernel="auto", size_prior=0, random_state=0).fit(noisy)
+        told = build(KernelKMeans, 3, kernel="auto", size_prior=0, random_state=0).fit(noisy)
     assert told.diagnostics_.size_prior == 0
     data, _ = make_blobs(120, centers=3, n_features=8, random_state=0)
     with warnings.catch_warnings():

@@ -5,6 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
+from flat_parameters import build
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.spatial.distance import cdist
 from sklearn.datasets import make_blobs, make_circles
@@ -27,7 +28,7 @@ from kernelclust.structures import as_structure
 def fitted(data, structure, **settings):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        return StructuredClustering(structure=structure, random_state=0, **settings).fit(data)
+        return build(StructuredClustering, structure=structure, random_state=0, **settings).fit(data)
 
 
 def months(each, seed=0):
@@ -84,7 +85,7 @@ def test_without_structure_other_norms_are_still_refined():
 @pytest.mark.parametrize("kernel", ["rbf", "auto", "linear"])
 def test_new_samples_of_placed_clusters_go_to_the_nearest_mean(kernel):
     data, _ = make_blobs(80, centers=5, n_features=3, cluster_std=1.5, random_state=2)
-    flat = KernelKMeans(5, kernel=kernel, random_state=0, size_prior=0).fit(data)
+    flat = build(KernelKMeans, 5, kernel=kernel, random_state=0, size_prior=0).fit(data)
     model = fitted(data, "tree:(a,(b,(c,(d,e))))", kernel=kernel, search="place", size_prior=0)
     assert adjusted_rand_score(flat.labels_, model.labels_) == 1
     new = data + 0.5
@@ -245,7 +246,9 @@ def test_refining_goes_on_where_it_helps():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         model = StructuredClustering(structure="ring:5", kernel="rbf", random_state=0).fit(data)
-        placed = StructuredClustering(structure="ring:5", kernel="rbf", search="place", random_state=0).fit(data)
+        placed = StructuredClustering(
+            structure="ring:5", kernel="rbf", solver=Greedy(search="place"), random_state=0
+        ).fit(data)
     assert model.objective_ > placed.objective_
 
 

@@ -4,12 +4,14 @@ from itertools import product
 
 import numpy as np
 import pytest
+from flat_parameters import build
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.cluster import KMeans
 
 from kernelclust import CLUHSIC, CLUHSICAL, KernelKMeans, StructuredClustering, structured_hsic
 from kernelclust.kernels import DenseKernel, leading_spectrum
 from kernelclust.objectives import Dependence, loss_matrix
+from kernelclust.solvers import Greedy
 from kernelclust.structures import as_structure
 
 STRUCTURES = ["flat:3", "chain:3", "ring:4", "grid:2x2", "tree:(a,(b,c))", "flat:2*chain:2"]
@@ -120,9 +122,12 @@ def test_enough_starts_find_the_optimum_and_never_more(spec, loss, normalize):
     K = random_kernel(6, seed=3)
     best = optimum(K, structure, loss, normalize)
     model = StructuredClustering(
-        structure=spec, kernel="precomputed", loss=loss, normalize=normalize, rho=0.0, search="global",
-        placement="F", init="random", n_init=60, random_state=0,
-    )  # fmt: skip
+        structure=spec,
+        kernel="precomputed",
+        objective=Dependence(loss=loss, normalize=normalize, rho=0.0, placement="F"),
+        solver=Greedy(search="global", init="random", n_init=60),
+        random_state=0,
+    )
     model.fit(K)
     assert_allclose(model.objective_, best, rtol=1e-9, atol=1e-12)
     assert_allclose(structured_hsic(K, model.labels_, spec, loss=loss, normalize=normalize), best, rtol=1e-9)
@@ -139,7 +144,12 @@ def test_c_and_gamma_of_eq_11_are_the_scale_of_the_kernel(normalize):
         objective = Dependence(loss="structure", normalize=normalize, rho=0.0).bind(structure, C=C, gamma=gamma)
         values = [objective.value(S, n) for S, n in zip(*sums, strict=True)]
         best.append(int(np.argmax(values)))
-        model = CLUHSICAL(structure=structure, kernel="precomputed", normalize=normalize, init="random", n_init=20)
+        model = CLUHSICAL(
+            structure=structure,
+            kernel="precomputed",
+            normalize=normalize,
+            solver=Greedy(search="global", init="random", n_init=20),
+        )
         model.set_params(compute_confidence=False, random_state=0).fit(10 * C * gamma * K)
         assert_allclose(C / 0.1 * model.objective_, max(values), rtol=1e-9)
     assert best[-1] != best[0]  # the scale matters
@@ -158,8 +168,11 @@ def test_allowing_empty_clusters_reaches_the_larger_optimum():
     free, kept = (optimum(K, structure, None, None, empty=empty) for empty in (True, False))
     assert free > kept * (1 + 1e-6)  # unnormalised chains leave a node empty
     options = {"structure": "chain:3", "kernel": "precomputed", "normalize": None, "init": "random", "n_init": 60}
-    assert_allclose(CLUHSIC(**options, random_state=0, solver_params={"allow_empty": True}).fit(K).objective_, free)
-    model = CLUHSIC(**options, random_state=0).fit(K)
+    assert_allclose(
+        build(CLUHSIC, **options, random_state=0, solver=Greedy(search="global", allow_empty=True)).fit(K).objective_,
+        free,
+    )
+    model = build(CLUHSIC, **options, random_state=0).fit(K)
     assert_allclose(model.objective_, kept)
     assert len(np.unique(model.labels_)) == 3
 

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from flat_parameters import build
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.datasets import make_blobs
@@ -205,9 +206,11 @@ def test_the_graph_of_kernel_graph_gives_its_kernel_and_labels(approximation):
     K = operator_of(DATA, Graph(n_functions=20), approximation=approximation)
     assert_allclose(operator_of(W, PrecomputedGraph(n_functions=20), approximation=approximation), K, atol=1e-9)
     for structure in ("flat:3", "chain:3"):
-        own = StructuredClustering(structure=structure, kernel="graph", random_state=0, **settings).fit(DATA)
+        own = build(StructuredClustering, structure=structure, kernel="graph", random_state=0, **settings).fit(DATA)
         for form in (W, sparse.coo_matrix(W), W.toarray()):
-            given = StructuredClustering(structure=structure, kernel="precomputed_graph", random_state=0, **settings)
+            given = build(
+                StructuredClustering, structure=structure, kernel="precomputed_graph", random_state=0, **settings
+            )
             assert_array_equal(given.fit(form).labels_, own.labels_)
             assert_allclose(given.objective_, own.objective_)
 

@@ -11,9 +11,9 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.metrics.pairwise import rbf_kernel
 
 from kernelclust import CLUHSIC, KernelKMeans, StructuredClustering
-from kernelclust.kernels import DenseKernel, LowRankKernel, one_hot
+from kernelclust.kernels import RBF, DenseKernel, LowRankKernel, one_hot
 from kernelclust.objectives import Dependence
-from kernelclust.solvers import _loops, _running, best_placement, placement_problem
+from kernelclust.solvers import Greedy, _loops, _running, best_placement, placement_problem
 from kernelclust.solvers import _starts as starts
 from kernelclust.solvers._climb import climb
 from kernelclust.structures import as_structure
@@ -162,7 +162,7 @@ def test_size_prior_is_its_definition_and_climbs_to_the_best(spec, normalize):
 def test_size_prior_gives_no_cluster_to_a_lone_sample():
     X = np.r_[np.zeros(30), np.ones(30), 7.0][:, None] + 0.01 * np.random.default_rng(0).standard_normal((61, 1))
     lone = StructuredClustering(2, kernel="linear", random_state=0).fit(X)
-    even = StructuredClustering(2, kernel="linear", size_prior=1.0, random_state=0).fit(X)
+    even = StructuredClustering(2, kernel="linear", objective=Dependence(size_prior=1.0), random_state=0).fit(X)
     assert sorted(lone.sizes_) == [1, 60]
     assert sorted(even.sizes_) == [30, 31]
 
@@ -173,7 +173,7 @@ def test_place_keeps_the_flat_clusters_and_gives_them_the_best_places():
         X = np.random.default_rng(seed).standard_normal((60, 2))
         flat = KernelKMeans(5, random_state=0).fit(X)
         placed, refined = (
-            StructuredClustering(kernel="rbf", structure="chain:5", search=search, random_state=0).fit(X)
+            StructuredClustering(kernel="rbf", structure="chain:5", solver=Greedy(search=search), random_state=0).fit(X)
             for search in ("place", "refine")
         )
         assert adjusted_rand_score(flat.labels_, placed.labels_) == 1
@@ -257,7 +257,7 @@ def test_empty_clusters_are_filled_with_far_samples():
 def test_every_start_and_search_reaches_separated_blobs(init, search):
     X, y = make_blobs(150, centers=[[0, 0], [6, 0], [12, 0], [18, 0]], random_state=0)
     model = StructuredClustering(
-        kernel="rbf", structure="chain:4", init=init, search=search, gamma=0.02, random_state=0
+        kernel=RBF(gamma=0.02), structure="chain:4", solver=Greedy(search=search, init=init), random_state=0
     ).fit(X)
     order = model.labels_[[np.flatnonzero(y == k)[0] for k in range(4)]]
     assert order.tolist() in ([0, 1, 2, 3], [3, 2, 1, 0])
@@ -267,7 +267,9 @@ def test_every_start_and_search_reaches_separated_blobs(init, search):
 def test_given_labels_are_a_start_and_their_places_are_kept_in_a_global_search():
     X, y = make_blobs(120, centers=[[0, 0], [6, 0], [12, 0]], random_state=0)
     for search in ("refine", "global"):
-        model = StructuredClustering(kernel="rbf", structure="chain:3", init=y, search=search, gamma=0.02).fit(X)
+        model = StructuredClustering(
+            kernel=RBF(gamma=0.02), structure="chain:3", solver=Greedy(search=search, init=y)
+        ).fit(X)
         assert model.labels_.tolist() in (y.tolist(), (2 - y).tolist())
 
 
@@ -318,9 +320,11 @@ def test_without_placement_cluhsic_is_algorithm_1_of_its_paper(normalize):
         rng = np.random.RandomState(seed)
         K = rbf_kernel(rng.standard_normal((14, 2)))
         start = rng.permutation(np.arange(14) % 3)
-        settings = {"structure": A, "kernel": "precomputed", "normalize": normalize, "init": start}
-        model = CLUHSIC(**settings, solver_params={"allow_empty": True}, compute_confidence=False)
-        found = clone(model).set_params(placement=None).fit(K)
+        greedy = Greedy(search="global", init=start, allow_empty=True)
+        settings = {"structure": A, "kernel": "precomputed", "solver": greedy, "compute_confidence": False}
+        alone = Dependence(normalize=normalize, rho=0, placement=None)
+        found = StructuredClustering(objective=alone, **settings).fit(K)
+        model = CLUHSIC(normalize=normalize, **settings)
         centred = K - K.mean(0) - K.mean(1)[:, None] + K.mean()
         assert_array_equal(found.labels_, algorithm_1(centred, A, start, normalize))
         different += not np.array_equal(model.fit_predict(K), found.labels_)
@@ -331,8 +335,14 @@ def test_point_moves_alone_leave_whole_clusters_in_wrong_places():
     labels = np.repeat(np.arange(4), 10)
     K = as_structure("chain:4").kernel[np.ix_(labels, labels)]
     wrong = np.array([2, 0, 3, 1])[labels]
-    model = CLUHSIC(structure="chain:4", kernel="precomputed", init=wrong, compute_confidence=False)
-    stuck, placed = (clone(model).set_params(placement=rule).fit(K) for rule in (None, "F"))
+    model = StructuredClustering(
+        structure="chain:4",
+        kernel="precomputed",
+        objective=Dependence(rho=0),
+        solver=Greedy(search="global", init=wrong),
+        compute_confidence=False,
+    )
+    stuck, placed = (clone(model).set_params(objective__placement=rule).fit(K) for rule in (None, "F"))
     assert stuck.labels_.tolist() in (wrong.tolist(), (3 - wrong).tolist())
     assert placed.labels_.tolist() in (labels.tolist(), (3 - labels).tolist())
     assert placed.objective_ > stuck.objective_ and stuck.order_.margin < 0 < placed.order_.margin
@@ -340,15 +350,16 @@ def test_point_moves_alone_leave_whole_clusters_in_wrong_places():
 
 def test_no_placement_with_a_search_that_places_is_refused():
     with pytest.raises(ValueError, match="search='global'"):
-        StructuredClustering(structure="chain:3", placement=None).fit(np.arange(9.0)[:, None])
+        StructuredClustering(structure="chain:3", objective=Dependence(placement=None)).fit(np.arange(9.0)[:, None])
 
 
 @pytest.mark.parametrize("solver", ["greedy", "spectral"])
 def test_known_labels_are_kept_without_placement(solver):
     X, y = make_blobs(60, centers=[[0, 0], [6, 0], [12, 0]], random_state=0)
     known = np.where(np.arange(60) < 12, y, -1)
-    model = CLUHSIC(structure="chain:3", placement=None, solver=solver, compute_confidence=False, random_state=0)
-    model.set_params(gamma=0.02, init="spectral").fit(X, known)
+    alone = {"objective": Dependence(rho=0, placement=None), "kernel": RBF(gamma=0.02), "compute_confidence": False}
+    solver = Greedy(search="global", init="spectral") if solver == "greedy" else solver
+    model = StructuredClustering(structure="chain:3", solver=solver, random_state=0, **alone).fit(X, known)
     assert_array_equal(model.labels_, y)
 
 

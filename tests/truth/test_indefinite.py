@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from flat_parameters import build
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.metrics import adjusted_rand_score
 
@@ -44,7 +45,7 @@ def centred(K, weight):
 
 
 FAMILIES = {
-    "kernel k-means": lambda **params: KernelKMeans(3, kernel="precomputed", random_state=0, **params),
+    "kernel k-means": lambda **params: build(KernelKMeans, 3, kernel="precomputed", random_state=0, **params),
     "max margin": lambda **params: MaxMarginClustering(2, kernel="precomputed", n_init=1, random_state=0, **params),
     "many kernels": lambda **params: MultiKernelClustering(
         3, kernels=("precomputed", params.get("kernel_params", {})), n_init=1, random_state=0
@@ -149,7 +150,7 @@ def test_clipped_similarities_of_fitted_samples_as_new_ones(weight):
     C = np.random.default_rng(0).standard_normal((40, 3))
     one = fitted(K, weight, "clip")
     assert_allclose(one.combination(C)(K), one.operator @ C, atol=1e-9)
-    model = KernelKMeans(3, kernel="precomputed", kernel_params={"indefinite": "clip"}, random_state=0)
+    model = KernelKMeans(3, kernel=Precomputed(indefinite="clip"), random_state=0)
     model.fit(K, sample_weight=weight)
     assert adjusted_rand_score(labels, model.labels_) == 1
     assert_array_equal(model.predict(K), model.labels_)
@@ -165,7 +166,7 @@ def test_clip_leaves_a_kernel_as_it_is():
     K = X @ X.T
     assert_allclose(fitted(K, weight, "clip").operator.rows(np.arange(40)), centred(K, weight), atol=1e-12)
     assert_allclose(fitted(K, weight, "shift").operator.rows(np.arange(40)), centred(K, weight), atol=1e-12)
-    constant = KernelKMeans(2, kernel="precomputed", kernel_params={"indefinite": "clip"}).fit(np.ones((9, 9)))
+    constant = KernelKMeans(2, kernel=Precomputed(indefinite="clip")).fit(np.ones((9, 9)))
     assert_allclose(constant.objective_, 0, atol=1e-12)
 
 
@@ -205,7 +206,7 @@ def test_shift_adds_a_constant_to_f_of_flat_clusters():
             before, after = (objective.value(one.cluster_sums(np.array(labels), 3), n) for one in (plain, lifted))
             assert_allclose(after - before, 2 * s, rtol=1e-9)
             values[labels] = after
-    model = KernelKMeans(3, kernel="precomputed", kernel_params={"indefinite": "shift"}, n_init=20, random_state=0)
+    model = KernelKMeans(3, kernel=Precomputed(indefinite="shift"), n_init=20, random_state=0)
     assert_allclose(model.fit(K, sample_weight=weight).objective_, max(values.values()), rtol=1e-9)
 
 
@@ -215,7 +216,7 @@ def test_new_samples_go_by_similarities_as_given(sizes):
     labels = np.repeat([0, 1], sizes)
     u = np.tile([1.0, -1.0], 20) / np.sqrt(40)  # nothing to do with the clusters
     K = (labels[:, None] == labels) - 20 * np.outer(u, u)
-    model = KernelKMeans(2, kernel="precomputed", kernel_params={"indefinite": "shift"}, random_state=0).fit(K)
+    model = KernelKMeans(2, kernel=Precomputed(indefinite="shift"), random_state=0).fit(K)
     assert adjusted_rand_score(labels, model.labels_) == 1
     assert_array_equal(model.predict((labels[:, None] == labels) * 1.0), model.labels_)
     assert 0 <= model.score(K) <= 1
@@ -246,7 +247,7 @@ def test_weights_are_repeats(indefinite):
 def test_the_order_of_samples_does_not_count(indefinite):
     K, labels = similarities()
     order = np.random.default_rng(1).permutation(40)
-    model = CLUHSIC(3, kernel="precomputed", kernel_params={"indefinite": indefinite}, random_state=0)
+    model = CLUHSIC(3, kernel=Precomputed(indefinite=indefinite), random_state=0)
     one = model.fit(K)
     assert adjusted_rand_score(labels, one.labels_) == 1
     value, found = one.objective_, one.labels_
@@ -259,7 +260,10 @@ def test_the_order_of_samples_does_not_count(indefinite):
 def test_every_family_takes_it(indefinite):
     K, labels = similarities(40, 2)
     before = K.copy()
-    for make in (*FAMILIES.values(), lambda **params: DisKMeans(2, kernel="precomputed", random_state=0, **params)):
+    for make in (
+        *FAMILIES.values(),
+        lambda **params: build(DisKMeans, 2, kernel="precomputed", random_state=0, **params),
+    ):
         model = make(kernel_params={"indefinite": indefinite})
         if hasattr(model, "n_clusters"):
             model.set_params(n_clusters=2)
@@ -274,7 +278,7 @@ def test_samples_of_weight_zero_and_missing_ones(indefinite):
     K, labels = similarities()
     weight = np.ones(40)
     weight[[3, 20, 39]] = 0
-    model = KernelKMeans(3, kernel="precomputed", kernel_params={"indefinite": indefinite}, random_state=0)
+    model = KernelKMeans(3, kernel=Precomputed(indefinite=indefinite), random_state=0)
     assert adjusted_rand_score(labels, model.fit(K, sample_weight=weight).labels_) == 1
     gone = K.copy()
     gone[5], gone[:, 5] = np.nan, np.nan

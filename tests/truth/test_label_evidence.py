@@ -10,7 +10,7 @@ from kernelclust import StructuredClustering
 from kernelclust.constraints import make_constraints, numbered
 from kernelclust.constraints._label_evidence import NEAR, contradicted, label_evidence, mistaken, mistakes
 from kernelclust.objectives import Dependence
-from kernelclust.solvers import place_known, placement_problem
+from kernelclust.solvers import Greedy, place_known, placement_problem
 from kernelclust.solvers._label_placement import DISTANCE_ERROR, TAIL_DEGREES, temperature
 from kernelclust.structures import as_structure
 
@@ -159,7 +159,9 @@ def test_labels_that_clusters_can_bear_change_nothing_else():
     """Clusters are those found without labels, whatever else a search with them might find."""
     for seed in range(3):
         E, _ = groups(np.random.default_rng(seed).standard_normal((5, 8)), 12, 0.7, seed)
-        model = StructuredClustering(structure="tree:(a,b,(c,d,e))", kernel="rbf", search="place", random_state=0)
+        model = StructuredClustering(
+            structure="tree:(a,b,(c,d,e))", kernel="rbf", solver=Greedy(search="place"), random_state=0
+        )
         alone = model.fit(E).labels_
         y = np.full(60, -1)
         y[7] = 3
@@ -202,7 +204,9 @@ def test_a_contradicting_label_moves_its_sample_and_nothing_else():
     y = np.full(60, -1)
     y[::10] = at[::10]
     y[13] = 4
-    model = StructuredClustering(structure="chain:6", kernel="linear", search="place", random_state=0).fit(E, y)
+    model = StructuredClustering(
+        structure="chain:6", kernel="linear", solver=Greedy(search="place"), random_state=0
+    ).fit(E, y)
     expected = at.copy()
     expected[13] = 4
     assert_array_equal(model.labels_, expected)
@@ -232,7 +236,7 @@ def test_labels_of_typical_samples_keep_a_right_order_right(search):
     """Overlapping groups, where the sample nearest to a group's mean may well be of another cluster."""
     for seed in range(4):
         E, at = groups(np.c_[np.arange(5.0), np.zeros(5), np.zeros(5)], 14, 0.22, seed)
-        model = StructuredClustering(structure="chain:5", kernel="linear", search=search, random_state=0)
+        model = StructuredClustering(structure="chain:5", kernel="linear", solver=Greedy(search=search), random_state=0)
         alone = model.fit(E).labels_
         y = np.full(70, -1)
         for j in range(5):

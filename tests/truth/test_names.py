@@ -7,6 +7,7 @@ from itertools import permutations
 import networkx as nx
 import numpy as np
 import pytest
+from flat_parameters import build
 from numpy.testing import assert_array_equal
 
 from kernelclust import KernelKMeans, MaxMarginClustering, MultiKernelClustering, StructuredClustering
@@ -245,7 +246,7 @@ def test_a_bare_newick_sets_the_number_of_clusters():
 
 
 def test_a_stream_takes_names():
-    model = StructuredClustering(structure=Chain(names=STAGES), **QUICK)
+    model = build(StructuredClustering, structure=Chain(names=STAGES), **QUICK)
     model.partial_fit(X, ["bloom"] + [""] * 35)
     assert_array_equal(model.cluster_names_[model.labels_[::12]], STAGES[::-1])
 

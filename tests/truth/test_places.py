@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from flat_parameters import build
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import rankdata, spearmanr
 from sklearn.cluster import KMeans
@@ -10,6 +11,9 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 from kernelclust import CLUHSICAL, Diffrac, KernelKMeans, MultiKernelClustering, StructuredClustering
 from kernelclust.engine._places import _between
+from kernelclust.kernels import RBF
+from kernelclust.objectives import Dependence
+from kernelclust.solvers import Greedy
 from kernelclust.structures import Chain, Custom, Flat, Grid, Product, Ring, Tree, as_structure, structure_names
 
 pytestmark = [pytest.mark.usefixtures("few_starts"), pytest.mark.filterwarnings("ignore::UserWarning")]
@@ -41,7 +45,7 @@ def means(phi, labels, weight, c):
 @pytest.mark.parametrize("weighted", [False, True])
 def test_distances_in_written_down_features(structure, weighted):
     weight = np.random.default_rng(3).integers(1, 4, 80).astype(float) if weighted else np.ones(80)
-    model = StructuredClustering(structure=structure, kernel="rbf", gamma=0.1, random_state=0)
+    model = StructuredClustering(structure=structure, kernel=RBF(gamma=0.1), random_state=0)
     model.fit(X, sample_weight=weight)
     phi = features(rbf_kernel(X, gamma=0.1))
     mu = means(phi, model.labels_, weight, 5)
@@ -72,7 +76,7 @@ def test_kernels_between_fitted_samples_give_these_their_own_distances(kernel):
 
 def test_given_similarities():
     K = rbf_kernel(X, gamma=0.1)
-    by_name = KernelKMeans(4, gamma=0.1, random_state=0).fit(X)
+    by_name = KernelKMeans(4, kernel=RBF(gamma=0.1), random_state=0).fit(X)
     given = KernelKMeans(4, kernel="precomputed", random_state=0).fit(K)
     assert_allclose(given.transform(K), by_name.transform(X), atol=1e-7)
     assert_array_equal(given.medoids_, by_name.medoids_)
@@ -80,7 +84,7 @@ def test_given_similarities():
 
 
 def test_discriminative_presets_measure_by_the_kernel_they_are_made_of():
-    model = Diffrac(5, gamma=0.1, random_state=0).fit(X)
+    model = Diffrac(5, kernel=RBF(gamma=0.1), random_state=0).fit(X)
     phi = features(rbf_kernel(X, gamma=0.1))
     away = np.linalg.norm(phi[:, None] - means(phi, model.labels_, np.ones(80), 5), axis=2)
     assert_allclose(model.transform(X), away, atol=1e-7)
@@ -168,7 +172,7 @@ def test_limits_of_membership():
 def test_positions_are_ranks_within_clusters_between_neighbours():
     """The formula, in features that are written down."""
     _, Z = curve()
-    model = StructuredClustering(structure="chain:5", kernel="rbf", gamma=1.0, random_state=0).fit(Z)
+    model = StructuredClustering(structure="chain:5", kernel=RBF(gamma=1.0), random_state=0).fit(Z)
     phi = features(rbf_kernel(Z, gamma=1.0))
     mu = means(phi, model.labels_, np.ones(len(Z)), 5)
     for j in range(5):
@@ -200,7 +204,9 @@ def test_positions_on_a_grid_are_row_and_column():
     draw = np.random.default_rng(0)
     Z = draw.uniform(0, 1, (400, 2)) * [3, 4]
     start = (np.floor(Z[:, 0]) * 4 + np.floor(Z[:, 1])).astype(int)
-    model = StructuredClustering(structure="grid:3x4", init=start, kernel="linear", random_state=0).fit(Z)
+    model = StructuredClustering(structure="grid:3x4", solver=Greedy(init=start), kernel="linear", random_state=0).fit(
+        Z
+    )
     assert model.position_.shape == (400, 2)
     truth = [abs(spearmanr(Z[:, k], model.position_[:, k])[0]) for k in (0, 1)]
     assert min(truth) > 0.95
@@ -261,9 +267,9 @@ def test_weights_are_repeats():
     weight = draw.integers(1, 4, 60)
     start = np.argsort(np.argsort(Z[:, 1])) // 15
     settings = {"structure": "chain:4", "init": start, "gamma": 0.5, "random_state": 0}
-    weighted = StructuredClustering(**settings).fit(Z, sample_weight=weight)
+    weighted = build(StructuredClustering, **settings).fit(Z, sample_weight=weight)
     settings["init"] = np.repeat(start, weight)
-    repeated = StructuredClustering(**settings).fit(np.repeat(Z, weight, axis=0))
+    repeated = build(StructuredClustering, **settings).fit(np.repeat(Z, weight, axis=0))
     assert_array_equal(np.repeat(weighted.labels_, weight), repeated.labels_)
     assert_allclose(np.repeat(weighted.position_, weight), repeated.position_, atol=1e-8)
     assert_allclose(weighted.transform(Z), repeated.transform(Z), atol=1e-8)
@@ -276,7 +282,13 @@ def test_the_order_of_samples_does_not_matter(kernel):
     _, Z = curve(90)
     other = np.random.default_rng(5).permutation(90)
     one, two = (
-        StructuredClustering(structure="chain:4", kernel=kernel, size_prior=0, n_init=3, random_state=0).fit(Z[at])
+        StructuredClustering(
+            structure="chain:4",
+            kernel=kernel,
+            objective=Dependence(size_prior=0),
+            solver=Greedy(n_init=3),
+            random_state=0,
+        ).fit(Z[at])
         for at in (np.arange(90), other)
     )
     assert_array_equal(one.labels_[other], two.labels_)

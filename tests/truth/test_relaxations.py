@@ -5,6 +5,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from flat_parameters import build
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import least_squares
 from sklearn.base import clone
@@ -16,7 +17,7 @@ from kernelclust.datasets import structured_blobs
 from kernelclust.kernels import DenseKernel, LowRankKernel, discriminative, fit_kernel, leading_spectrum
 from kernelclust.metrics import structured_accuracy
 from kernelclust.objectives import Dependence
-from kernelclust.solvers import low_rank_sdp, nmf, polar, sdp, spectral
+from kernelclust.solvers import SDP, Greedy, LowRankSDP, low_rank_sdp, nmf, polar, sdp, spectral
 from kernelclust.solvers._problem import Problem
 from kernelclust.solvers._relaxation import WeightedKernel, non_negative_orthonormal, trace_value
 from kernelclust.solvers.low_rank_sdp import minimise
@@ -103,8 +104,8 @@ def test_orthonormal_labels_of_a_linear_kernel_are_kernel_pca():
 def test_rounding_keeps_what_the_structure_says(spec, solver):
     """Blobs whose means are placed like the structure come out in place, without polish and without placement."""
     data = structured_blobs(spec, n_samples=120, noise=0.1, random_state=0)
-    model = CLUHSIC(
-        structure=spec, kernel="linear", solver=solver, solver_params={"polish": False}, random_state=0
+    model = build(
+        CLUHSIC, structure=spec, kernel="linear", solver=solver, solver_params={"polish": False}, random_state=0
     ).fit(data.data)
     assert structured_accuracy(data.target, model.labels_, spec) == 1
 
@@ -241,7 +242,7 @@ def test_the_sdp_of_diffrac_is_exact_where_groups_are_clear():
     """The relaxation is tight: its value is F of the labels, which come out without polish."""
     pytest.importorskip("cvxpy")
     data = structured_blobs("flat:3", n_samples=15, noise=0.05, random_state=0)
-    model = Diffrac(3, kernel="linear", solver="sdp", solver_params={"polish": False}, random_state=0)
+    model = Diffrac(3, kernel="linear", solver=SDP(polish=False), random_state=0)
     model.set_params(compute_confidence=False).fit(data.data)
     assert len(np.unique(np.c_[model.labels_, data.target], axis=0)) == 3
     assert_allclose([model.diagnostics_.relaxed_objective, model.upper_bound_], model.objective_, rtol=1e-4)
@@ -310,7 +311,10 @@ def test_low_rank_sdp_knows_no_unit_of_the_kernel():
 def test_low_rank_sdp_knows_no_unit_of_weights():
     """Not in how it goes either: with heavy samples it once took all the steps that it may."""
     X, weight = np.random.default_rng(0).standard_normal((12, 3)), np.linspace(0.5, 3.0, 12)
-    model = CLUHSIC(structure="chain:3", kernel="rbf", solver="low_rank_sdp", placement=None, random_state=0)
+    alone = Dependence(rho=0, placement=None)
+    model = StructuredClustering(
+        structure="chain:3", kernel="rbf", objective=alone, solver="low_rank_sdp", random_state=0
+    )
     one = model.fit(X, sample_weight=weight)
     steps, labels, value = one.n_iter_, one.labels_, one.diagnostics_.relaxed_objective
     other = model.fit(X, sample_weight=4.0**6 * weight)
@@ -387,7 +391,7 @@ def test_every_solver_with_polish_finds_separated_groups_in_place(solver):
 def test_relaxations_say_what_they_relax(solver):
     X = np.random.default_rng(0).standard_normal((12, 2))
     for wrong in ({"normalize": "l1"}, {"normalize": None}, {"loss": "structure"}):
-        model = StructuredClustering(structure="chain:3", solver=solver, **wrong)
+        model = build(StructuredClustering, structure="chain:3", solver=solver, **wrong)
         with pytest.raises(ValueError, match=f"{solver}.*l2.*greedy"):
             model.fit(X)
         assert not hasattr(model, "labels_")
@@ -396,9 +400,9 @@ def test_relaxations_say_what_they_relax(solver):
 def test_solver_parameters_are_checked():
     X = np.random.default_rng(0).standard_normal((12, 2))
     with pytest.raises(ValueError, match="rank=0"):
-        CLUHSIC(structure="chain:3", solver="low_rank_sdp", solver_params={"rank": 0}).fit(X)
+        CLUHSIC(structure="chain:3", solver=LowRankSDP(rank=0)).fit(X)
     with pytest.raises(ValueError, match=r"'ranks'.*pull, rank"):
-        CLUHSIC(structure="chain:3", solver="low_rank_sdp", solver_params={"ranks": 2}).fit(X)
+        CLUHSIC(structure="chain:3", solver=LowRankSDP(ranks=2)).fit(X)
     with pytest.raises(ValueError, match=r"Did you mean 'spectral'"):
         CLUHSIC(structure="chain:3", solver="spectrl").fit(X)
 
@@ -449,7 +453,12 @@ def test_diffrac_with_structure_is_the_regression_where_the_diagonal_is_even():
             F = ((kernel @ Pi @ A) * Pi).sum(axis=(1, 2))
             cost = regression_cost(X, Pi, A, kappa)
             assert_allclose(m * cost, Pi.sum(axis=1) @ np.diag(A) - F, atol=1e-9)
-            model = Diffrac(structure=structure, kernel="linear", kappa=kappa, init="random", n_init=20)
+            model = Diffrac(
+                structure=structure,
+                kernel="linear",
+                kappa=kappa,
+                solver=Greedy(search="global", init="random", n_init=20),
+            )
             model.set_params(compute_confidence=False, random_state=0).fit(X)
             assert_allclose(model.objective_, F.max())
             missed += regression_cost(X, np.eye(3)[model.labels_][None], A, kappa)[0] > cost.min() + 1e-9

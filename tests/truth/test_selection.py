@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from flat_parameters import build
 from numpy.testing import assert_allclose
 from sklearn.metrics.pairwise import rbf_kernel
 
@@ -14,7 +15,7 @@ from kernelclust import KernelKMeans, StructuredClustering, select_kernel, selec
 from kernelclust.datasets import rotated_images, structured_blobs
 from kernelclust.engine import _fit as engine
 from kernelclust.engine import place, steps
-from kernelclust.kernels import DenseKernel, incomplete_cholesky
+from kernelclust.kernels import RBF, DenseKernel, Polynomial, incomplete_cholesky
 from kernelclust.metrics import clustering_distance, dependence, hsic, hsic_test
 from kernelclust.selection import _refits, stability_bound
 from kernelclust.structures import as_structure
@@ -169,7 +170,7 @@ def test_the_factor_stops_when_what_is_left_is_below_the_eigengap(c):
     assert left_and_gap(B[:, :before])[0] > left_and_gap(B[:, :before])[1]
     exact = np.linalg.eigvalsh(H @ K @ H)[::-1]
     assert (values <= exact + 1e-9).all() and (exact <= values + left + 1e-9).all()
-    model = KernelKMeans(c, gamma=1 / 8, random_state=0)
+    model = KernelKMeans(c, kernel=RBF(gamma=1 / 8), random_state=0)
     same = clustering_distance(model.fit_predict(X), model.set_params(approximation="cholesky").fit_predict(X))
     assert same < 1e-9
     assert len(set(pivots)) == B.shape[1]
@@ -229,7 +230,7 @@ def test_permutation_test_holds_one_copy(monkeypatch):
 
 
 def fitted(X, **params):
-    (only,) = _refits._fit_all(X, [StructuredClustering(**({"kernel": "rbf", "random_state": 0} | params))])
+    (only,) = _refits._fit_all(X, [build(StructuredClustering, **({"kernel": "rbf", "random_state": 0} | params))])
     return only
 
 
@@ -329,7 +330,7 @@ def test_terms_of_a_study_are_those_of_the_bound():
     X = np.random.RandomState(0).standard_normal((40, 3)) + np.repeat(
         [[0, 0, 0], [4, 0, 0], [0, 4, 0], [4, 4, 0]], 10, axis=0
     )
-    model = StructuredClustering(4, kernel="rbf", gamma=0.1, random_state=0)
+    model = StructuredClustering(4, kernel=RBF(gamma=0.1), random_state=0)
     settings = {"noise": 0.2, "n_perturbations": 3, "null": "gaussian", "n_null": 0, "seed": 5, "report": print}
     (measured,) = _refits.study(X, [("rbf", model)], _refits.alignment, **settings)
     for t, (noise, other) in enumerate(zip([0.1, 0.2, 0.05], measured.noisy, strict=True)):
@@ -364,7 +365,7 @@ def test_kernels_that_follow_outliers_are_passed_over():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((60, 2)) + np.repeat([[0.0, 0], [5, 0], [0, 5]], 20, axis=0)
     X[:2] = [60, 60], [-50, 60]
-    kernels = [{"kernel": "polynomial", "kernel_params": {"degree": 2, "coef0": 0}}, "graph"]
+    kernels = [Polynomial(degree=2, coef0=0), "graph"]
     found = select_kernel(X, 3, kernels, n_perturbations=3, n_null=0, random_state=0)
     assert found.best == "graph"
     assert found.rows[0].smallest < 0.1 < found.rows[1].smallest

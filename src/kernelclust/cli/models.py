@@ -6,15 +6,13 @@ from types import SimpleNamespace
 from typing import Any
 
 import kernelclust
+from kernelclust.kernels import Kernel, kernel_class
+from kernelclust.objectives import Dependence
+from kernelclust.solvers import Greedy
 from kernelclust.structures import as_structure
 
-SETTINGS = (
-    "structure n_clusters kernel gamma loss normalize rho size_prior min_cluster_size max_cluster_size search n_jobs "
-    "random_state"
-).split()
-OF_VIEWS = (
-    "structure n_clusters kernel loss normalize rho min_cluster_size max_cluster_size n_jobs random_state".split()
-)
+SETTINGS = "structure n_clusters kernel min_cluster_size max_cluster_size n_jobs random_state".split()
+OBJECTIVE = "loss normalize rho size_prior".split()
 ESTIMATORS = {
     "structured": "StructuredClustering",
     "kernel-kmeans": "KernelKMeans",
@@ -27,18 +25,32 @@ ESTIMATORS = {
 
 
 def settings(arguments: SimpleNamespace) -> dict[str, Any]:
-    """What was given; what was not is absent, so that the library's own default holds and "none" can mean None."""
-    given = {name: getattr(arguments, name, None) for name in SETTINGS}
-    given = {name: value for name, value in given.items() if value is not None}
-    for name in ("gamma", "size_prior"):
-        if name in given:
-            given[name] = number_or_name(given[name])
-    for name in ("loss", "normalize"):
-        if given.get(name) == "none":
-            given[name] = None
+    """Return the estimator's parameters that were given; the library's own defaults hold for all others."""
+    given = _given(arguments, SETTINGS)
+    if (gamma := getattr(arguments, "gamma", None)) is not None:
+        given["kernel"] = _with_gamma(given.get("kernel", "rbf"), number_or_name(gamma))
+    if objective := _given(arguments, OBJECTIVE):
+        if "size_prior" in objective:
+            objective["size_prior"] = number_or_name(objective["size_prior"])
+        objective |= {name: None for name in ("loss", "normalize") if objective.get(name) == "none"}
+        given["objective"] = Dependence(**objective)
+    if (search := getattr(arguments, "search", None)) is not None:
+        given["solver"] = Greedy(search=search)
     if "n_clusters" in given:  # the library cannot tell its default from a number that was typed
         as_structure(given.get("structure", "flat"), given["n_clusters"])
     return given
+
+
+def _given(arguments: SimpleNamespace, names: list[str]) -> dict[str, Any]:
+    values = {name: getattr(arguments, name, None) for name in names}
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _with_gamma(kernel: str, gamma: float | str) -> Kernel:
+    if not kernel_class(kernel).has_gamma:
+        raise ValueError(f"--gamma {gamma}: --kernel {kernel} has no width; leave it out, or take --kernel rbf.")
+    made: Kernel = kernel_class(kernel)(gamma=gamma)
+    return made
 
 
 def number_or_name(text: str) -> float | str:
@@ -50,11 +62,9 @@ def number_or_name(text: str) -> float | str:
 
 def of_views(given: dict[str, Any], verbose: int) -> Any:
     """The estimator of several tables; what it does not take is refused."""
-    for name in given:
-        if name not in OF_VIEWS:
-            raise ValueError(f"--{name.replace('_', '-')} is for one table; leave it out, or leave out --view.")
-    rest = {name: value for name, value in given.items() if name != "kernel"}
-    return kernelclust.MultiKernelClustering(kernels=given.get("kernel", "auto"), verbose=verbose, **rest)
+    if "solver" in given:
+        raise ValueError("--search is for one table; leave it out, or leave out --view.")
+    return kernelclust.MultiKernelClustering(verbose=verbose, **given)
 
 
 def estimator(name: str) -> type:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from numbers import Integral
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin
@@ -15,6 +15,7 @@ from kernelclust._arrays import namespace_of
 from kernelclust._input import as_table, check_finite, rows_are_equal
 from kernelclust._names import check_name, check_number
 from kernelclust._progress import log, progress_listener, working
+from kernelclust._terms import Term
 from kernelclust._warnings import warn
 from kernelclust.constraints import Constraints, make_constraints
 from kernelclust.estimators._callbacks import CallbackSupportMixin, Tasks, with_callbacks
@@ -59,6 +60,35 @@ class KernelClusterer(Saving, CallbackSupportMixin, ClusterMixin, BaseEstimator)
     label_weight: Any = None
     verbose: Any = 0
     _elsewhere: bool = False  # whether what was fitted lies on a device
+    _terms: ClassVar[dict[str, Callable[[Any], Any]]] = {"kernel": as_kernel, "approximation": as_approximation}
+
+    def set_params(self, **params):
+        """Set parameters of the estimator, and with `term__parameter` (`kernel__gamma`) those of its terms.
+
+        A term that is still a name becomes an object: set_params(kernel__gamma=2.0) makes RBF(gamma=2.0) of "rbf".
+        """
+        own = self.get_params(deep=False)
+        nested = [key.partition("__") for key in params if "__" in key]
+        for name in dict.fromkeys(name for name, _, _ in nested if name in own):
+            value = params.get(name, own[name])
+            params[name] = self._with_nested(name, value, [inner for outer, _, inner in nested if outer == name])
+        return super().set_params(**params)
+
+    def _with_nested(self, name: str, value: Any, wanted: Sequence[str]) -> Any:
+        """The object that a parameter stands for, which has the parameters that are wanted of it."""
+        make = self._terms.get(name)
+        made = value if make is None else make(value)
+        if not hasattr(made, "get_params"):
+            raise ValueError(f"{name}__{wanted[0]}: {name}={value!r} has no parameters.")
+        own = made.get_params()
+        for inner in wanted:
+            if inner.partition("__")[0] not in own:
+                example = f" A correct value is {made.kind}={made.example}." if isinstance(made, Term) else ""
+                raise ValueError(
+                    f"{name}__{inner}: {name}={value!r} has no parameter {inner!r} (it has: "
+                    f"{', '.join(own) or 'none'}).{example}"
+                )
+        return made
 
     @with_callbacks
     def _whole(self, X: Any, *arguments: Any):

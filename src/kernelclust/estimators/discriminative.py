@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from dataclasses import replace
 from numbers import Real
+from typing import Any
 
 import numpy as np
 
 from kernelclust.engine import Request
-from kernelclust.estimators.presets import preset
-from kernelclust.estimators.structured import StructuredClustering
+from kernelclust.estimators.presets import Preset, preset
 from kernelclust.kernels import Spectrum
-from kernelclust.solvers import Solver
+from kernelclust.objectives import Dependence
+from kernelclust.solvers import Greedy, Solver
 from kernelclust.structures import Structure
 
 SMALLEST = 1e-300  # entries of a kernel, whose inverse times a million is a number still
 
 
-class _Discriminative(StructuredClustering):
+class _Discriminative(Preset):
     """Clustering in K (K + ridge I)^-1; `_strength` names the parameter that says how large the ridge is."""
 
     _strength: str
@@ -51,7 +52,7 @@ class _Discriminative(StructuredClustering):
             raise ValueError(f"{self._strength}={value!r}: give a positive number or 'auto'.")
 
 
-@preset(kernel="rbf", added={"lam": "auto"}, fixed={"loss": None, "size_prior": 0.0})
+@preset(kernel="rbf", added={"lam": "auto"}, fixed={"objective": "dependence"})
 class DisKMeans(_Discriminative):
     """Discriminative k-means: find clusters and the subspace that tells them apart together (Ye, Zhao and Wu, 2007).
 
@@ -75,16 +76,11 @@ class DisKMeans(_Discriminative):
 
     _strength, _strength_is_per_sample = "lam", False
 
+    def _make_objective(self) -> Dependence:
+        return Dependence(size_prior=0.0)
 
-@preset(
-    added={"kappa": "auto"},
-    kernel="rbf",
-    normalize=None,
-    rho=0.0,
-    search="global",
-    placement="F",
-    fixed={"loss": None, "size_prior": 0.0},
-)
+
+@preset(kernel="rbf", added={"kappa": "auto", "normalize": None}, fixed={"objective": "dependence"})
 class Diffrac(_Discriminative):
     """DIFFRAC: labels that a regularised regression predicts best (Bach and Harchaoui, 2008).
 
@@ -102,6 +98,10 @@ class Diffrac(_Discriminative):
     ----------
     kappa : float or "auto", default="auto"
         Regularisation; "auto" makes m kappa the c-th eigenvalue of the kernel.
+    normalize : {"l2", "l1", None}, default=None
+        Norm that columns of the labels are divided by.
+    solver : str or Solver, default="greedy"
+        "greedy" is Greedy(search="global").
 
     Examples
     --------
@@ -113,3 +113,11 @@ class Diffrac(_Discriminative):
     """
 
     _strength, _strength_is_per_sample = "kappa", True
+    normalize: Any = None
+
+    def _make_objective(self) -> Dependence:
+        return Dependence(normalize=self.normalize, rho=0.0, size_prior=0.0, placement="F")
+
+    def _make_solver(self) -> Solver:
+        paper = isinstance(self.solver, str) and self.solver == "greedy"
+        return Greedy(search="global") if paper else super()._make_solver()

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from kernelclust.estimators.structured import StructuredClustering
+from kernelclust.objectives import Dependence
+from kernelclust.solvers import Greedy, Solver
 
 
 def preset(*, fixed: dict[str, Any] | None = None, added: dict[str, Any] | None = None, **defaults: Any) -> Callable:
@@ -37,47 +39,77 @@ def preset(*, fixed: dict[str, Any] | None = None, added: dict[str, Any] | None 
     return decorate
 
 
+class Preset(StructuredClustering):
+    """Base class of the presets, whose signatures the decorator writes."""
+
+    def __init__(self, *args: Any, **parameters: Any) -> None:
+        raise NotImplementedError
+
+
 @preset(
     kernel="rbf",
-    fixed={
-        "structure": "flat",
-        "loss": None,
-        "normalize": "l2",
-        "rho": 0.0,
-        "search": "refine",
-        "placement": "distance",
-        "solver": "greedy",
-        "solver_params": None,
-    },
+    added={"init": "auto", "n_init": "auto"},
+    fixed={"structure": "flat", "objective": "dependence", "solver": "greedy", "compute_confidence": False},
 )
-class KernelKMeans(StructuredClustering):
+class KernelKMeans(Preset):
     """Kernel k-means: clusters without an order, in the feature space of any kernel.
 
     Minimises sum_i |phi(x_i) - mu_y(i)|^2, i.e. maximises F = sum_j S_jj / n_j with S_jj the kernel summed over
     cluster j. Choose it where KMeans would do but for the shape of the clusters, or where only a kernel is at hand.
-    `StructuredClustering` with structure="flat"; see there for parameters and attributes.
+    `StructuredClustering` with structure="flat"; see there for other parameters and attributes.
+
+    Parameters
+    ----------
+    init, n_init
+        Initializations, as in `kernelclust.solvers.Greedy`.
 
     Examples
     --------
     >>> from sklearn.datasets import make_circles
     >>> from kernelclust import KernelKMeans
+    >>> from kernelclust.kernels import RBF
     >>> X, ring = make_circles(300, factor=0.3, noise=0.05, random_state=0)
-    >>> labels = KernelKMeans(2, gamma=5, random_state=0).fit_predict(X)
+    >>> labels = KernelKMeans(2, kernel=RBF(gamma=5), random_state=0).fit_predict(X)
     >>> int(max((labels == ring).sum(), (labels != ring).sum()))
     300
     """
 
     _has_positions = False
 
+    def _make_solver(self) -> Solver:
+        return Greedy(init=self.init, n_init=self.n_init)
 
-@preset(kernel="rbf", rho=0.0, search="global", placement="F", fixed={"size_prior": 0.0})
-class CLUHSIC(StructuredClustering):
+
+class OfPaper(Preset):
+    """F with the label kernel itself (rho = 0), maximised from every initialization."""
+
+    loss: Any = None
+    normalize: Any = "l2"
+
+    def _make_objective(self) -> Dependence:
+        return Dependence(self.loss, self.normalize, rho=0.0, size_prior=0.0, placement="F")
+
+    def _make_solver(self) -> Solver:
+        paper = isinstance(self.solver, str) and self.solver == "greedy"
+        return Greedy(search="global") if paper else super()._make_solver()
+
+
+@preset(kernel="rbf", added={"normalize": "l2"}, fixed={"objective": "dependence"})
+class CLUHSIC(OfPaper):
     """Clustering by maximal dependence as its paper means it (Song, Smola, Gretton and Borgwardt, 2007).
 
-    F = tr(K P A P') with the label kernel A itself (rho = 0), from several starts, point moves alternated with
-    placement by F. The paper's Algorithm 1 has point moves alone, from one random start: that is placement=None,
-    init="random", n_init=1, and it often ends with whole clusters in wrong places. `StructuredClustering` refines a
-    flat fit instead, which keeps clusters whole more often.
+    F = tr(K P A P') with the label kernel A itself (rho = 0), from several initializations, point moves alternated with
+    assignment of clusters to nodes by F. The paper's Algorithm 1 has point moves alone, from one random
+    initialization, and often ends with whole clusters at wrong nodes: that is StructuredClustering(kernel="rbf",
+    objective=Dependence(rho=0, placement=None), solver=Greedy(search="global", init="random", n_init=1)).
+    `StructuredClustering` refines a flat fit instead, which preserves clusters more often.
+
+    Parameters
+    ----------
+    normalize : {"l2", "l1", None}, default="l2"
+        Norm that columns of P are divided by.
+    solver : str or Solver, default="greedy"
+        "greedy" is Greedy(search="global"). Other parameters and attributes as in `StructuredClustering`.
 
     Examples
     --------
@@ -90,16 +122,8 @@ class CLUHSIC(StructuredClustering):
     """
 
 
-@preset(
-    kernel="rbf",
-    loss="structure",
-    normalize="l1",
-    rho=0.0,
-    search="global",
-    placement="F",
-    fixed={"size_prior": 0.0},
-)
-class CLUHSICAL(StructuredClustering):
+@preset(kernel="rbf", added={"loss": "structure", "normalize": "l1"}, fixed={"objective": "dependence"})
+class CLUHSICAL(OfPaper):
     """CLUHSIC with a loss between clusters (Zhong, Pan, Kwok and Tsang, 2010).
 
     Rows of P are eq. (12) of the paper: the summed loss at a sample's own place, minus the loss elsewhere, columns
@@ -107,6 +131,16 @@ class CLUHSICAL(StructuredClustering):
     With normalize=None or "l2" F is eq. (11), 4 C^2 gamma tr(K P A P') - C |P|_1 with C = 0.1 (in units of m) and
     gamma = 1. Both act through C gamma K alone: for others multiply the kernel by 10 C gamma, such as
     kernel=lambda X, Y: 0.01 * rbf_kernel(X, Y). With "l1" they cancel.
+
+    Parameters
+    ----------
+    loss : {"zero-one", "structure"}, (c, c) array or None, default="structure"
+        What it costs to mistake one cluster for another. With normalize="l1", "zero-one" says that clusters of similar
+        size are expected.
+    normalize : {"l2", "l1", None}, default="l1"
+        Norm that columns of P are divided by.
+    solver : str or Solver, default="greedy"
+        "greedy" is Greedy(search="global"). Other parameters and attributes as in `StructuredClustering`.
 
     Examples
     --------

@@ -7,7 +7,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from kernelclust._arrays import namespace_of, to_host
-from kernelclust._names import check_flag, check_keywords, check_number
+from kernelclust._names import check_flag, check_number
 from kernelclust._progress import working
 from kernelclust._scale_warning import ScaleWarning, scale_warning
 from kernelclust._warnings import warn
@@ -33,7 +33,7 @@ from kernelclust.estimators._placing import Placing
 from kernelclust.estimators._stream import Stream, add_batch
 from kernelclust.kernels import FittedKernel, Nothing, is_operator
 from kernelclust.large import is_partitioned
-from kernelclust.objectives import Dependence, check_weights
+from kernelclust.objectives import Dependence, as_objective, check_weights
 from kernelclust.policies import policy_for
 from kernelclust.solvers import Run, Solver, as_solver
 from kernelclust.structures import Structure, named_places
@@ -48,7 +48,7 @@ class StructuredClustering(Placing, KernelClusterer):
 
     where K compares samples, A compares clusters, Pi holds the labels one-hot, T comes from a loss (the identity
     without one) and N normalises columns. Choose a `structure` when clusters have neighbours (stages, seasons, a map,
-    a taxonomy): label j then means place j of it. With structure="flat" and normalize="l2" this is kernel k-means.
+    a taxonomy): label j then means place j of it. With structure="flat" this is kernel k-means.
 
     Parameters
     ----------
@@ -59,68 +59,28 @@ class StructuredClustering(Placing, KernelClusterer):
         How clusters relate: "flat", "chain", "ring", "ring:12", "grid:3x4", "tree:3x3", "tree:(a,(b,c))",
         "flat:4*chain:3", with names "chain:(seed,sprout,bloom)", Newick "((A,B),C);", an object of
         `kernelclust.structures`, a psd matrix or a networkx graph (a directed one is a taxonomy: leaves are clusters).
-    kernel : str or callable, default="auto"
-        "auto" (the mean of nearest-neighbour graphs over three views of X and three sizes; on a grid these find the
-        clusters, and "rbf" of X arranges and refines them), "rbf" (round groups in columns of one unit), "linear",
-        "polynomial", "laplacian", "cosine" (text), "graph" (commute times in one nearest-neighbour graph: curved
-        clusters, images, cells), "diffusion", "precomputed" (X is the kernel matrix), "precomputed_graph" (X is a
-        sparse matrix of affinities, such as scanpy's connectivities), or a function k(X, Y) -> (n, m) matrix. Beyond
-        3000 samples the graph kernels keep the smoothest functions on the graph alone (2c + 10 of them, or
-        `n_components`).
-    gamma : float or "scale", default="scale"
-        Inverse width of "rbf" (and of "auto" on a grid) and "laplacian", factor of "polynomial". "scale" is 1 / mean
-        squared distance between samples (1 / mean distance for "laplacian").
-    kernel_params : dict, optional
-        More parameters of the kernel: degree, coef0 ("polynomial"; 3 and 1), n_neighbors, regularization ("graph"),
-        n_neighbors, time, laplacian ("diffusion"; 10 and "normalized", or "plain"), or keywords of your function.
-        indefinite ("precomputed"): None refuses similarities that are far from positive semidefinite, "clip" sets their
-        negative eigenvalues to zero, "shift" adds to the diagonal until none is left, which does not change what flat
-        l2 clusters are best. New samples are then compared in the eigenvectors that are left ("clip"), or as they are
-        given ("shift").
-    loss : {"zero-one", "structure"}, (c, c) array or None, default=None
-        What it costs to mistake one cluster for another (CLUHSICAL). With normalize="l1", "zero-one" says that groups
-        of similar size are expected.
-    normalize : {"l2", "l1", None}, default="l2"
-        Norm that columns of P are divided by. "l1" needs a loss to be useful.
-    rho : float, default=2.0
-        Added to the diagonal of A, so that a cluster prefers itself to its neighbours; no effect for "flat".
-    size_prior : float or "auto", default="auto"
-        a >= 0: sizes are normalised as n_j + a m / c, so that clusters of like size are preferred. A belief about the
-        groups, for l1 and l2 without a loss: 0.2 helps where groups are known to be even (topics of equal share),
-        and breaks up true groups where they are not. "auto" is 0, but for kernel="auto" on data whose views
-        (as given, standardised, scaled rows) disagree about the clusters, unless graph and rbf agree about X as given:
-        there it is 0.2, with a warning.
-    search : {"refine", "place", "global"}, default="refine"
-        "refine": fit without structure, place the clusters on the structure, improve with F. "place": stop before the
-        improvement; keeps the flat clusters. "global": maximise F from every start, point moves alternated with
-        placement, as the papers mean it. "refine" stops there too where improving F would spoil clusters: under "auto",
-        "graph" and "precomputed_graph", whose F hardly sees the borders of clusters (but "auto" refines chains and
-        rings of up to 10 samples a cluster, and grids under "rbf"), and where it would make clusters wider by more than
-        a tenth, with a warning.
-    placement : {"distance", "F"} or None, default="distance"
-        How clusters find their places: neighbours should have close means, or F should be large. None: by point moves
-        alone, which hardly ever exchange two clusters; with search="global" this is Algorithm 1 of CLUHSIC.
-    solver : {"greedy", "spectral", "polar", "nmf", "low_rank_sdp", "sdp"}, default="greedy"
-        Point moves and placement, or a relaxation of l2 without a loss: orthonormal labels ("spectral", "polar"),
-        non-negative factors ("nmf"), semidefinite ("low_rank_sdp"; "sdp" for a few dozen samples, with
-        kernelclust[sdp]; with normalize=None and "flat" it is DIFFRAC's own). They do not use `search`, `init` and
-        `n_init`, and of `placement` only whether it is None.
-    solver_params : dict, optional
-        Parameters of the solver. All: tol (1e-10; a sample is moved when F rises by more than tol times the sum of F's
-        absolute terms), allow_empty (False; whether moves may leave a cluster empty). Relaxations: polish (True;
-        whether their labels are improved by point moves and placement, False is the papers' method). max_steps,
-        step_tol ("polar", "nmf"); rank, pull, violation, max_steps ("low_rank_sdp"); conic_solver ("sdp").
-    init : {"auto", "spectral", "projected", "k-means++", "random"} or array of labels, default="auto"
-        "auto" tries a deterministic spectral start and `n_init` others in the kernel's leading eigenvectors, shakes
-        the best, then finishes it on the kernel itself. The others run every start on the kernel.
-    n_init : int or "auto", default="auto"
-        Number of starts; "auto" is 20 for init="auto", 1 for "spectral", else 10.
-    approximation : {"auto", "nystroem", "cholesky", "random_features"} or None, default="auto"
+    kernel : str, Kernel or callable, default="auto"
+        How alike two samples are. "auto" is not a kernel but a procedure: the mean of nearest-neighbour graphs over
+        three views of X and three sizes, which also chooses the size prior, and on a grid arranges and refines the
+        clusters with "rbf". Kernels by name or as objects of `kernelclust.kernels` with parameters of their own:
+        "rbf" or RBF(gamma=0.5) (round clusters, columns on one scale), "linear", "polynomial", "laplacian", "cosine"
+        (text), "graph" (commute times in one nearest-neighbour graph: curved clusters, images, cells), "diffusion",
+        "precomputed" (X is the kernel matrix), "precomputed_graph" (X is a sparse matrix of affinities, such as
+        scanpy's connectivities), or a function k(X, Y) -> (n, m) matrix.
+    approximation : str, Approximation or None, default="auto"
         None is the exact kernel at any size: in memory while its matrix fits scikit-learn's `working_memory` (1024 MiB
-        unless set), beyond that made anew, tile by tile, in every pass. "auto" is the same up to 25 000 samples, and
-        Nystrom beyond, with a warning.
-    n_components : int, optional
-        Rank of the approximation; 300 by default. "cholesky" takes as many columns as the eigengap asks for.
+        unless set), beyond that recomputed, tile by tile, in every pass. "nystroem" or Nystroem(300), "cholesky" and
+        "random_features" are low-rank factors. "auto" is exact up to 25 000 samples and Nystrom beyond, with a warning;
+        graph kernels store the smoothest functions on the graph beyond 3000 samples.
+    objective : str or Dependence, default="dependence"
+        `kernelclust.objectives.Dependence(loss=None, normalize="l2", rho=2.0, size_prior="auto",
+        placement="distance")`: the loss and the normalisation of F, how much a cluster prefers itself to its
+        neighbours, whether clusters of similar size are expected, and how clusters are assigned to nodes.
+    solver : str or Solver, default="greedy"
+        "greedy" or `kernelclust.solvers.Greedy(search="refine", init="auto", n_init="auto")`: point moves and
+        assignment of clusters to nodes. search="refine" fits without structure, arranges the clusters, then improves F;
+        "place" stops before the improvement; "global" maximises F from every initialization, as the papers mean it.
+        Relaxations of normalize="l2" without a loss: "spectral", "polar", "nmf", "low_rank_sdp" and "sdp".
     min_cluster_size, max_cluster_size : number or array of shape (c,), optional
         Bounds on the size of every cluster, or of each place: kept exactly. Sizes are sums of sample weights.
     label_weight : float, optional
@@ -204,6 +164,7 @@ class StructuredClustering(Placing, KernelClusterer):
     """
 
     _stream: Stream | None = None  # what batches have left
+    _terms = KernelClusterer._terms | {"objective": as_objective, "solver": as_solver}
     _like: np.ndarray | None = None  # labels of the samples that clusters are to be numbered like
 
     def __init__(
@@ -212,20 +173,9 @@ class StructuredClustering(Placing, KernelClusterer):
         *,
         structure="flat",
         kernel="auto",
-        gamma="scale",
-        kernel_params=None,
-        loss=None,
-        normalize="l2",
-        rho=2.0,
-        size_prior="auto",
-        search="refine",
-        placement="distance",
-        solver="greedy",
-        solver_params=None,
-        init="auto",
-        n_init="auto",
         approximation="auto",
-        n_components=None,
+        objective="dependence",
+        solver="greedy",
         min_cluster_size=None,
         max_cluster_size=None,
         label_weight=None,
@@ -238,20 +188,9 @@ class StructuredClustering(Placing, KernelClusterer):
         self.n_clusters = n_clusters
         self.structure = structure
         self.kernel = kernel
-        self.gamma = gamma
-        self.kernel_params = kernel_params
-        self.loss = loss
-        self.normalize = normalize
-        self.rho = rho
-        self.size_prior = size_prior
-        self.search = search
-        self.placement = placement
-        self.solver = solver
-        self.solver_params = solver_params
-        self.init = init
-        self.n_init = n_init
         self.approximation = approximation
-        self.n_components = n_components
+        self.objective = objective
+        self.solver = solver
         self.min_cluster_size = min_cluster_size
         self.max_cluster_size = max_cluster_size
         self.label_weight = label_weight
@@ -461,21 +400,10 @@ class StructuredClustering(Placing, KernelClusterer):
         check_verbose(self.verbose)
 
     def _make_objective(self) -> Dependence:
-        return Dependence(self.loss, self.normalize, self.rho, self.size_prior, self.placement)
+        return as_objective(self.objective)
 
     def _make_solver(self) -> Solver:
-        """The solver; one that was given by its name takes `solver_params`, and what it reads of the others."""
-        solver = as_solver(self.solver)
-        if solver is self.solver:
-            if self.solver_params is not None:
-                raise ValueError(f"solver_params={self.solver_params!r}: {solver!r} has parameters of its own.")
-            return solver
-        own = {name: getattr(self, name) for name in ("search", "init", "n_init")}
-        takes = solver.get_params(deep=False)
-        params = check_keywords(
-            "solver_params", self.solver_params, f"solver={self.solver!r}", [name for name in takes if name not in own]
-        )
-        return solver.with_params(**{name: own[name] for name in own if name in takes} | params)
+        return as_solver(self.solver)
 
     def _request(self, structure: Structure, solver: Solver) -> Request:
         """What the engine is asked for."""

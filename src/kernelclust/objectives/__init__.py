@@ -1,6 +1,8 @@
 """What makes one labeling better than another, as functions of cluster sums and sizes."""
 
-from kernelclust._terms import exposes_terms
+import sys
+
+from kernelclust._terms import as_term, exposes_terms
 from kernelclust.objectives._cluster_objective import POWER, ClusterObjective, flat_objective
 from kernelclust.objectives._score import check_weights, structured_hsic
 from kernelclust.objectives.dependence import NORMALIZATIONS, PLACEMENTS, Dependence, loss_matrix
@@ -11,6 +13,7 @@ __all__ = [
     "POWER",
     "ClusterObjective",
     "Dependence",
+    "as_objective",
     "check_weights",
     "flat_objective",
     "loss_matrix",
@@ -18,3 +21,8 @@ __all__ = [
 ]
 
 __getattr__, __dir__ = exposes_terms(__name__)
+
+
+def as_objective(value: object) -> Dependence:
+    """Return the objective that a user gave as a name or an object."""
+    return as_term(value, Dependence, sys.modules[__name__])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import wraps
 from numbers import Integral
@@ -19,7 +19,7 @@ from kernelclust._progress import log, set_task, working
 from kernelclust._scale_warning import ScaleWarning, scale_warning
 from kernelclust._warnings import warn
 from kernelclust.estimators import StructuredClustering, request_of, run_with_callbacks
-from kernelclust.kernels import DenseKernel, Kernel, check_precomputed, kernel_class
+from kernelclust.kernels import DenseKernel, Kernel, Polynomial, check_precomputed, kernel_class
 from kernelclust.selection._refits import (
     NULLS,
     Measured,
@@ -35,7 +35,7 @@ from kernelclust.selection._refits import (
 from kernelclust.selection._result import Row, Selection
 from kernelclust.structures import as_structure
 
-SIMPLE_FIRST = ("rbf", "graph", {"kernel": "polynomial", "kernel_params": {"degree": 2, "coef0": 0}})
+SIMPLE_FIRST = ("rbf", "graph", Polynomial(degree=2, coef0=0))
 RULES = ("bound", "gamma")
 SAME, LIKE = 0.02, 0.1  # clusterings are the same up to twice what noise does to them, within these shares
 ERRORS = 2  # standard errors that the score of one cluster more has to rise by
@@ -118,9 +118,8 @@ def select_kernel(
     X : array or frame of shape (m, d), or None if every kernel is a matrix
     n_clusters : int, default=8
         Number of clusters (give `structure` for a structure with its own).
-    kernels : sequence of str, dict, callable or (m, m) array, default=("rbf", "graph", polynomial of degree 2)
-        A name, a dict of parameters of `StructuredClustering` such as {"kernel": "rbf", "gamma": 0.1}, a function
-        k(X, Y), or a kernel matrix; simple ones first.
+    kernels : sequence of str, Kernel, callable or (m, m) array, default=("rbf", "graph", Polynomial(degree=2, coef0=0))
+        A name, an object such as RBF(gamma=0.1), a function k(X, Y), or a kernel matrix; simple ones first.
     rule : {"bound", "gamma"}, default="bound"
         "gamma" is the paper's own rule: gamma alone in place of gamma sqrt(bound), the largest score, and nothing else.
         Gamma does not ask what the labels make of the eigenvectors, nor whether they follow outliers.
@@ -147,7 +146,7 @@ def select_kernel(
     check.reserved(params, "kernel")
     check_name("rule", rule, RULES)
     check_number("n_perturbations", n_perturbations, whole=True, least=1)
-    if isinstance(kernels, (str, Mapping)) or not isinstance(kernels, Iterable):
+    if isinstance(kernels, (str, Kernel)) or not isinstance(kernels, Iterable):
         raise TypeError(f"kernels={kernels!r}: give a list of kernels, e.g. ['rbf', 'graph'].")
     kernels = list(kernels)
     check.enough("kernels", kernels)
@@ -452,13 +451,7 @@ def _is_precomputed(params: dict) -> bool:
 
 
 def _kernel_settings(candidate: Any) -> dict[str, Any]:
-    if isinstance(candidate, Mapping):
-        if "kernel" not in candidate:
-            raise ValueError(f"kernels has {dict(candidate)!r}, which names no kernel: add 'kernel': 'rbf', say.")
-        for name in candidate:
-            check_name("parameter of a kernel", name, ("kernel", "gamma", "kernel_params"))
-        return dict(candidate)
-    if kernel_class(candidate).accepts_operators:
+    if isinstance(candidate, (str, Kernel)) and kernel_class(candidate).accepts_operators:
         raise ValueError("kernels has 'precomputed'; give the kernel matrix itself in its place.")
     if isinstance(candidate, (str, Kernel)) or callable(candidate):
         return {"kernel": candidate}
@@ -466,12 +459,10 @@ def _kernel_settings(candidate: Any) -> dict[str, Any]:
 
 
 def _kernel_name(candidate: Any) -> str:
-    if isinstance(candidate, (str, Kernel)):
-        return str(candidate)
-    if isinstance(candidate, Mapping):
-        rest = ", ".join(f"{name}={value}" for name, value in candidate.items() if name != "kernel")
-        kernel = _kernel_name(candidate["kernel"])
-        return f"{kernel}({rest})" if rest else kernel
+    if isinstance(candidate, str):
+        return candidate
+    if isinstance(candidate, Kernel):
+        return repr(candidate)
     return getattr(candidate, "__name__", f"matrix of {len(candidate)}" if hasattr(candidate, "__len__") else "?")
 
 
