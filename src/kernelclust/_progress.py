@@ -6,7 +6,7 @@ standard error; to silence them:
     logging.getLogger("kernelclust").setLevel("WARNING")
 
 A handler of the logger at level DEBUG gets every round of a large fit, with its numbers in `record.args`. Callbacks
-(`estimators/_callbacks.py`) get the stages of a fit, and the command line shows `state()` as a bar (`cli/bar.py`).
+(`estimators/_callbacks.py`) get the stages of a fit, and the command line shows `state()` as a bar (`cli/guard.py`).
 """
 
 from __future__ import annotations

@@ -16,10 +16,11 @@ from sklearn.base import clone
 from kernelclust import _progress
 from kernelclust.cli.guard import warn
 from kernelclust.cli.inputs import load
-from kernelclust.cli.models import ESTIMATORS, estimator, number_or_name, sized, split
+from kernelclust.cli.models import ESTIMATORS, estimator, number_or_name, sized
 from kernelclust.cli.outputs import print_json, print_table
 from kernelclust.metrics import hsic, structured_accuracy
 from kernelclust.structures import as_structure
+from kernelclust.tables import split
 
 SHARE = 0.8  # of the rows in every refit
 JUDGED = 1500  # rows that similarities are judged by

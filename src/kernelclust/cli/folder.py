@@ -15,6 +15,7 @@ from kernelclust import StructuredClustering
 from kernelclust._files import write_files
 from kernelclust.cli.guard import tell, warn
 from kernelclust.cli.outputs import check_writable
+from kernelclust.tables import split
 
 READERS = {".parquet": "read_parquet", ".csv": "read_csv"}
 ALONE = (
@@ -31,9 +32,9 @@ def run(arguments: SimpleNamespace, given: dict[str, Any]) -> None:
     if arguments.out is not None:
         check_writable(arguments.out, not_over=[arguments.file])
     frame = _read(Path(arguments.file))
-    columns = _split(arguments.columns) or list(frame.columns)
-    columns = [name for name in columns if name not in _split(arguments.drop)]
-    missing = [name for name in [*columns, *_split(arguments.drop)] if name not in frame.columns]
+    columns = split(arguments.columns) or list(frame.columns)
+    columns = [name for name in columns if name not in split(arguments.drop)]
+    missing = [name for name in [*columns, *split(arguments.drop)] if name not in frame.columns]
     if missing:
         raise ValueError(f"no column {missing[0]!r}; there are {', '.join(map(repr, frame.columns))}.")
     texts = [name for name in columns if frame[name].dtype.kind not in "biuf"]
@@ -81,7 +82,3 @@ def _lines(labels: Any) -> Iterator[str]:
         some = block.compute()
         yield "".join(f"{row + i},{label}\n" for i, label in enumerate(some.tolist()))
         row += len(some)
-
-
-def _split(names: str | None) -> list[str]:
-    return [name.strip() for name in (names or "").split(",") if name.strip()]

@@ -6,15 +6,17 @@ import contextlib
 import logging
 import os
 import sys
+import threading
 import traceback
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any, TextIO, cast
 
-from kernelclust.cli.bar import bar
+from kernelclust import _progress
 
 FINE, BUG, BAD, INTERRUPTED = 0, 1, 2, 130
+FIRST_SECONDS, EVERY_SECONDS = 2.0, 0.2  # until the bar appears, and between two updates
 
 
 def guarded(work: Callable[[SimpleNamespace], None], arguments: SimpleNamespace) -> int:
@@ -26,7 +28,7 @@ def guarded(work: Callable[[SimpleNamespace], None], arguments: SimpleNamespace)
         warnings.catch_warnings(),
         contextlib.redirect_stderr(cast(Any, _Heard(sys.stderr))),
         _logging(arguments),
-        bar(quiet=arguments.quiet),
+        _bar(quiet=arguments.quiet),
     ):
         warnings.showwarning = lambda message, *_, **__: warn(arguments, str(message))  # type: ignore[assignment]
         try:
@@ -118,3 +120,50 @@ class _Heard:
         return self._stream.fileno()  # type: ignore[union-attr]
 
     encoding = "utf-8"
+
+
+@contextlib.contextmanager
+def _bar(*, quiet: bool) -> Iterator[None]:
+    """Show a bar for what takes long in the body, where stderr is a terminal."""
+    if quiet or not sys.stderr.isatty():
+        yield
+        return
+    over, _progress.bar_is_shown = threading.Event(), True
+    thread = threading.Thread(target=_watch_progress, args=(over,), daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+        _progress.bar_is_shown = False
+
+
+def _watch_progress(over: threading.Event) -> None:
+    """Wait for a task that takes long, show it until it ends, and wait again."""
+    while not over.wait(EVERY_SECONDS):
+        state = _progress.state()
+        if state is not None and state.seconds >= FIRST_SECONDS:
+            _show_bar(over)
+
+
+def _show_bar(over: threading.Event) -> None:
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.progress import BarColumn, Progress, TextColumn
+
+    columns = (BarColumn(24), TextColumn("{task.fields[left]}"), TextColumn("{task.description}"))
+    with Progress(*columns, console=Console(file=sys.stderr), transient=True) as progress:
+        task = progress.add_task("", total=None, left="")
+        while (state := _progress.state()) is not None:
+            left = "" if state.seconds_left is None else f"about {_time(state.seconds_left)} left"
+            text = f"{state.task}, {_time(state.seconds)}" + (f": {state.step}" if state.step else "")
+            total = None if state.fraction is None else 1.0
+            progress.update(task, description=escape(text), completed=state.fraction or 0.0, total=total, left=left)
+            if over.wait(EVERY_SECONDS):
+                return
+
+
+def _time(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest:02d} s" if minutes else f"{rest} s"

@@ -74,24 +74,6 @@ def estimator(name: str) -> type:
     return getattr(kernelclust, ESTIMATORS[name])
 
 
-def split(text: str) -> list[str]:
-    """The parts of a list with commas between, but for commas in brackets.
-
-    Examples
-    --------
-    >>> split("flat:3, tree:(a,(b,c))")
-    ['flat:3', 'tree:(a,(b,c))']
-    """
-    parts, depth = [""], 0
-    for character in text:
-        depth += {"(": 1, ")": -1}.get(character, 0)
-        if character == "," and depth == 0:
-            parts.append("")
-        else:
-            parts[-1] += character
-    return [part.strip() for part in parts if part.strip()]
-
-
 def sized(structures: list[str], n_clusters: int | None) -> list[str]:
     """Structures that all say how many clusters they have."""
     if n_clusters is None and any(":" not in name for name in structures):

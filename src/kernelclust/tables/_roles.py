@@ -51,10 +51,23 @@ def assign(
 
 
 def split(text: str | Sequence[str] | None) -> list[str]:
-    """Return the parts of a list with commas between; a part with a comma in it is quoted."""
+    """Return the parts of a list with commas between, except commas in quotes and in brackets that are closed.
+
+    Examples
+    --------
+    >>> split("flat:3, tree:(a,(b,c))"), split('"size, cm",weight')
+    (['flat:3', 'tree:(a,(b,c))'], ['size, cm', 'weight'])
+    """
     if text is None or not isinstance(text, str):
         return list(text or [])
-    return [part.strip() for part in next(csv.reader([text]), []) if part.strip()]
+    parts: list[str] = []
+    closed = text.count("(") == text.count(")")
+    for part in next(csv.reader([text], skipinitialspace=True), []):
+        if closed and parts and parts[-1].count("(") > parts[-1].count(")"):
+            parts[-1] += f",{part}"
+        else:
+            parts.append(part)
+    return [part.strip() for part in parts if part.strip()]
 
 
 def find(name: str, names: Sequence[str], option: str) -> int:

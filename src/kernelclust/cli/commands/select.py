@@ -87,7 +87,7 @@ def _k(arguments: SimpleNamespace, given: dict[str, Any]) -> Callable[..., Any]:
 
 def _kernel(arguments: SimpleNamespace, given: dict[str, Any]) -> Callable[..., Any]:
     from kernelclust import select_kernel
-    from kernelclust.cli.models import split
+    from kernelclust.tables import split
 
     if "kernel" in given:
         raise ValueError("-k is what select kernel chooses; name candidates with --among rbf,graph.")
@@ -99,7 +99,8 @@ def _kernel(arguments: SimpleNamespace, given: dict[str, Any]) -> Callable[..., 
 
 def _structure(arguments: SimpleNamespace, given: dict[str, Any]) -> Callable[..., Any]:
     from kernelclust import select_structure
-    from kernelclust.cli.models import sized, split
+    from kernelclust.cli.models import sized
+    from kernelclust.tables import split
 
     if "structure" in given:
         raise ValueError("-s is what select structure chooses; name candidates with --among flat:6,ring:6.")
@@ -112,7 +113,7 @@ CHOICES = {"k": _k, "kernel": _kernel, "structure": _structure}
 
 def _numbers(text: str) -> list[int]:
     """2,3,5-8 as 2, 3, 5, 6, 7, 8."""
-    from kernelclust.cli.models import split
+    from kernelclust.tables import split
 
     numbers: list[int] = []
     for one in split(text):
