@@ -61,13 +61,14 @@ def seconds(job, repeats: int = 1) -> float:
 def ours(n: int, number: int, repeats: int) -> None:
     try:
         from kernelclust import MultiKernelClustering
+        from kernelclust.multikernel import MKKMMR, Average
     except ImportError:
         return
     stack = np.stack([gaussian(X) for X in make_views(n, number)[0]])
     mean = sum(prepared(K) for K in stack) / number
 
     def fit(**options):
-        return MultiKernelClustering(CLUSTERS, kernels="precomputed", random_state=0, **options).fit(stack)
+        return MultiKernelClustering(CLUSTERS, kernel="precomputed", random_state=0, **options).fit(stack)
 
     show(
         n, number, "scipy eigsh, 10 eigenvectors of the mean kernel", seconds(lambda: eigsh(mean, k=CLUSTERS), repeats)
@@ -75,9 +76,9 @@ def ours(n: int, number: int, repeats: int) -> None:
     top = [n - CLUSTERS, n - 1]
     show(n, number, "scipy eigh, the same", seconds(lambda: eigh(mean, subset_by_index=top)))
     for refine in (False, True):
-        plain = seconds(lambda r=refine: fit(method="average", refine=r), repeats)
+        plain = seconds(lambda r=refine: fit(method=Average(refine=r)), repeats)
         show(n, number, f"average, refine={refine}", plain)
-        weighed = seconds(lambda r=refine: fit(lam=0.01, refine=r), repeats)
+        weighed = seconds(lambda r=refine: fit(method=MKKMMR(lam=0.01, refine=r)), repeats)
         show(n, number, f"mkkm-mr, lam=0.01, refine={refine}", weighed)
     show(n, number, "mkkm-mr, lam='auto' (four of them), refine=True", seconds(fit, repeats))
 
@@ -110,12 +111,14 @@ def large(n: int = 100_000, number: int = 5) -> None:
     from sklearn.metrics import adjusted_rand_score
 
     from kernelclust import MultiKernelClustering
+    from kernelclust.kernels import Nystroem
+    from kernelclust.multikernel import MKKMMR
 
     views, labels = make_views(n, number)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     for lam in (0.001, "auto"):
         model = MultiKernelClustering(
-            CLUSTERS, lam=lam, approximation="nystroem", n_components=100, n_init=2, random_state=0
+            CLUSTERS, method=MKKMMR(lam=lam, n_init=2), approximation=Nystroem(100), random_state=0
         )
         start = time.process_time()
         model.fit(views)

@@ -34,7 +34,7 @@ def methods(views: list[np.ndarray], c: int, seed: int) -> dict:
     spectral = SpectralClustering(c, affinity="nearest_neighbors", n_neighbors=10, random_state=seed)
     return {
         "default": lambda: MultiKernelClustering(c, random_state=seed).fit(views).labels_,
-        "rbf": lambda: MultiKernelClustering(c, kernels="rbf", random_state=seed).fit(views).labels_,
+        "rbf": lambda: MultiKernelClustering(c, kernel="rbf", random_state=seed).fit(views).labels_,
         "KMeans": lambda: KMeans(c, n_init=10, random_state=seed).fit_predict(Z),
         "10-nn spectral": lambda: spectral.fit_predict(Z),
         "KernelKMeans, auto": lambda: KernelKMeans(c, kernel="auto", random_state=seed).fit(Z).labels_,

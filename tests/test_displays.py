@@ -140,7 +140,7 @@ def test_a_profile_is_the_mean_of_standardised_columns():
 
 
 def test_weights_of_kernels():
-    views = MultiKernelClustering(3, random_state=0, kernels=["linear", "rbf"]).fit(X)
+    views = MultiKernelClustering(3, random_state=0, kernel=["linear", "rbf"]).fit(X)
     found = KernelWeightsDisplay.from_estimator(views, names=["plain", "round"])
     assert [bar.get_width() for bar in found.ax_.patches] == pytest.approx([*views.weights_, *views.explained_])
     with pytest.raises(ValueError, match="1 entries, but there are 2 kernels"):

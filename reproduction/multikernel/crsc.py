@@ -14,52 +14,78 @@ from itertools import combinations
 import numpy as np
 
 from kernelclust._names import check_number
-from kernelclust.multikernel import Relaxed, Task
+from kernelclust.multikernel import Method, Relaxed, Task
 from kernelclust.multikernel._spectral import TOLERANCE, Subspace, sum_of
 from reproduction.multikernel._affinity import degrees
 
-NEEDS = ("affinity",)
 
+class CRSC(Method):
+    """Pull the spectral embeddings of all views together.
 
-def solve(task: Task, *, strength: float = 0.01) -> Relaxed:
-    """`strength` of the pull; its authors use 0.01 to 0.05."""
-    check_number("strength", strength)
-    degree = degrees(task, "crsc")
-    views = [
-        Subspace([_Normalized(kernel, root)], task.n_clusters, task.rng, root=task.root)
-        for kernel, root in zip(task.kernels, 1 / np.sqrt(degree.T), strict=True)
-    ]
-    for view in views:
-        view.converge(np.ones(1))
-    history: list[float] = []
-    while True:
-        shared = {(v, w): views[v].Q.T @ views[w].Q for v, w in combinations(range(len(views)), 2)}
-        shared |= {(w, v): C.T for (v, w), C in shared.items()}
-        settled = False
-        while not settled and len(history) < task.max_iter:
+    `strength` of the pull; its authors use 0.01 to 0.05.
+
+    The other parameters are those of all methods (see `kernelclust.multikernel.Method`).
+    """
+
+    needs = ("affinity",)
+
+    def __init__(
+        self,
+        strength: float = 0.01,
+        refine: bool = True,
+        center: bool = True,
+        unit_diagonal: bool = True,
+        n_init: int | str = "auto",
+        tol: float = 1e-6,
+    ):
+        self.strength = strength
+        self.refine = refine
+        self.center = center
+        self.unit_diagonal = unit_diagonal
+        self.n_init = n_init
+        self.tol = tol
+
+    def check(self) -> None:
+        super().check()
+        check_number("strength", self.strength)
+
+    def solve(self, task: Task) -> Relaxed:
+        degree = degrees(task, self.name)
+        views = [
+            Subspace([_Normalized(kernel, root)], task.n_clusters, task.rng, root=task.root)
+            for kernel, root in zip(task.kernels, 1 / np.sqrt(degree.T), strict=True)
+        ]
+        for view in views:
+            view.converge(np.ones(1))
+        history: list[float] = []
+        while True:
+            shared = {(v, w): views[v].Q.T @ views[w].Q for v, w in combinations(range(len(views)), 2)}
+            shared |= {(w, v): C.T for (v, w), C in shared.items()}
+            settled = False
+            while not settled and len(history) < task.max_iter:
+                for v, view in enumerate(views):
+                    seen = [shared[v, w] @ other.top for w, other in enumerate(views) if w != v]  # Q_v' U_w
+                    view.solve(np.ones(1), self.strength * sum_of(W @ W.T for W in seen) if seen else None)
+                own = sum(float(np.sum(view.top * (view.inner[0] @ view.top))) for view in views)
+                pairs = combinations(range(len(views)), 2)
+                pull = sum(float(np.square(views[v].top.T @ shared[v, w] @ views[w].top).sum()) for v, w in pairs)
+                history.append(-(own + self.strength * pull))
+                settled = len(history) > 1 and history[-2] - history[-1] <= self.tol * abs(history[-1])
+            U = [view.U for view in views]
+            errors = []
             for v, view in enumerate(views):
-                seen = [shared[v, w] @ other.top for w, other in enumerate(views) if w != v]  # Q_v' U_w
-                view.solve(np.ones(1), strength * sum_of(W @ W.T for W in seen) if seen else None)
-            own = sum(float(np.sum(view.top * (view.inner[0] @ view.top))) for view in views)
-            pairs = combinations(range(len(views)), 2)
-            pull = sum(float(np.square(views[v].top.T @ shared[v, w] @ views[w].top).sum()) for v, w in pairs)
-            history.append(-(own + strength * pull))
-            settled = len(history) > 1 and history[-2] - history[-1] <= task.tol * abs(history[-1])
-        U = [view.U for view in views]
-        errors = []
-        for v, view in enumerate(views):
-            others = [W for w, W in enumerate(U) if w != v]
-            rest = view.rest(
-                lambda V, others=others: strength * sum_of(W @ (W.T @ V) for W in others) if others else 0.0
-            )
-            errors.append(view.error(rest))
-            if errors[-1] > TOLERANCE and len(history) < task.max_iter:
-                view.widen(rest)
-        converged = settled and max(errors) <= TOLERANCE
-        if converged or len(history) >= task.max_iter:
-            break
-    m = len(views)
-    return Relaxed(np.full(m, 1 / m), np.hstack([view.H for view in views]), history[-1], history, converged)
+                others = [W for w, W in enumerate(U) if w != v]
+                rest = view.rest(
+                    lambda V, others=others: self.strength * sum_of(W @ (W.T @ V) for W in others) if others else 0.0
+                )
+                errors.append(view.error(rest))
+                if errors[-1] > TOLERANCE and len(history) < task.max_iter:
+                    view.widen(rest)
+            converged = settled and max(errors) <= TOLERANCE
+            if converged or len(history) >= task.max_iter:
+                break
+        m = len(views)
+        return Relaxed(np.full(m, 1 / m), np.hstack([view.H for view in views]), history[-1], history, converged)
 
 
 class _Normalized:
@@ -70,3 +96,6 @@ class _Normalized:
 
     def __matmul__(self, V: np.ndarray) -> np.ndarray:
         return self.root * self.kernel.affinity(self.root * V)
+
+
+PART = CRSC

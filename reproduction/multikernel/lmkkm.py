@@ -12,47 +12,73 @@ from __future__ import annotations
 import numpy as np
 
 from kernelclust._names import check_number
-from kernelclust.multikernel import Relaxed, Task
+from kernelclust.multikernel import Method, Relaxed, Task
 from kernelclust.multikernel._spectral import rooted, start_block, sum_of
 from reproduction.multikernel._eigen import leading_eigenvectors
 from reproduction.multikernel._simplex import project_on_simplex
 
 
-def solve(task: Task, *, n_steps: int = 100) -> Relaxed:
-    """`n_steps` gradient steps at most for the weights, between two sets of eigenvectors."""
-    check_number("n_steps", n_steps, whole=True, least=1)
-    kernels, k, w = task.kernels, task.n_clusters, task.weight[:, None]
-    m, n = len(kernels), task.n_samples
-    diagonals = np.column_stack([kernel.diagonal() for kernel in kernels])
-    silent = (diagonals == 0) & (diagonals > 0).any(axis=1, keepdims=True)  # a view that does not hold the sample
+class LMKKM(Method):
+    """Weigh the kernels for every sample in its own way.
 
-    def project(t: np.ndarray) -> np.ndarray:
-        return project_on_simplex(np.where(silent, -np.inf, t))
+    `n_steps` gradient steps at most for the weights, between two sets of eigenvectors.
 
-    t = project(np.full((n, m), 1 / m))
-    # |K o (I - H H')| is at most the largest diagonal entry of K
-    step = 1 / (2 * max(diagonals.max(), np.finfo(float).tiny))
-    block = start_block(n, k, task.rng)
-    history: list[float] = []
-    converged = False
-    while len(history) < task.max_iter and not converged:
+    The other parameters are those of all methods (see `kernelclust.multikernel.Method`).
+    """
 
-        def product(V: np.ndarray, t=t) -> np.ndarray:
-            return sum_of(t[:, [p]] * rooted(kernel, task.root, t[:, [p]] * V) for p, kernel in enumerate(kernels))
+    def __init__(
+        self,
+        n_steps: int = 100,
+        refine: bool = True,
+        center: bool = True,
+        unit_diagonal: bool = True,
+        n_init: int | str = "auto",
+        tol: float = 1e-6,
+    ):
+        self.n_steps = n_steps
+        self.refine = refine
+        self.center = center
+        self.unit_diagonal = unit_diagonal
+        self.n_init = n_init
+        self.tol = tol
 
-        block = leading_eigenvectors(product, block, k)[1]
-        H = block[:, :k] if task.root is None else block[:, :k] / task.root
+    def check(self) -> None:
+        super().check()
+        check_number("n_steps", self.n_steps, whole=True, least=1)
 
-        def half_gradient(t: np.ndarray, H=H) -> np.ndarray:
-            """(K_p o (I - H H')) t_p for every p, for one copy of each sample."""
-            parts = [(H * (kernel @ (H * (w * t[:, [p]])))).sum(axis=1) for p, kernel in enumerate(kernels)]
-            return diagonals * t - np.column_stack(parts)
+    def solve(self, task: Task) -> Relaxed:
+        kernels, k, w = task.kernels, task.n_clusters, task.weight[:, None]
+        m, n = len(kernels), task.n_samples
+        diagonals = np.column_stack([kernel.diagonal() for kernel in kernels])
+        silent = (diagonals == 0) & (diagonals > 0).any(axis=1, keepdims=True)  # a view that does not hold the sample
 
-        t, value = _descend(half_gradient, project, t, step, n_steps, task.tol, w)
-        history.append(value)
-        converged = len(history) > 1 and history[-2] - history[-1] <= task.tol * abs(history[-1])
-    weights = (w * t).sum(axis=0) / w.sum()
-    return Relaxed(weights, H, history[-1], history, converged, coefficients=np.ones(m), by_sample=t)
+        def project(t: np.ndarray) -> np.ndarray:
+            return project_on_simplex(np.where(silent, -np.inf, t))
+
+        t = project(np.full((n, m), 1 / m))
+        # |K o (I - H H')| is at most the largest diagonal entry of K
+        step = 1 / (2 * max(diagonals.max(), np.finfo(float).tiny))
+        block = start_block(n, k, task.rng)
+        history: list[float] = []
+        converged = False
+        while len(history) < task.max_iter and not converged:
+
+            def product(V: np.ndarray, t=t) -> np.ndarray:
+                return sum_of(t[:, [p]] * rooted(kernel, task.root, t[:, [p]] * V) for p, kernel in enumerate(kernels))
+
+            block = leading_eigenvectors(product, block, k)[1]
+            H = block[:, :k] if task.root is None else block[:, :k] / task.root
+
+            def half_gradient(t: np.ndarray, H=H) -> np.ndarray:
+                """(K_p o (I - H H')) t_p for every p, for one copy of each sample."""
+                parts = [(H * (kernel @ (H * (w * t[:, [p]])))).sum(axis=1) for p, kernel in enumerate(kernels)]
+                return diagonals * t - np.column_stack(parts)
+
+            t, value = _descend(half_gradient, project, t, step, self.n_steps, self.tol, w)
+            history.append(value)
+            converged = len(history) > 1 and history[-2] - history[-1] <= self.tol * abs(history[-1])
+        weights = (w * t).sum(axis=0) / w.sum()
+        return Relaxed(weights, H, history[-1], history, converged, coefficients=np.ones(m), by_sample=t)
 
 
 def _descend(
@@ -82,3 +108,6 @@ def _descend(
         if fall <= 0.1 * tol * abs(value):
             break
     return t, value
+
+
+PART = LMKKM

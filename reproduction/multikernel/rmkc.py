@@ -12,51 +12,80 @@ from __future__ import annotations
 import numpy as np
 
 from kernelclust._names import check_number
-from kernelclust.multikernel import Relaxed, Task
+from kernelclust.multikernel import Method, Relaxed, Task
 from kernelclust.multikernel._spectral import start_block, sum_of
 from reproduction.multikernel._eigen import leading_eigenvectors
 
-UNWEIGHTED = "its errors are rows of kernels, of which copies would have one each."
-MATRICES = (3, 8)  # kernels, errors and their difference; the low-rank kernel and the steps between
 EXTRA = 10  # eigenvectors beyond the clusters that K may have at first
 
 
-def solve(task: Task, *, bad_share: float = 0.1, n_steps: int = 5) -> Relaxed:
-    """`bad_share` of the rows are looked upon as broken at first, which sets row_cost; rank_cost is set so that the
-    first K has as many dimensions as there are clusters. `n_steps` of shrinking rows between two kernels."""
-    check_number("bad_share", bad_share, above=True)
-    check_number("n_steps", n_steps, whole=True, least=1)
-    kernels, n, m = task.kernels, task.n_samples, len(task.kernels)
-    matrices = np.empty((m, n, n))
-    for kernel, matrix in zip(kernels, matrices, strict=True):
-        matrix[:] = kernel.rows(slice(0, n))
-    k = min(task.n_clusters + EXTRA, n)
-    block = start_block(n, k, task.rng)
-    E = np.zeros((m, n, n))
-    rank_cost = row_cost = 0.0
-    history: list[float] = []
-    converged = False
-    while len(history) < task.max_iter and not converged:
+class RMKC(Method):
+    """Find the low-rank kernel behind corrupted ones.
 
-        def product(V: np.ndarray) -> np.ndarray:
-            return sum_of(matrix @ V - e @ V - e.T @ V for matrix, e in zip(matrices, E, strict=True)) / m
+    `bad_share` of the rows are looked upon as broken at first, which sets row_cost; rank_cost is set so that the
+    first K has as many dimensions as there are clusters. `n_steps` of shrinking rows between two kernels.
 
-        values, block = leading_eigenvectors(product, block, k)
-        if not history:
-            rank_cost = m * max(float(values[min(task.n_clusters, len(values) - 1)]), 0.0)
-        kept = np.maximum(values[:k] - rank_cost / m, 0)
-        K = (block[:, :k] * kept) @ block[:, :k].T
-        if not history:
-            norms = np.linalg.norm(matrices - K, axis=2)
-            row_cost = 2 * float(np.quantile(norms, max(1 - bad_share, 0.0)))
-        value = rank_cost * float(kept.sum())
-        for p in range(m):
-            rest = matrices[p] - K
-            E[p] = _bad_rows(E[p], rest, row_cost, n_steps)
-            value += 0.5 * float(np.square(rest - E[p] - E[p].T).sum()) + row_cost * _row_norms(E[p]).sum()
-        history.append(float(value))
-        converged = len(history) > 1 and history[-2] - history[-1] <= task.tol * abs(history[-1])
-    return Relaxed(np.full(m, 1 / m), block[:, : task.n_clusters], history[-1], history, converged)
+    The other parameters are those of all methods (see `kernelclust.multikernel.Method`).
+    """
+
+    unweighted = "its errors are rows of kernels, of which copies would have one each."
+    extra_matrices = (3, 8)  # kernels, errors and their difference; the low-rank kernel and the steps between
+
+    def __init__(
+        self,
+        bad_share: float = 0.1,
+        n_steps: int = 5,
+        refine: bool = True,
+        center: bool = True,
+        unit_diagonal: bool = True,
+        n_init: int | str = "auto",
+        tol: float = 1e-6,
+    ):
+        self.bad_share = bad_share
+        self.n_steps = n_steps
+        self.refine = refine
+        self.center = center
+        self.unit_diagonal = unit_diagonal
+        self.n_init = n_init
+        self.tol = tol
+
+    def check(self) -> None:
+        super().check()
+        check_number("bad_share", self.bad_share, above=True)
+        check_number("n_steps", self.n_steps, whole=True, least=1)
+
+    def solve(self, task: Task) -> Relaxed:
+        kernels, n, m = task.kernels, task.n_samples, len(task.kernels)
+        matrices = np.empty((m, n, n))
+        for kernel, matrix in zip(kernels, matrices, strict=True):
+            matrix[:] = kernel.rows(slice(0, n))
+        k = min(task.n_clusters + EXTRA, n)
+        block = start_block(n, k, task.rng)
+        E = np.zeros((m, n, n))
+        rank_cost = row_cost = 0.0
+        history: list[float] = []
+        converged = False
+        while len(history) < task.max_iter and not converged:
+
+            def product(V: np.ndarray) -> np.ndarray:
+                return sum_of(matrix @ V - e @ V - e.T @ V for matrix, e in zip(matrices, E, strict=True)) / m
+
+            values, block = leading_eigenvectors(product, block, k)
+            if not history:
+                rank_cost = m * max(float(values[min(task.n_clusters, len(values) - 1)]), 0.0)
+            kept = np.maximum(values[:k] - rank_cost / m, 0)
+            K = (block[:, :k] * kept) @ block[:, :k].T
+            if not history:
+                norms = np.linalg.norm(matrices - K, axis=2)
+                row_cost = 2 * float(np.quantile(norms, max(1 - self.bad_share, 0.0)))
+            value = rank_cost * float(kept.sum())
+            for p in range(m):
+                rest = matrices[p] - K
+                E[p] = _bad_rows(E[p], rest, row_cost, self.n_steps)
+                value += 0.5 * float(np.square(rest - E[p] - E[p].T).sum()) + row_cost * _row_norms(E[p]).sum()
+            history.append(float(value))
+            converged = len(history) > 1 and history[-2] - history[-1] <= self.tol * abs(history[-1])
+        return Relaxed(np.full(m, 1 / m), block[:, : task.n_clusters], history[-1], history, converged)
 
 
 def _bad_rows(E: np.ndarray, rest: np.ndarray, row_cost: float, n_steps: int) -> np.ndarray:
@@ -73,3 +102,6 @@ def _row_norms(E: np.ndarray) -> np.ndarray:
 def _shrink_rows(E: np.ndarray, threshold: float) -> np.ndarray:
     norms = _row_norms(E)
     return E * np.maximum(1 - threshold / np.where(norms > 0, norms, 1), 0)[:, None]
+
+
+PART = RMKC

@@ -13,47 +13,73 @@ import numpy as np
 from scipy.special import logsumexp
 
 from kernelclust._names import check_number
-from kernelclust.multikernel import Relaxed, Task
+from kernelclust.multikernel import Method, Relaxed, Task
 from kernelclust.multikernel._rounding import k_means
 from kernelclust.multikernel._spectral import mean_space
 
 ROUNDING = 16 * np.finfo(float).eps  # squared distances of so much of the kernel's mean diagonal entry are zero
 
 
-def solve(task: Task, *, gamma: float = 0.5) -> Relaxed:
-    """`gamma` in (0, 1): the larger, the fewer kernels are used. Starts from k-means of the mean kernel."""
-    check_number("gamma", gamma, above=True)
-    if gamma >= 1:
-        raise ValueError(f"gamma={gamma!r} of method='rmkkm': give a number between 0 and 1.")
-    kernels, c, m, n = task.kernels, task.n_clusters, len(task.kernels), task.n_samples
-    diagonals = [kernel.diagonal() for kernel in kernels]
-    space = mean_space(task)
-    space.converge(np.full(m, 1 / m))
-    labels = k_means(space.H, task)
-    w = np.full(m, m ** (-1 / gamma))
-    pull = task.weight.copy()
-    centres = np.zeros((n, c))
-    history: list[float] = []
-    converged = False
-    while len(history) < task.max_iter and not converged:
-        centres = _centres(labels, pull, centres)
-        squared = np.stack([_squared_distances(*one, centres) for one in zip(kernels, diagonals, strict=True)])
-        total = np.tensordot(w, squared, 1)
-        before = labels, w
-        labels = np.argmin(total, axis=1)
-        _fill(labels, total, squared)
-        own = squared[:, np.arange(n), labels]
-        w = _kernel_weights(own @ pull, gamma)
-        distance = np.sqrt(w @ own)
-        history.append(float(task.weight @ distance))
-        if len(history) > 1 and history[-1] > history[-2]:  # roots of rounding: distances have come down to it
-            (labels, w), converged = before, bool(history.pop())
-            break
-        pull = task.weight / (2 * np.maximum(distance, 1e-10 * (distance.mean() or 1.0)))
-        converged = len(history) > 1 and history[-2] - history[-1] <= task.tol * abs(history[-1])
-    share = w / w.sum()
-    space.converge(share)
-    return Relaxed(share, space.H, history[-1], history, converged, coefficients=share, labels=labels)
+class RMKKM(Method):
+    """Cluster by distances instead of their squares, so that outliers pull no harder than others.
+
+    `gamma` in (0, 1): the larger, the fewer kernels are used. Starts from k-means of the mean kernel.
+
+    The other parameters are those of all methods (see `kernelclust.multikernel.Method`).
+    """
+
+    def __init__(
+        self,
+        gamma: float = 0.5,
+        refine: bool = True,
+        center: bool = True,
+        unit_diagonal: bool = True,
+        n_init: int | str = "auto",
+        tol: float = 1e-6,
+    ):
+        self.gamma = gamma
+        self.refine = refine
+        self.center = center
+        self.unit_diagonal = unit_diagonal
+        self.n_init = n_init
+        self.tol = tol
+
+    def check(self) -> None:
+        super().check()
+        check_number("gamma", self.gamma, above=True)
+        if self.gamma >= 1:
+            raise ValueError(f"gamma={self.gamma!r} of method='rmkkm': give a number between 0 and 1.")
+
+    def solve(self, task: Task) -> Relaxed:
+        kernels, c, m, n = task.kernels, task.n_clusters, len(task.kernels), task.n_samples
+        diagonals = [kernel.diagonal() for kernel in kernels]
+        space = mean_space(task)
+        space.converge(np.full(m, 1 / m))
+        labels = k_means(space.H, task, self.starts)
+        w = np.full(m, m ** (-1 / self.gamma))
+        pull = task.weight.copy()
+        centres = np.zeros((n, c))
+        history: list[float] = []
+        converged = False
+        while len(history) < task.max_iter and not converged:
+            centres = _centres(labels, pull, centres)
+            squared = np.stack([_squared_distances(*one, centres) for one in zip(kernels, diagonals, strict=True)])
+            total = np.tensordot(w, squared, 1)
+            before = labels, w
+            labels = np.argmin(total, axis=1)
+            _fill(labels, total, squared)
+            own = squared[:, np.arange(n), labels]
+            w = _kernel_weights(own @ pull, self.gamma)
+            distance = np.sqrt(w @ own)
+            history.append(float(task.weight @ distance))
+            if len(history) > 1 and history[-1] > history[-2]:  # roots of rounding: distances have come down to it
+                (labels, w), converged = before, bool(history.pop())
+                break
+            pull = task.weight / (2 * np.maximum(distance, 1e-10 * (distance.mean() or 1.0)))
+            converged = len(history) > 1 and history[-2] - history[-1] <= self.tol * abs(history[-1])
+        share = w / w.sum()
+        space.converge(share)
+        return Relaxed(share, space.H, history[-1], history, converged, coefficients=share, labels=labels)
 
 
 def _centres(labels: np.ndarray, pull: np.ndarray, last: np.ndarray) -> np.ndarray:
@@ -87,3 +113,6 @@ def _kernel_weights(cost: np.ndarray, gamma: float) -> np.ndarray:
     largest = float(cost.max())
     log_cost = np.log(np.maximum(cost / largest, np.finfo(float).eps)) if largest > 0 else np.zeros(len(cost))
     return np.exp(log_cost / (gamma - 1) - logsumexp(gamma * log_cost / (gamma - 1)) / gamma)
+
+
+PART = RMKKM

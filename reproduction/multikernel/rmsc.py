@@ -12,50 +12,81 @@ from __future__ import annotations
 import numpy as np
 
 from kernelclust._names import check_number
-from kernelclust.multikernel import Relaxed, Task
+from kernelclust.multikernel import Method, Relaxed, Task
 from reproduction.multikernel._affinity import degrees
 from reproduction.multikernel._simplex import project_on_simplex
 
-NEEDS = ("affinity",)
-UNWEIGHTED = "its errors are counted entry by entry of a walk between samples, which has none for copies."
-MAY_RISE = True
-MATRICES = (3, 10)  # walks, errors and multipliers of every view; the walk, its copies and the steps between
 FIRST_PENALTY = 1e-3
 LARGEST_PENALTY = 1e10
 
 
-def solve(task: Task, *, sparsity: float | None = None, growth: float = 1.9, accuracy: float = 1e-6) -> Relaxed:
-    """`sparsity` is 10 / n if None: the authors' 0.005 for 2000 samples, and as strong beside the norm of P for any
-    number of them. `growth` of the penalty a step; stops when no entry breaks a constraint by more than `accuracy`."""
-    sparsity = 10 / task.n_samples if sparsity is None else sparsity
-    check_number("sparsity", sparsity, above=True)
-    check_number("growth", growth, least=1.0, above=True)
-    n, m = task.n_samples, len(task.kernels)
-    walks = _walks(task)
-    P, Q, Z = np.zeros((n, n)), np.zeros((n, n)), np.zeros((n, n))
-    E, Y = np.zeros((m, n, n)), np.zeros((m, n, n))
-    history: list[float] = []
-    penalty, converged = FIRST_PENALTY, False
-    while len(history) < task.max_iter and not converged:
-        P = Q - Z / penalty
-        for v in range(m):
-            P += walks[v] - E[v] - Y[v] / penalty
-        P = project_on_simplex(P / (m + 1))
-        Q, size = _shrink_singular_values(P + Z / penalty, 1 / penalty)
-        worst, errors = float(np.abs(P - Q).max()), 0.0
-        for v in range(m):
-            rest = walks[v] - P
-            E[v] = rest - Y[v] / penalty
-            E[v] = np.sign(E[v]) * np.maximum(np.abs(E[v]) - sparsity / penalty, 0)
-            Y[v] += penalty * (E[v] - rest)
-            worst = max(worst, float(np.abs(E[v] - rest).max()))
-            errors += float(np.abs(rest).sum())
-        Z += penalty * (P - Q)
-        history.append(size + sparsity * errors)
-        penalty = min(growth * penalty, LARGEST_PENALTY)
-        converged = worst < accuracy
-    U = _walk_eigenvectors(P, task.n_clusters)
-    return Relaxed(np.full(m, 1 / m), U, history[-1], history, converged)
+class RMSC(Method):
+    """Find the low-rank random walk behind all views.
+
+    `sparsity` is 10 / n if None: the authors' 0.005 for 2000 samples, and as strong beside the norm of P for any
+    number of them. `growth` of the penalty a step; stops when no entry breaks a constraint by more than `accuracy`.
+
+    The other parameters are those of all methods (see `kernelclust.multikernel.Method`).
+    """
+
+    needs = ("affinity",)
+    unweighted = "its errors are counted entry by entry of a walk between samples, which has none for copies."
+    may_rise = True
+    extra_matrices = (3, 10)  # walks, errors and multipliers of every view; the walk, its copies and the steps between
+
+    def __init__(
+        self,
+        sparsity: float | None = None,
+        growth: float = 1.9,
+        accuracy: float = 1e-6,
+        refine: bool = True,
+        center: bool = True,
+        unit_diagonal: bool = True,
+        n_init: int | str = "auto",
+    ):
+        self.sparsity = sparsity
+        self.growth = growth
+        self.accuracy = accuracy
+        self.refine = refine
+        self.center = center
+        self.unit_diagonal = unit_diagonal
+        self.n_init = n_init
+
+    def check(self) -> None:
+        super().check()
+        if self.sparsity is not None:
+            check_number("sparsity", self.sparsity, above=True)
+        check_number("growth", self.growth, least=1.0, above=True)
+        check_number("accuracy", self.accuracy, above=True)
+
+    def solve(self, task: Task) -> Relaxed:
+        sparsity = 10 / task.n_samples if self.sparsity is None else self.sparsity
+        n, m = task.n_samples, len(task.kernels)
+        walks = _walks(task)
+        P, Q, Z = np.zeros((n, n)), np.zeros((n, n)), np.zeros((n, n))
+        E, Y = np.zeros((m, n, n)), np.zeros((m, n, n))
+        history: list[float] = []
+        penalty, converged = FIRST_PENALTY, False
+        while len(history) < task.max_iter and not converged:
+            P = Q - Z / penalty
+            for v in range(m):
+                P += walks[v] - E[v] - Y[v] / penalty
+            P = project_on_simplex(P / (m + 1))
+            Q, size = _shrink_singular_values(P + Z / penalty, 1 / penalty)
+            worst, errors = float(np.abs(P - Q).max()), 0.0
+            for v in range(m):
+                rest = walks[v] - P
+                E[v] = rest - Y[v] / penalty
+                E[v] = np.sign(E[v]) * np.maximum(np.abs(E[v]) - sparsity / penalty, 0)
+                Y[v] += penalty * (E[v] - rest)
+                worst = max(worst, float(np.abs(E[v] - rest).max()))
+                errors += float(np.abs(rest).sum())
+            Z += penalty * (P - Q)
+            history.append(size + sparsity * errors)
+            penalty = min(self.growth * penalty, LARGEST_PENALTY)
+            converged = worst < self.accuracy
+        U = _walk_eigenvectors(P, task.n_clusters)
+        return Relaxed(np.full(m, 1 / m), U, history[-1], history, converged)
 
 
 def _walks(task: Task) -> np.ndarray:
@@ -93,3 +124,6 @@ def _walk_eigenvectors(P: np.ndarray, k: int) -> np.ndarray:
     root = np.sqrt(share)
     L = root[:, None] * P / root
     return np.linalg.eigh((L + L.T) / 2)[1][:, ::-1][:, :k]
+
+
+PART = RMSC

@@ -16,22 +16,22 @@ from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.preprocessing import normalize
 
 from kernelclust import MultiKernelClustering
+from kernelclust.multikernel import MKKM, MKKMMR, Average
 from reproduction.frame import Column, Work
+from reproduction.multikernel import CRSC, LMKKM, RMKC, RMKKM, RMSC
 from reproduction.tables._methods import accuracy_and_information, best_by_labels
 
 SETS = {"Flower17": "flower17_features7", "Digital": "mfeat_digital", "ProteinFold": "proteinfold_12views"}
 THREE = ("X_fou", "X_pix", "X_mor")  # of Digital: the paper does not name its views
-RIVALS = "reproduction.multikernel"
-METHODS = {"A-MKKM": "average", "SB-KKM": "average", "MKKM": "mkkm", "LMKKM": f"{RIVALS}.lmkkm",
-           "RMKKM": f"{RIVALS}.rmkkm", "CRSC": f"{RIVALS}.crsc", "RMSC": f"{RIVALS}.rmsc",
-           "RMKC": f"{RIVALS}.rmkc", "proposed": "mkkm-mr"}  # fmt: skip
+METHODS = {"A-MKKM": Average, "SB-KKM": Average, "MKKM": MKKM, "LMKKM": LMKKM, "RMKKM": RMKKM, "CRSC": CRSC,
+           "RMSC": RMSC, "RMKC": RMKC, "proposed": MKKMMR}  # fmt: skip
 GRIDS: dict[str, list[dict[str, Any]]] = {
-    "RMKKM": [{"method_params": {"gamma": gamma}} for gamma in (0.1, 0.3, 0.5, 0.7, 0.9)],
-    "CRSC": [{"method_params": {"strength": strength}} for strength in (0.01, 0.02, 0.05, 0.1, 0.2)],
-    "RMKC": [{"method_params": {"bad_share": share}} for share in (0.05, 0.1, 0.2, 0.4)],
+    "RMKKM": [{"gamma": gamma} for gamma in (0.1, 0.3, 0.5, 0.7, 0.9)],
+    "CRSC": [{"strength": strength} for strength in (0.01, 0.02, 0.05, 0.1, 0.2)],
+    "RMKC": [{"bad_share": share} for share in (0.05, 0.1, 0.2, 0.4)],
     "proposed": [{"lam": 2.0**power} for power in range(-15, 16)],
 }
-SHORT: dict[str, Any] = {"method_params": {"n_steps": 5}}  # LMKKM in a quick run: a hundred steps take minutes
+SHORT: dict[str, Any] = {"n_steps": 5}  # LMKKM in a quick run: a hundred steps take minutes
 COLUMNS = {"by labels": Column(best=True), "label-free": Column(""), "refined, label-free": Column("")}
 WHY = (
     "The kernels are not to be had. Stand-ins: three of six views of Digital (fou, pix, mor), seven descriptors "
@@ -73,11 +73,20 @@ def stack(name: str, work: Work) -> tuple[np.ndarray, np.ndarray]:
     return np.stack([kernel(data[view][rows].astype(float)) for view in views]), y
 
 
-def fit(name: str, method: str, work: Work, kernels: Any = None, **settings: Any) -> MultiKernelClustering:
+def fit(
+    name: str, method: str, work: Work, kernels: Any = None, random_state: int = 0, **settings: Any
+) -> MultiKernelClustering:
+    """A fit of some of the kernels; `settings` are those of the method."""
     K, y = stack(name, work)
-    given = {"refine": False, "n_init": 10, "random_state": 0, "compute_confidence": False, **settings}
+    given = {"refine": False, "n_init": 10, **settings}
     given |= SHORT if work.quick and method == "LMKKM" else {}
-    model = MultiKernelClustering(int(y.max()) + 1, kernels="precomputed", method=METHODS[method], **given)
+    model = MultiKernelClustering(
+        int(y.max()) + 1,
+        kernel="precomputed",
+        method=METHODS[method](**given),
+        random_state=random_state,
+        compute_confidence=False,
+    )
     return model.fit(K if kernels is None else K[kernels])
 
 

@@ -26,6 +26,7 @@ class Term(BaseEstimator):
 
     kind: ClassVar[str] = "term"  # the estimator's parameter that takes the term
     example: ClassVar[str] = "Term()"  # a correct value, for error messages
+    hyphens: ClassVar[bool] = False  # whether names are written with hyphens
 
     def with_params(self, **params: Any) -> Self:
         """Return a copy with other values of some parameters."""
@@ -50,7 +51,7 @@ def as_term(value: Any, base: type[T], package: ModuleType, *, also: str = "") -
     if isinstance(value, base):
         return value
     kind, suggestion = base.kind, f"such as {base.kind}={base.example}"
-    known = [name.replace("_", "-") if "-" in str(value) else name for name in term_names(package)]
+    known = [name.replace("_", "-") if base.hyphens or "-" in str(value) else name for name in term_names(package)]
     if isinstance(value, str):
         check_name(kind, value, known, also=f", or an object {suggestion}{also}")
         made: T = term_class(package, value)()

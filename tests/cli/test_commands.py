@@ -135,11 +135,14 @@ def test_views_are_matched_by_id(tmp_path, capsys):
     (tmp_path / "b.csv").write_text(text([[ids[i], *BLOBS.data[i]] for i in other], "id,a,b,c\n"))
     line = ["fit", str(tmp_path / "a.csv"), "--view", str(tmp_path / "b.csv"), *RBF, "--id-column", "id"]
     assert main(line) == 0
-    model = MultiKernelClustering(kernels="rbf", structure="chain:3", random_state=0)
+    model = MultiKernelClustering(kernel="rbf", structure="chain:3", random_state=0)
     wanted = model.fit([BLOBS.data[:, :2], BLOBS.data]).labels_
     assert labels_of(capsys.readouterr().out) == [str(k) for k in wanted]
-    assert main([*line, "--gamma", "2"]) == 2
-    assert "--gamma is for one table" in capsys.readouterr().err
+    assert main([*line, "--gamma", "2"]) == 0
+    wanted = model.set_params(kernel__gamma=2.0).fit([BLOBS.data[:, :2], BLOBS.data]).labels_
+    assert labels_of(capsys.readouterr().out) == [str(k) for k in wanted]
+    assert main([*line, "--search", "global"]) == 2
+    assert "--search is for one table" in capsys.readouterr().err
     assert main([*line, "--drop", "a", "--label-column", "b"]) == 2  # of both tables; nothing of the first is left
     assert "no column is left" in capsys.readouterr().err
     (tmp_path / "b.csv").write_text(text([[ids[i], *BLOBS.data[i]] for i in other[1:]], "id,a,b,c\n"))

@@ -38,7 +38,7 @@ def fitted():
         chain = build(
             StructuredClustering, structure="chain:3", kernel="linear", compute_confidence=False, **start
         ).fit(X)
-        return X, y, [chain, MultiKernelClustering(3, kernels=["linear", "rbf"], random_state=0).fit(X)]
+        return X, y, [chain, MultiKernelClustering(3, kernel=["linear", "rbf"], random_state=0).fit(X)]
 
 
 def makers(part):

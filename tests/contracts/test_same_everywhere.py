@@ -305,7 +305,7 @@ def test_presets(place, preset, weighted, told):
 @pytest.mark.parametrize("told", [False, True], ids=["plain", "labels"])
 def test_methods_of_many_kernels(place, method, told):
     X, _ = samples()
-    model = MultiKernelClustering(structure="chain:4", method=method, kernels="rbf", random_state=0)
+    model = MultiKernelClustering(structure="chain:4", kernel="rbf", method=method, random_state=0)
     check(model, place, [X[:, :2], X[:, 1:]], *given(False, told), names=[method])
 
 
@@ -315,7 +315,7 @@ def test_methods_of_many_kernels(place, method, told):
 def test_kernels_of_views(place, kernel, weighted, told):
     X, _ = samples()
     views = [similarities(X[:, :2]), similarities(X[:, 1:])] if kernel_class(kernel).pairwise else [X[:, :2], X[:, 1:]]
-    model = MultiKernelClustering(structure="ring:4", kernels=kernel, random_state=0)
+    model = MultiKernelClustering(structure="ring:4", kernel=kernel, random_state=0)
     check(model, place, views, *given(weighted, told), names=[kernel])
 
 

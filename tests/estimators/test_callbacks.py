@@ -54,7 +54,7 @@ ESTIMATORS = [
     (StructuredClustering(structure="chain:3", kernel="rbf", random_state=0), STAGES),
     (kernelclust.KernelKMeans(2, kernel="rbf", random_state=0), STAGES),
     (kernelclust.Diffrac(2, kernel="rbf", random_state=0), STAGES),
-    (MultiKernelClustering(2, kernels=["rbf", "linear"], random_state=0), ["kernel", "search", "evidence"]),
+    (MultiKernelClustering(2, kernel=["rbf", "linear"], random_state=0), ["kernel", "search", "evidence"]),
     (MaxMarginClustering(2, n_init=2, random_state=0), ["search"]),
 ]
 

@@ -23,7 +23,8 @@ from kernelclust import (
 )
 from kernelclust.datasets import rotated_images
 from kernelclust.kernels import Precomputed, check_precomputed
-from kernelclust.multikernel import method_names
+from kernelclust.multikernel import as_method, method_names
+from kernelclust.objectives import Dependence
 
 pytestmark = pytest.mark.usefixtures("few_starts")
 
@@ -90,7 +91,7 @@ def test_many_kernels_know_no_unit(scale):
 @pytest.mark.parametrize("scale", [1e-310, 1e-320])
 def test_tiny_kernels_are_kernels(scale):
     K = rbf_kernel(X, gamma=0.1)
-    model = MultiKernelClustering(3, kernels="precomputed", random_state=0).fit([K * scale, K])
+    model = MultiKernelClustering(3, kernel="precomputed", random_state=0).fit([K * scale, K])
     assert np.isfinite(model.weights_).all() and adjusted_rand_score(y, model.labels_) == 1
 
 
@@ -153,7 +154,9 @@ DATA = {
 def test_many_kernels_of_degenerate_data(name, method):
     """No cluster is empty, no weight is no number; what is equal to all kernels has nothing to lose."""
     for c, refine in [(1, True), (2, True), (2, False), (3, True), (3, False)]:
-        model = MultiKernelClustering(c, method=method, refine=refine, random_state=0).fit(DATA[name])
+        model = MultiKernelClustering(c, method=as_method(method).with_params(refine=refine), random_state=0).fit(
+            DATA[name]
+        )
         assert_array_equal(np.unique(model.labels_), np.arange(c))
         assert np.isfinite(model.weights_).all() and np.isfinite(model.objective_)
         if name == "two distinct" and c == 2:
@@ -164,7 +167,7 @@ def test_many_kernels_of_degenerate_data(name, method):
 
 @pytest.mark.parametrize("method", method_names())
 def test_one_cluster_of_many_kernels_under_a_loss(method):
-    model = MultiKernelClustering(1, method=method, loss="zero-one", random_state=0).fit(X)
+    model = MultiKernelClustering(1, method=method, objective=Dependence(loss="zero-one"), random_state=0).fit(X)
     assert np.isfinite(model.objective_) and not model.labels_.any()
 
 

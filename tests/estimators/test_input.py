@@ -23,6 +23,7 @@ from kernelclust import (
     select_n_clusters,
 )
 from kernelclust.kernels import kernel_names
+from kernelclust.multikernel import MKKM
 from kernelclust.solvers import Greedy
 
 pytestmark = pytest.mark.usefixtures("few_starts")
@@ -162,7 +163,7 @@ def test_images_are_refused_with_the_way_to_reshape(model, shape):
 
 
 def test_a_stack_of_tables_has_to_say_what_it_is():
-    refused(MultiKernelClustering(2), np.stack([X, X]), "for 2 views of 24 samples give list(X)", "kernels='precomp")
+    refused(MultiKernelClustering(2), np.stack([X, X]), "for 2 views of 24 samples give list(X)", "kernel='precomp")
 
 
 def test_arrow_columns():
@@ -301,7 +302,7 @@ MORE = [
     KernelKMeans(3, approximation="nystroem", random_state=0),
     MaxMarginClustering(3, kernel="rbf", random_state=0),
     MultiKernelClustering(3, method="average", random_state=0),
-    MultiKernelClustering(3, method="mkkm", refine=False, random_state=0),
+    MultiKernelClustering(3, method=MKKM(refine=False), random_state=0),
 ]
 
 

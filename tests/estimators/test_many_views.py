@@ -1,4 +1,4 @@
-"""kernels="auto" of many views: each beside all of them together."""
+"""kernel="auto" of many views: each beside all of them together."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from sklearn.metrics import adjusted_rand_score
 from kernelclust import KernelKMeans, MultiKernelClustering
 from kernelclust.kernels import Auto, LowRankKernel, WeightedSumKernel, fit_kernel
 from kernelclust.metrics import structured_accuracy
-from kernelclust.multikernel import check_views
+from kernelclust.multikernel import as_method, check_views
 
 pytestmark = pytest.mark.usefixtures("few_starts")
 
@@ -34,8 +34,8 @@ def test_it_is_the_method_on_views_beside_all_of_them(method):
     whole = matrix(columns(VIEWS))
     given = [(matrix(V) + whole) / 2 for V in VIEWS]
     model = MultiKernelClustering(3, method=method, random_state=0).fit(VIEWS)
-    settings = {"kernels": "precomputed", "unit_diagonal": False, "center": False}
-    other = MultiKernelClustering(3, method=method, random_state=0, **settings).fit(given)
+    plain = as_method(method).with_params(unit_diagonal=False, center=False)
+    other = MultiKernelClustering(3, method=plain, kernel="precomputed", random_state=0).fit(given)
     assert adjusted_rand_score(model.labels_, other.labels_) == 1
     assert_allclose(model.weights_, other.weights_, rtol=1e-5)
     assert model.objective_ == pytest.approx(other.objective_, rel=1e-6)

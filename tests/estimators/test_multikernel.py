@@ -27,16 +27,18 @@ from threadpoolctl import threadpool_limits
 
 import reproduction.multikernel
 from kernelclust import KernelKMeans, MultiKernelClustering, structured_hsic
-from kernelclust._names import names
-from kernelclust.kernels import DenseKernel
+from kernelclust._terms import term_class, term_names
+from kernelclust.kernels import RBF, Cholesky, DenseKernel, Nystroem, Polynomial, Precomputed, RandomFeatures
 from kernelclust.kernels._scale import median_gamma
 from kernelclust.kernels._spectrum import LANDMARKS
-from kernelclust.multikernel import method_names, prepare
+from kernelclust.multikernel import MKKM, MKKMMR, Average, as_method, method_names, prepare
+from kernelclust.objectives import Dependence
 
 pytestmark = pytest.mark.usefixtures("few_starts")
 
-RIVALS = "reproduction.multikernel"
-METHODS = [*method_names(), *(f"{RIVALS}.{name}" for name in names(reproduction.multikernel))]
+METHODS = [as_method(name) for name in method_names()]
+METHODS += [term_class(reproduction.multikernel, name)() for name in term_names(reproduction.multikernel)]
+every_method = pytest.mark.parametrize("method", METHODS, ids=lambda method: method.name)
 X, truth = make_blobs(72, n_features=6, centers=3, cluster_std=2.5, random_state=4)
 X.flags.writeable = False
 LIST = [X[:, :2], X[:, 2:4], X[:, 4:]]
@@ -63,20 +65,20 @@ def same(one, other):
 
 
 def by_rbf(*args, **settings):
-    """The kernels of the papers; those of kernels="auto" are tried in test_many_views.py."""
-    return MultiKernelClustering(*args, **{"kernels": "rbf"} | settings)
+    """The kernels of the papers; those of kernel="auto" are tried in test_many_views.py."""
+    return MultiKernelClustering(*args, **{"kernel": "rbf"} | settings)
 
 
 # -- what it takes ----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.filterwarnings("ignore:.*stopped before")  # lmkkm creeps
-@pytest.mark.parametrize("method", METHODS)
+@every_method
 def test_every_method_from_every_kind_of_input(method):
     model = by_rbf(3, method=method, random_state=0).fit(LIST)
-    assert adjusted_rand_score(truth, model.labels_) > (0.8 if method.endswith("lmkkm") else 0.95)
+    assert adjusted_rand_score(truth, model.labels_) > (0.8 if method.name == "lmkkm" else 0.95)
     columns = by_rbf(3, method=method, views=[[0, 1], slice(2, 4), slice(4, 6)], random_state=0).fit(X)
-    given = by_rbf(3, method=method, kernels="precomputed", random_state=0).fit(STACK)
+    given = by_rbf(3, kernel="precomputed", method=method, random_state=0).fit(STACK)
     same(columns, model)
     same(given, model)
     assert_array_equal(model.predict(LIST), columns.predict(X))
@@ -88,8 +90,8 @@ def test_every_method_from_every_kind_of_input(method):
     assert_array_equal(given.predict(similarities), model.predict(new))
     assert model.weights_.sum() == pytest.approx(1)
     assert model.diagnostics_.history[-1] == model.objective_
-    assert model.diagnostics_.embedding.shape == (72, 9 if method.endswith("crsc") else 3)
-    assert (model.diagnostics_.sample_weights is None) == (not method.endswith("lmkkm"))
+    assert model.diagnostics_.embedding.shape == (72, 9 if method.name == "crsc" else 3)
+    assert (model.diagnostics_.sample_weights is None) == (not method.name == "lmkkm")
     assert_array_equal(model.sizes_, np.bincount(model.labels_))
     assert 0 <= model.diagnostics_.kkt_residual < 1e-8
 
@@ -117,23 +119,23 @@ def test_views_by_name_slice_mask_and_function():
 
 
 def test_several_kernels_on_one_table():
-    kernels = ["linear", "rbf", ("rbf", {"gamma": 0.01}), 0.02, ("polynomial", {"degree": 2}), rbf_kernel, "graph"]
-    model = by_rbf(3, kernels=kernels, random_state=0).fit(X)
+    kernels = ["linear", "rbf", RBF(gamma=0.01), 0.02, Polynomial(degree=2), rbf_kernel, "graph"]
+    model = by_rbf(3, kernel=kernels, random_state=0).fit(X)
     assert model.weights_.shape == (7,)
     assert adjusted_rand_score(truth, model.labels_) == 1
     assert_array_equal(model.predict(X), model.labels_)
     assert MultiKernelClustering(3, random_state=0).fit(X).weights_.shape == (1,)
-    gammas = [("rbf", {"gamma": g}) for g in (0.01, 0.02)]
+    gammas = [RBF(gamma=g) for g in (0.01, 0.02)]
     same(
-        by_rbf(3, kernels=gammas, random_state=0).fit(X),
-        by_rbf(3, kernels=[0.01, 0.02], random_state=0).fit(X),
+        by_rbf(3, kernel=gammas, random_state=0).fit(X),
+        by_rbf(3, kernel=[0.01, 0.02], random_state=0).fit(X),
     )
-    two_each = by_rbf(3, kernels=["linear", ["rbf", 0.1], "rbf"], random_state=0).fit(LIST)
+    two_each = by_rbf(3, kernel=["linear", ["rbf", 0.1], "rbf"], random_state=0).fit(LIST)
     assert two_each.weights_.shape == (4,)
 
 
 def test_a_single_kernel_is_kernel_k_means():
-    model = by_rbf(3, kernels="linear", center=True, unit_diagonal=False, random_state=0).fit(X)
+    model = by_rbf(3, kernel="linear", method=MKKMMR(center=True, unit_diagonal=False), random_state=0).fit(X)
     other = KernelKMeans(3, kernel="linear", random_state=0).fit(X)
     assert adjusted_rand_score(model.labels_, other.labels_) == 1
     assert_array_equal(model.weights_, [1])
@@ -164,7 +166,7 @@ def test_nothing_of_the_users_is_changed():
     for kernels, data in (("precomputed", list(STACK)), ("rbf", LIST), ("linear", LIST)):
         for center in (True, False):
             copy = [part.copy() for part in data]
-            by_rbf(3, kernels=kernels, center=center, random_state=0).fit(copy).predict(copy)
+            by_rbf(3, kernel=kernels, method=MKKMMR(center=center), random_state=0).fit(copy).predict(copy)
             for part, same in zip(data, copy, strict=True):
                 assert_array_equal(part, same)
 
@@ -184,7 +186,7 @@ def test_same_seed_same_labels_and_order_does_not_matter():
 
 
 def test_lam_is_that_of_equation_8():
-    model = by_rbf(3, lam=0.05, refine=False, random_state=0).fit(LIST)
+    model = by_rbf(3, method=MKKMMR(lam=0.05, refine=False), random_state=0).fit(LIST)
     H = np.eye(72) - 1 / 72
     K = [H @ one @ H for one in STACK]
     K = [one / np.sqrt(np.outer(np.diag(one), np.diag(one))) for one in K]
@@ -194,7 +196,7 @@ def test_lam_is_that_of_equation_8():
     assert -model.objective_ == pytest.approx(value)
     assert model.objective_ == model.diagnostics_.relaxed_objective
     assert model.diagnostics_.lam == 0.05
-    refined = by_rbf(3, lam=0.05, random_state=0).fit(LIST)
+    refined = by_rbf(3, method=MKKMMR(lam=0.05), random_state=0).fit(LIST)
     Pi = np.eye(3)[refined.labels_]
     rest = np.eye(72) - Pi @ np.diag(1 / Pi.sum(axis=0)) @ Pi.T
     mu = refined.weights_
@@ -202,8 +204,8 @@ def test_lam_is_that_of_equation_8():
     assert -refined.objective_ == pytest.approx(value)
     assert refined.objective_ <= refined.diagnostics_.relaxed_objective == pytest.approx(model.objective_)
     assert_allclose(
-        by_rbf(3, lam=0, refine=False, random_state=0).fit(LIST).weights_,
-        by_rbf(3, method="mkkm", refine=False, random_state=0).fit(LIST).weights_,
+        by_rbf(3, method=MKKMMR(lam=0, refine=False), random_state=0).fit(LIST).weights_,
+        by_rbf(3, method=MKKM(refine=False), random_state=0).fit(LIST).weights_,
     )
 
 
@@ -213,27 +215,27 @@ def test_auto_lam_withstands_noise_that_a_large_lam_prefers():
     noise = 3 * rng.standard_normal((72, 6))
     views = [X[:, :3] + 2 * rng.standard_normal((72, 3)), X[:, 3:] + 2 * rng.standard_normal((72, 3)), noise]
     auto = by_rbf(3, random_state=0).fit(views)
-    large = by_rbf(3, lam=256 * auto.diagnostics_.lam, random_state=0).fit(views)
+    large = by_rbf(3, method=MKKMMR(lam=256 * auto.diagnostics_.lam), random_state=0).fit(views)
     assert auto.weights_[2] == auto.weights_.min()
     assert large.weights_[2] == large.weights_.max()
     assert adjusted_rand_score(truth, auto.labels_) > 0.95
 
 
 def test_auto_lam_does_not_depend_on_scale():
-    auto = by_rbf(3, random_state=0, kernels="precomputed", unit_diagonal=False)
+    auto = by_rbf(3, method=MKKMMR(unit_diagonal=False), random_state=0, kernel="precomputed")
     one, scaled = clone(auto).fit(STACK), clone(auto).fit(100 * STACK)
     assert scaled.diagnostics_.lam == pytest.approx(one.diagnostics_.lam / 100)
     assert_allclose(scaled.weights_, one.weights_, rtol=1e-5)
     for correlation in ("hsic", "mmd", "kl"):
-        model = by_rbf(3, random_state=0, correlation=correlation).fit(LIST)
+        model = by_rbf(3, method=MKKMMR(correlation=correlation), random_state=0).fit(LIST)
         assert adjusted_rand_score(truth, model.labels_) == 1
 
 
 def test_copies_of_a_view_share_its_weight():
     views = [*LIST, LIST[0], LIST[0]]  # one view three times
-    weights = by_rbf(3, random_state=0, lam=10.0, refine=False).fit(views).weights_
+    weights = by_rbf(3, method=MKKMMR(lam=10.0, refine=False), random_state=0).fit(views).weights_
     assert_allclose(weights[[0, 3, 4]], weights[0], rtol=1e-6)
-    single = by_rbf(3, random_state=0, lam=10.0, refine=False).fit(LIST).weights_
+    single = by_rbf(3, method=MKKMMR(lam=10.0, refine=False), random_state=0).fit(LIST).weights_
     assert weights[[0, 3, 4]].sum() == pytest.approx(single[0], rel=0.05)
 
 
@@ -243,7 +245,7 @@ def test_clusters_of_many_views_sit_on_a_ring():
     angle = 2 * np.pi * place / 8
     circle = np.c_[np.cos(angle), np.sin(angle)]
     views = [circle + 0.25 * rng.standard_normal((120, 2)), circle @ [[1], [0]] + 0.25 * rng.standard_normal((120, 1))]
-    for method in ("mkkm-mr", f"{RIVALS}.crsc", f"{RIVALS}.rmkc"):
+    for method in ("mkkm-mr", reproduction.multikernel.CRSC(), reproduction.multikernel.RMKC()):
         model = by_rbf(structure="ring:8", method=method, random_state=0).fit(views)
         means = [np.bincount(model.labels_[place == p], minlength=8).argmax() for p in range(8)]
         step = np.diff([*means, means[0]]) % 8
@@ -252,8 +254,8 @@ def test_clusters_of_many_views_sit_on_a_ring():
 
 
 def test_losses_and_trees():
-    for options in ({"loss": "zero-one", "structure": "flat"}, {"structure": "tree:2x2", "loss": "structure"}):
-        model = by_rbf(4, random_state=0, **options).fit(LIST)
+    for structure, loss in (("flat", "zero-one"), ("tree:2x2", "structure")):
+        model = by_rbf(4, structure=structure, objective=Dependence(loss=loss), random_state=0).fit(LIST)
         assert model.diagnostics_.kkt_residual < 1e-8
         assert model.diagnostics_.history == sorted(model.diagnostics_.history)
 
@@ -261,8 +263,8 @@ def test_losses_and_trees():
 @pytest.mark.parametrize("kernels", ["rbf", "linear", "graph", "cosine"])
 def test_a_constant_view_is_refused_by_name(kernels):
     with pytest.raises(ValueError, match=r"\(view 2\) is constant: .* leave it out"):
-        by_rbf(3, kernels=kernels).fit([*LIST[:2], np.full((len(LIST[0]), 2), 3.7)])
-    assert len(by_rbf(2, kernels=kernels).fit([np.ones((20, 4))]).labels_) == 20
+        by_rbf(3, kernel=kernels).fit([*LIST[:2], np.full((len(LIST[0]), 2), 3.7)])
+    assert len(by_rbf(2, kernel=kernels).fit([np.ones((20, 4))]).labels_) == 20
 
 
 def test_degenerate_kernels_are_reported_and_avoidable():
@@ -273,7 +275,7 @@ def test_degenerate_kernels_are_reported_and_avoidable():
     assert model.weights_[1] > 0.99
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert by_rbf(3, method="mkkm", ridge=0.2, random_state=0).fit(views).weights_[1] < 0.9
+        assert by_rbf(3, method=MKKM(ridge=0.2), random_state=0).fit(views).weights_[1] < 0.9
         assert by_rbf(3, random_state=0).fit(views).weights_[1] < 0.9
 
 
@@ -294,7 +296,7 @@ def test_predict_is_the_nearest_mean():
             far = np.diag(K)[72:] - 2 * K[72:, at].mean(axis=1) + K[np.ix_(at, at)].mean()
             distance[:, c] += w**2 * far
     assert_array_equal(model.predict(parts), distance.argmin(axis=1))
-    low = by_rbf(3, kernels="linear", random_state=0).fit(LIST)
+    low = by_rbf(3, kernel="linear", random_state=0).fit(LIST)
     assert_array_equal(low.predict(LIST), low.labels_)
 
 
@@ -312,7 +314,7 @@ def test_large_clusters_come_first():
 # -- missing samples --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("method", METHODS)
+@every_method
 def test_samples_may_be_missing_from_views(method):
     observed = np.random.default_rng(0).uniform(size=(72, 3)) < 0.75
     observed[~observed.any(axis=1), 0] = True
@@ -321,15 +323,15 @@ def test_samples_may_be_missing_from_views(method):
     same(masked, by_rbf(3, method=method, random_state=0).fit(blank))
     table = by_rbf(3, method=method, views=[[0, 1], [2, 3], [4, 5]], random_state=0)
     same(masked, table.fit(np.hstack(blank)))
-    floor = {"mkkm": 0.4, f"{RIVALS}.lmkkm": 0.6, f"{RIVALS}.rmsc": 0.5}.get(method, 0.8)
+    floor = {"mkkm": 0.4, "lmkkm": 0.6, "rmsc": 0.5}.get(method.name, 0.8)
     assert adjusted_rand_score(truth, masked.labels_) > floor
     assert_array_equal(masked.predict(LIST, observed=observed), masked.predict(blank))
-    if method == "mkkm-mr":
+    if method.name == "mkkm-mr":
         kernels = [median_kernel(V[seen]) for V, seen in zip(LIST, observed.T, strict=True)]
         stack = np.full((3, 72, 72), np.nan)
         for full, K, seen in zip(stack, kernels, observed.T, strict=True):
             full[np.ix_(seen, seen)] = K
-        given = by_rbf(3, kernels="precomputed", random_state=0)
+        given = by_rbf(3, kernel="precomputed", random_state=0)
         same(given.fit(stack), masked)
         everyone = np.stack([rbf_kernel(V, gamma=0.1) for V in LIST])
         same(given.fit(everyone, observed=observed), clone(given).fit(np.where(np.isnan(stack), np.nan, everyone)))
@@ -353,13 +355,13 @@ def test_a_view_of_few_samples_does_not_look_better():
 
 def test_low_rank_kernels_give_nearly_the_same():
     exact = by_rbf(3, random_state=0).fit(LIST)
-    for way in ("nystroem", "cholesky", "random_features"):
-        model = by_rbf(3, approximation=way, n_components=60, random_state=0).fit(LIST)
+    for way in (Nystroem(60), Cholesky(60), RandomFeatures(60)):
+        model = by_rbf(3, approximation=way, random_state=0).fit(LIST)
         assert adjusted_rand_score(model.labels_, exact.labels_) > 0.9
         assert_allclose(model.weights_, exact.weights_, atol=0.05)
         assert_array_equal(model.predict(LIST), model.labels_)
-    settings = {"approximation": "cholesky", "n_components": len(STACK[0])}
-    given = by_rbf(3, kernels="precomputed", **settings, random_state=0).fit(STACK)
+    settings = {"approximation": Cholesky(len(STACK[0]))}
+    given = by_rbf(3, kernel="precomputed", **settings, random_state=0).fit(STACK)
     assert_allclose(given.weights_, exact.weights_, atol=1e-3)
     assert_array_equal(given.predict(STACK), given.labels_)
 
@@ -368,7 +370,7 @@ def test_memory_is_linear_in_samples():
     n = 26_000  # one kernel matrix would be 5.4 GB
     V, labels = make_blobs(n, n_features=10, centers=4, cluster_std=2.0, random_state=0)
     views = [V[:, 2 * v : 2 * v + 2] for v in range(5)]
-    model = by_rbf(4, n_components=20, n_init=1, random_state=0)
+    model = by_rbf(4, method=MKKMMR(n_init=1), random_state=0)
     tracemalloc.start()
     with pytest.warns(UserWarning, match="Nystrom") as said:
         model.fit(views)
@@ -376,7 +378,7 @@ def test_memory_is_linear_in_samples():
     assert said[0].filename == __file__
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert peak < 12 * 5 * n * 20 * 8
+    assert peak < 4 * 5 * n * 300 * 8
     assert adjusted_rand_score(labels, model.labels_) > 0.99
 
 
@@ -388,7 +390,7 @@ def test_kernels_are_not_copied():
     for refine in (False, True):
         peaks = []
         for m in (2, 2, 8):  # the first compiles
-            model = by_rbf(3, kernels="precomputed", refine=refine, n_init=1, random_state=0)
+            model = by_rbf(3, kernel="precomputed", method=MKKMMR(refine=refine, n_init=1), random_state=0)
             tracemalloc.start()
             model.fit(stack[:m])
             peaks.append(tracemalloc.get_traced_memory()[1])
@@ -406,33 +408,37 @@ def test_kernels_are_not_copied():
     ("options", "data", "message"),
     [
         ({"method": "mkkm-m"}, LIST, "Did you mean 'mkkm-mr'"),
-        ({"lam": -1.0}, LIST, "lam=-1.0"),
-        ({"lam": "big"}, LIST, "unknown lam"),
-        ({"power": 3}, LIST, "power=3"),
-        ({"ridge": -1}, LIST, "ridge"),
-        ({"correlation": "cosine"}, LIST, "unknown correlation"),
-        ({"kernels": "rbff"}, LIST, "Did you mean 'rbf'"),
-        ({"kernels": ["rbf"]}, LIST, "1 for 3 views"),
-        ({"kernels": []}, LIST, "empty"),
-        ({"kernels": [("rbf", {"degree": 2})]}, X, "degree"),
-        ({"kernels": [-1.0]}, X, "gamma"),
+        ({"method": MKKMMR(lam=-1.0)}, LIST, "lam=-1.0"),
+        ({"method": MKKMMR(lam="big")}, LIST, "unknown lam"),
+        ({"method": MKKMMR(power=3)}, LIST, "power=3"),
+        ({"method": MKKM(ridge=-1)}, LIST, "ridge"),
+        ({"method": MKKMMR(correlation="cosine")}, LIST, "unknown correlation"),
+        ({"kernel": "rbff"}, LIST, "Did you mean 'rbf'"),
+        ({"kernel": ["rbf"]}, LIST, "1 for 3 views"),
+        ({"kernel": []}, LIST, "empty"),
+        ({"kernel": [RBF]}, X, r"kernel=RBF is a class, not an object: write kernel=RBF\(\)"),
+        ({"kernel": [MKKMMR()]}, X, r"kernel=MKKMMR\(\): MKKMMR is a method; .*kernel=RBF\(gamma=0.5\)"),
+        ({"kernel": [Precomputed(), "rbf"]}, LIST[:2], "beside others"),
+        ({"kernel": [-1.0]}, X, "gamma"),
+        ({"objective": Dependence(placement=None)}, LIST, "unknown placement None"),
+        ({"objective": "dependenc"}, LIST, "Did you mean 'dependence'"),
+        ({"approximation": MKKMMR()}, LIST, "MKKMMR is a method"),
         ({"views": []}, X, "views is empty"),
         ({"views": [["a"]]}, X, "view '0' cannot be taken"),
         ({"views": {"far": [0, 9]}}, X, "view 'far' cannot be taken"),
         ({"views": [[]]}, X, "no columns"),
         ({"views": [[0]]}, LIST, "list of views already"),
-        ({"method_params": {"gamma": 1}}, LIST, "does not take"),
-        ({"method": f"{RIVALS}.rmkkm", "method_params": {"gamma": 1.5}}, LIST, "between 0 and 1"),
+        ({"method": reproduction.multikernel.RMKKM(gamma=1.5)}, LIST, "between 0 and 1"),
         ({"structure": "ring:4", "n_clusters": 3}, LIST, "3"),
         ({"n_clusters": 100}, LIST, "fewer samples"),
         ({}, [X, X[:-1]], "differ in their numbers of samples"),
         ({}, [X, np.where(X > 5, np.nan, X)], "contains NaN in view 1.* not in part"),
         ({}, np.where(np.arange(72)[:, None] == 3, np.nan, X), "missing from every view"),
-        ({"kernels": "precomputed"}, [STACK[0], STACK[1][:9, :9]], "kernels differ in size"),
-        ({"kernels": "precomputed"}, [STACK[0][:, :9]], "square"),
-        ({"kernels": "precomputed"}, [STACK[0] + np.triu(np.ones((72, 72)), 1)], "not symmetric"),
-        ({"kernels": "precomputed"}, [STACK[0], -STACK[1]], "far from positive semidefinite"),
-        ({"kernels": "precomputed", "views": [[0]]}, STACK, "choose columns"),
+        ({"kernel": "precomputed"}, [STACK[0], STACK[1][:9, :9]], "kernels differ in size"),
+        ({"kernel": "precomputed"}, [STACK[0][:, :9]], "square"),
+        ({"kernel": "precomputed"}, [STACK[0] + np.triu(np.ones((72, 72)), 1)], "not symmetric"),
+        ({"kernel": "precomputed"}, [STACK[0], -STACK[1]], "far from positive semidefinite"),
+        ({"kernel": "precomputed", "views": [[0]]}, STACK, "choose columns"),
     ],
 )
 def test_bad_input_is_refused_by_name(options, data, message):
@@ -443,7 +449,7 @@ def test_bad_input_is_refused_by_name(options, data, message):
 
 
 def test_wrong_types_are_refused():
-    for options in ({"refine": 1}, {"lam": None}, {"max_iter": 1.5}, {"n_init": 0}, {"method_params": 3}):
+    for options in ({"max_iter": 1.5}, {"method": 3}, {"objective": Dependence}, {"compute_confidence": 1}):
         with pytest.raises((TypeError, ValueError), match=next(iter(options))):
             by_rbf(3, **options).fit(LIST)
 
@@ -463,7 +469,7 @@ def test_bad_masks_and_new_samples():
     with pytest.raises(ValueError, match="differ"):
         model.fit([X, X[:3]])
     assert_array_equal(model.labels_, before)  # the last fit whole
-    given = by_rbf(3, kernels="precomputed", random_state=0).fit(STACK)
+    given = by_rbf(3, kernel="precomputed", random_state=0).fit(STACK)
     with pytest.raises(ValueError, match="2 kernels"):
         given.predict(STACK[:2])
     with pytest.raises(ValueError, match="72 fitted"):
@@ -471,10 +477,10 @@ def test_bad_masks_and_new_samples():
 
 
 def test_the_tolerance_of_a_method():
-    loose, tight = (by_rbf(3, method_params={"tol": tol}, random_state=0).fit(LIST) for tol in (0.5, 1e-9))
+    loose, tight = (by_rbf(3, method=MKKMMR(tol=tol), random_state=0).fit(LIST) for tol in (0.5, 1e-9))
     assert loose.n_iter_ < tight.n_iter_
     with pytest.raises(ValueError, match="tol=-1"):
-        by_rbf(3, method_params={"tol": -1}).fit(LIST)
+        by_rbf(3, method=MKKMMR(tol=-1)).fit(LIST)
 
 
 def test_a_method_that_ran_out_of_steps_says_so():
@@ -511,9 +517,9 @@ def test_samples_of_weight_zero_take_part_in_nothing_and_get_a_label():
         assert_array_equal(model.labels_, np.where(used, model.labels_, other.predict(spoilt, observed=mask)))
         assert np.isnan(model.diagnostics_.embedding[~used]).all()
         stack = np.stack([rbf_kernel(V, gamma=0.05) for V in spoilt])
-        given = by_rbf(3, kernels="precomputed", random_state=0)
+        given = by_rbf(3, kernel="precomputed", random_state=0)
         given.fit(stack, sample_weight=weight, observed=mask)
-        table = by_rbf(3, kernels=[0.05] * 3, random_state=0)
+        table = by_rbf(3, kernel=[0.05] * 3, random_state=0)
         table.fit(spoilt, sample_weight=weight, observed=mask)
         assert_array_equal(given.labels_, table.labels_)
         assert_allclose(given.weights_, table.weights_, rtol=1e-6)
@@ -527,16 +533,16 @@ def test_weights_change_the_fit_and_ones_do_not():
     heavy = by_rbf(3, random_state=0).fit(LIST, sample_weight=weight)
     assert heavy.sizes_.sum() == pytest.approx(weight.sum())
     assert np.abs(heavy.weights_ - plain.weights_).max() > 1e-3
-    scaled = by_rbf(3, random_state=0, lam=heavy.diagnostics_.lam).fit(LIST, sample_weight=weight)
+    scaled = by_rbf(3, method=MKKMMR(lam=heavy.diagnostics_.lam), random_state=0).fit(LIST, sample_weight=weight)
     assert scaled.objective_ == pytest.approx(heavy.objective_)
     with pytest.raises(ValueError, match="correlation function sees kernel matrices without the sample_weight"):
-        by_rbf(3, correlation=lambda a, b: (a * b).sum()).fit(LIST, sample_weight=weight)
+        by_rbf(3, method=MKKMMR(correlation=lambda a, b: (a * b).sum())).fit(LIST, sample_weight=weight)
 
 
 @pytest.mark.parametrize("correlation", ["trace", "hsic", "mmd", "kl"])
 def test_weights_are_repeats_in_every_correlation(correlation):
     weight = np.random.default_rng(0).integers(1, 4, 72)
-    settings = {"correlation": correlation, "random_state": 0}
+    settings = {"method": MKKMMR(correlation=correlation), "random_state": 0}
     one = by_rbf(3, **settings).fit(LIST, sample_weight=weight)
     many = by_rbf(3, **settings).fit([np.repeat(V, weight, axis=0) for V in LIST])
     assert_allclose(one.weights_, many.weights_, rtol=1e-4)
@@ -549,7 +555,7 @@ def test_weights_are_repeats_beyond_a_full_decomposition():
     Z, _ = make_blobs(400, n_features=6, centers=4, cluster_std=2.0, random_state=0)
     weight = rng.integers(1, 4, 400)
     for kernels in ("rbf", "linear"):
-        settings = {"kernels": kernels, "unit_diagonal": False, "random_state": 0}
+        settings = {"kernel": kernels, "method": MKKMMR(unit_diagonal=False), "random_state": 0}
         one = by_rbf(4, **settings).fit([Z[:, :3], Z[:, 3:]], sample_weight=weight)
         twice = np.repeat(Z, weight, axis=0)
         many = by_rbf(4, **settings).fit([twice[:, :3], twice[:, 3:]])
@@ -562,9 +568,9 @@ def test_soft_labels_pull():
     y = np.full(72, -1)
     y[np.flatnonzero(truth == 0)[:8]] = 0
     y[np.flatnonzero(truth == 1)[:8]] = 0  # two groups are said to be one
-    hard = by_rbf(3, kernels="linear", random_state=0).fit(LIST, y)
+    hard = by_rbf(3, kernel="linear", random_state=0).fit(LIST, y)
     assert_array_equal(hard.labels_[y == 0], 0)
-    soft = [by_rbf(3, kernels="linear", label_weight=t, random_state=0).fit(LIST, y) for t in (0.01, 100.0)]
+    soft = [by_rbf(3, kernel="linear", label_weight=t, random_state=0).fit(LIST, y) for t in (0.01, 100.0)]
     assert adjusted_rand_score(truth, soft[0].labels_) > 0.95
     assert_array_equal(soft[1].labels_[y == 0], 0)
     assert soft[1].diagnostics_.history == sorted(soft[1].diagnostics_.history)
@@ -578,8 +584,8 @@ def test_labels_name_the_places_of_a_structure():
     y = np.full(72, -1)
     y[[0, 12]] = 4, 3  # the ring turned, and the other way round
     for refine in (True, False):
-        settings = {"approximation": "cholesky", "n_components": 72, "random_state": 0}
-        model = by_rbf(structure="ring:6", refine=refine, **settings).fit(views, y)
+        settings = {"approximation": Cholesky(72), "random_state": 0}
+        model = by_rbf(structure="ring:6", method=MKKMMR(refine=refine), **settings).fit(views, y)
         assert model.labels_[0] == 4
         assert model.labels_[12] == 3
         assert adjusted_rand_score(place, model.labels_) > 0.9
@@ -593,7 +599,7 @@ def test_side_information_is_checked_before_work_and_reported():
     with pytest.raises(ValueError, match="size"):
         by_rbf(3, min_cluster_size=30).fit(LIST)
     with pytest.warns(UserWarning, match="labels every sample"):
-        model = by_rbf(3, kernels="linear", random_state=0).fit(LIST, truth)
+        model = by_rbf(3, kernel="linear", random_state=0).fit(LIST, truth)
     assert_array_equal(model.labels_, truth)
     with pytest.raises(ValueError, match="label_weight"):
         by_rbf(3, label_weight=-1.0).fit(LIST)
@@ -603,7 +609,7 @@ def test_side_information_is_checked_before_work_and_reported():
 
 
 def test_score_is_the_share_of_spread_that_clusters_explain_over_what_they_could():
-    settings = {"kernels": "linear", "unit_diagonal": False, "random_state": 0}
+    settings = {"kernel": "linear", "method": MKKMMR(unit_diagonal=False), "random_state": 0}
     model = by_rbf(3, **settings).fit(LIST)
     Z = np.hstack([w * (V - V.mean(axis=0)) for w, V in zip(model.weights_, LIST, strict=True)])
     means = np.array([Z[model.labels_ == c].mean(axis=0) for c in range(3)])
@@ -620,7 +626,7 @@ def test_score_is_the_share_of_spread_that_clusters_explain_over_what_they_could
 
 
 def test_score_of_scaled_kernels_may_use_a_direction_for_every_cluster():
-    model = by_rbf(3, method="average", kernels="linear", random_state=0).fit(LIST)
+    model = by_rbf(3, kernel="linear", method="average", random_state=0).fit(LIST)
     Z = np.hstack([(V - V.mean(axis=0)) / np.linalg.norm(V - V.mean(axis=0), axis=1)[:, None] for V in LIST])
     means = np.array([Z[model.labels_ == c].mean(axis=0) for c in range(3)])
     eigenvalues = np.linalg.eigvalsh(Z.T @ Z)[::-1]
@@ -633,7 +639,12 @@ def test_a_loss_of_ones_own_keeps_its_numbering():
     """Labels used to be renumbered by symmetries of the structure that the loss does not have."""
     steps = (np.r_[np.zeros(9), np.full(6, 3.0), np.full(3, 9.0)] + np.linspace(0, 0.1, 18))[:, None]
     loss = np.array([[0, 1, 9.0], [1, 0, 1], [9, 1, 0]])
-    settings = {"structure": "flat:3", "loss": loss, "kernels": "linear", "unit_diagonal": False, "method": "average"}
+    settings = {
+        "structure": "flat:3",
+        "objective": Dependence(loss=loss),
+        "kernel": "linear",
+        "method": Average(unit_diagonal=False),
+    }
     scale = []
     for X in (steps, steps**2, np.random.default_rng(0).standard_normal((18, 2))):
         Z = X - X.mean(axis=0)
@@ -660,7 +671,7 @@ def test_grid_search():
 
 def test_one_cluster_with_a_loss():
     for method in METHODS:
-        model = by_rbf(1, method=method, loss="zero-one", random_state=0).fit(LIST)
+        model = by_rbf(1, method=method, objective=Dependence(loss="zero-one"), random_state=0).fit(LIST)
         assert_array_equal(model.labels_, 0)
         assert np.isfinite(model.objective_)
         assert_allclose(model.weights_.sum(), 1)
@@ -670,7 +681,7 @@ def test_one_cluster_with_a_loss():
 @pytest.mark.parametrize("unit", [True, False])
 def test_the_size_of_kernels_does_not_matter(size, unit):
     stack = np.stack([rbf_kernel(V, gamma=0.05) for V in LIST])
-    one = by_rbf(3, kernels="precomputed", unit_diagonal=unit, random_state=0)
+    one = by_rbf(3, kernel="precomputed", method=MKKMMR(unit_diagonal=unit), random_state=0)
     other = clone(one).fit(size * stack)
     one.fit(stack)
     assert np.isfinite(other.objective_)
@@ -684,7 +695,7 @@ def test_the_size_of_kernels_does_not_matter(size, unit):
 
 def test_labels_do_not_depend_on_the_number_of_jobs():
     Z = np.random.default_rng(0).standard_normal((72, 6))  # no clusters: every start ends elsewhere
-    settings = {"views": [[0, 1, 2], [3, 4, 5]], "n_init": 1, "refine": False, "random_state": 0}
+    settings = {"views": [[0, 1, 2], [3, 4, 5]], "method": MKKMMR(n_init=1, refine=False), "random_state": 0}
     fits = [by_rbf(6, n_jobs=jobs, **settings).fit(Z) for jobs in (None, 2, 4)]
     same(fits[0], fits[1])
     same(fits[0], fits[2])
@@ -707,7 +718,7 @@ def test_memory_of_kernels_that_are_never_stored():
     n = 3000
     Z, labels = make_blobs(n, n_features=4, centers=3, random_state=0)
     views = [Z[:, :2], Z[:, 2:]]
-    model = by_rbf(3, lam=0.01, n_init=1, random_state=0)
+    model = by_rbf(3, method=MKKMMR(lam=0.01, n_init=1), random_state=0)
     with config_context(working_memory=1):
         model.fit([V[:400] for V in views])  # compiles
         tracemalloc.start()
@@ -720,7 +731,7 @@ def test_memory_of_kernels_that_are_never_stored():
 
 def test_graph_kernels_cannot_be_left_uncentred():
     with pytest.raises(ValueError, match=r"kernel='graph' .* uncentred"):
-        by_rbf(3, kernels="graph", center=False).fit(LIST)
+        by_rbf(3, kernel="graph", method=MKKMMR(center=False)).fit(LIST)
 
 
 def test_the_papers_width_counts_copies():

@@ -117,7 +117,7 @@ def test_views_with_missing_samples():
 def test_weight_zero_in_views():
     weight = np.ones(60)
     weight[:5] = 0
-    model = MultiKernelClustering(structure="chain:4", kernels="rbf", random_state=0).fit([X], sample_weight=weight)
+    model = MultiKernelClustering(structure="chain:4", kernel="rbf", random_state=0).fit([X], sample_weight=weight)
     assert_allclose(model.position([X]), model.position_, atol=1e-6)
     assert (model.medoids_ >= 5).all()
     with pytest.raises(ValueError, match="n=56 queries, but 55 samples"):

@@ -36,6 +36,7 @@ from kernelclust import (
     StructuredClustering,
 )
 from kernelclust.kernels import RBF, Cholesky, Nystroem, RandomFeatures, kernel_names
+from kernelclust.multikernel import MKKMMR, Average
 from kernelclust.objectives import Dependence
 from kernelclust.solvers import Greedy
 from kernelclust.structures import Chain, Custom, Ring
@@ -61,7 +62,12 @@ def one_thread():
 
 # -- scikit-learn's own checks ----------------------------------------------------------------------------------------
 
-WHOLE = [StructuredClustering(), KernelKMeans(), MaxMarginClustering(n_init=2), MultiKernelClustering(n_init=1)]
+WHOLE = [
+    StructuredClustering(),
+    KernelKMeans(),
+    MaxMarginClustering(n_init=2),
+    MultiKernelClustering(method=MKKMMR(n_init=1)),
+]
 IN_SHORT = [  # presets differ from these by their defaults, others by a part that has tests of its own
     CLUHSIC(),
     CLUHSICAL(),
@@ -74,7 +80,7 @@ IN_SHORT = [  # presets differ from these by their defaults, others by a part th
     *(KernelKMeans(kernel=kernel, init="spectral") for kernel in ("linear", "laplacian", "graph")),
     KernelKMeans(approximation="nystroem", init="spectral"),
     MultiKernelClustering(
-        method="average", structure="ring", kernels=["linear", "rbf"], n_init=1, compute_confidence=False
+        structure="ring", kernel=["linear", "rbf"], compute_confidence=False, method=Average(n_init=1)
     ),
     MaxMarginClustering(3, loss="error", n_init=1),
     MaxMarginClustering(kernel="rbf", loss="rand", n_init=1),

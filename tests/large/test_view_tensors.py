@@ -5,8 +5,10 @@ import pytest
 
 from kernelclust import MultiKernelClustering
 from kernelclust._arrays import namespace_of, to_host
+from kernelclust.kernels import Nystroem
 from kernelclust.large import TensorShards, feature_gram, feature_moments, labels_there
 from kernelclust.large._shards import Rule, last_look, look, sweep
+from kernelclust.multikernel import MKKMMR
 
 pytestmark = [pytest.mark.usefixtures("few_starts"), pytest.mark.filterwarnings("ignore::UserWarning")]
 
@@ -21,13 +23,13 @@ def _views(m=500, seed=0):
 
 
 def _model(**given):
-    usual = {"kernels": "rbf", "approximation": "nystroem", "n_components": 25, "compute_confidence": False}
+    usual = {"kernel": "rbf", "approximation": Nystroem(25), "compute_confidence": False}
     return MultiKernelClustering(5, random_state=0, **usual | given)
 
 
 @pytest.mark.parametrize(
     "given",
-    [{"method": "average"}, {"structure": "ring:5", "kernels": ["rbf", "linear", ["laplacian", "cosine"]]}],
+    [{"method": "average"}, {"structure": "ring:5", "kernel": ["rbf", "linear", ["laplacian", "cosine"]]}],
     ids=["average", "ring"],
 )
 def test_where_the_start_holds_all_samples_it_is_the_fit_in_memory(arrays, given):
@@ -57,8 +59,8 @@ def test_the_same_samples_in_partitions_and_on_a_device(arrays, monkeypatch):
     features = found._prediction.similarities.features.raw
     B = features(np.hstack(views))
     kernels = [B[:, at] @ B[:, at].T for at in features.columns]
-    plain = {"kernels": "precomputed", "center": False, "unit_diagonal": False, "approximation": None}
-    one = _model(lam=found.diagnostics_.lam, **plain).fit(kernels, sample_weight=weight)
+    method = MKKMMR(lam=found.diagnostics_.lam, center=False, unit_diagonal=False)
+    one = _model(kernel="precomputed", method=method, approximation=None).fit(kernels, sample_weight=weight)
     assert np.mean(to_host(found.labels_) != one.labels_) <= 0.002
     np.testing.assert_allclose(found.objective_, one.objective_, rtol=1e-5)
     np.testing.assert_allclose(
@@ -119,8 +121,8 @@ def test_what_is_not_there_is_refused_by_name(arrays):
     views = [arrays.make(view) for view in _views()]
     for given, words in [
         ({"method": "mkkm"}, "method='mkkm'"),
-        ({"kernels": "auto"}, "kernels='auto'"),
-        ({"kernels": lambda X, Y: X @ Y.T}, "kernels="),
+        ({"kernel": "auto"}, "kernel='auto'"),
+        ({"kernel": lambda X, Y: X @ Y.T}, "kernel="),
         ({"approximation": "random_features"}, "approximation='random_features'"),
         ({"max_cluster_size": 300}, "max_cluster_size"),
     ]:

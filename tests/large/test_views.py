@@ -4,15 +4,18 @@ import numpy as np
 import pytest
 
 from kernelclust import MultiKernelClustering
+from kernelclust.kernels import Nystroem
 from kernelclust.large import feature_gram, feature_moments
 from kernelclust.large._shards import Features, Sums
+from kernelclust.multikernel import MKKMMR, Average
 from kernelclust.multikernel._sums import Part, PreparedFeatures
 from kernelclust.objectives import Dependence
 from kernelclust.structures import as_structure
 
 da = pytest.importorskip("dask.array")
 pytestmark = [pytest.mark.usefixtures("few_starts"), pytest.mark.filterwarnings("ignore::UserWarning")]
-PLAIN = {"kernels": "precomputed", "center": False, "unit_diagonal": False, "approximation": None}
+PLAIN = {"kernel": "precomputed", "approximation": None}
+AS_GIVEN = {"center": False, "unit_diagonal": False}
 
 
 @pytest.fixture(autouse=True)
@@ -37,7 +40,7 @@ def _parts(views, rows=170):
 
 
 def _model(**given):
-    usual = {"kernels": "rbf", "approximation": "nystroem", "n_components": 25, "compute_confidence": False}
+    usual = {"kernel": "rbf", "approximation": Nystroem(25), "compute_confidence": False}
     return MultiKernelClustering(5, random_state=0, **usual | given)
 
 
@@ -54,8 +57,8 @@ def test_labels_and_weights_are_those_of_the_same_kernels_in_one_piece(method, s
     views = _views()
     weight = np.random.default_rng(1).choice([1.0, 2.0], 600)
     found = _model(method=method, structure=structure).fit(_parts(views), sample_weight=weight)
-    lam = found.diagnostics_.lam if method == "mkkm-mr" else "auto"
-    one = _model(method=method, structure=structure, lam=lam, **PLAIN).fit(_kernels(found, views), sample_weight=weight)
+    same = Average(**AS_GIVEN) if method == "average" else MKKMMR(lam=found.diagnostics_.lam, **AS_GIVEN)
+    one = _model(structure=structure, method=same, **PLAIN).fit(_kernels(found, views), sample_weight=weight)
     assert isinstance(found.labels_, da.Array) and found.labels_.chunks == ((170, 170, 170, 90),)
     labels = found.labels_.compute()
     assert np.mean(labels != one.labels_) <= 0.002
@@ -70,7 +73,7 @@ def test_labels_and_weights_are_those_of_the_same_kernels_in_one_piece(method, s
 def test_where_the_start_holds_all_samples_it_is_the_fit_in_memory(monkeypatch):
     monkeypatch.setattr("kernelclust.large._shards.START", 600)
     views, kernels = _views(), ["rbf", "linear", ["rbf", 2.0]]
-    found, one = _model(kernels=kernels).fit(_parts(views)), _model(kernels=kernels).fit(views)
+    found, one = _model(kernel=kernels).fit(_parts(views)), _model(kernel=kernels).fit(views)
     np.testing.assert_array_equal(found.labels_.compute(), one.labels_)
     np.testing.assert_allclose(found.weights_, one.weights_, atol=1e-6)
     np.testing.assert_allclose(found.explained_, one.explained_, atol=1e-6)
@@ -152,7 +155,7 @@ def test_views_may_be_columns_of_one_table_or_lie_in_other_partitions():
     named.fit(dd.from_pandas(frame, npartitions=3))
     assert named.feature_names_in_.tolist() == list("abcdefg") and named._widths == [2, 3, 2]
     np.testing.assert_array_equal(named.predict(frame), named.labels_.compute())
-    several = _model(kernels=["linear", 0.5, 2.0]).fit(table)
+    several = _model(kernel=["linear", 0.5, 2.0]).fit(table)
     assert several.weights_.shape == (3,)
 
 
@@ -167,11 +170,11 @@ def test_known_labels_are_kept():
     ("given", "fit", "words"),
     [
         ({"method": "mkkm"}, {}, "method='mkkm'"),
-        ({"kernels": "auto"}, {}, "kernels='auto'"),
-        ({"kernels": "precomputed"}, {}, "kernels='precomputed'"),
-        ({"kernels": ["rbf", "graph", "rbf"]}, {}, "kernels="),
-        ({"refine": False}, {}, "refine=False"),
-        ({"correlation": "hsic"}, {}, "correlation='hsic'"),
+        ({"kernel": "auto"}, {}, "kernel='auto'"),
+        ({"kernel": "precomputed"}, {}, "kernel='precomputed'"),
+        ({"kernel": ["rbf", "graph", "rbf"]}, {}, "kernel="),
+        ({"method": MKKMMR(refine=False)}, {}, "refine=False"),
+        ({"method": MKKMMR(correlation="hsic")}, {}, "correlation='hsic'"),
         ({"approximation": "cholesky"}, {}, "approximation='cholesky'"),
         ({"approximation": None}, {}, "approximation=None"),
         ({"min_cluster_size": 3}, {}, "min_cluster_size"),

@@ -22,8 +22,8 @@ import kernelclust
 from kernelclust._terms import term_names
 from kernelclust.kernels import approximations, kernel_class, kernel_names
 from kernelclust.margin import loss_names
-from kernelclust.multikernel import CORRELATIONS, method_names
-from kernelclust.objectives import NORMALIZATIONS, PLACEMENTS
+from kernelclust.multikernel import CORRELATIONS, as_method, method_names
+from kernelclust.objectives import NORMALIZATIONS, PLACEMENTS, Dependence
 from kernelclust.solvers import solver_names
 from kernelclust.solvers.greedy import INITS, SEARCHES
 from kernelclust.structures import structure_class, structure_names
@@ -111,8 +111,6 @@ CHOICES: dict[str, Sequence] = {
     "max_iter": [100, 1, 3],
     "lam": ["auto", 1e-3, 10.0],
     "kappa": ["auto", 1e-3, 10.0],
-    "method": method_names(),
-    "kernels": ["auto", "precomputed", "linear", "graph", ["linear", "rbf"]],
     "views": [[slice(0, None), slice(0, 1)]],
     "correlation": CORRELATIONS,
     "power": [2, 1],
@@ -127,6 +125,7 @@ CHOICES: dict[str, Sequence] = {
 }
 OF_CLASS: dict[str, dict[str, Sequence]] = {
     "MaxMarginClustering": {"loss": loss_names()},
+    "MultiKernelClustering": {"kernel": ["auto", "precomputed", "linear", "graph", ["linear", "rbf"]]},
 }
 
 
@@ -135,6 +134,9 @@ def _parameters(pick: Pick, name: str) -> tuple[int, dict[str, Any]]:
     signature = inspect.signature(ESTIMATORS[name]).parameters
     choices = CHOICES | OF_CLASS.get(name, {})
     out = {key: pick(choices[key]) for key in signature if key in choices and pick(YES_NO)}
+    if "method" in signature:
+        out["method"] = _drawn(pick, as_method(pick(method_names())))
+        out["objective"] = _drawn(pick, Dependence())
     c = pick([2, 3, 1, 4, 5, 6])
     if "structure" in signature:
         structure = structure_class(pick(structure_names())).example(c)
@@ -144,11 +146,22 @@ def _parameters(pick: Pick, name: str) -> tuple[int, dict[str, Any]]:
     if "random_state" in signature:
         out["random_state"] = 0
     if out.get("loss") == "array":
-        i = np.arange(c)
-        out["loss"] = np.abs(i[:, None] - i) ** 2 + (i[:, None] < i) * 0.5
+        out["loss"] = _uneven_loss(c)
+    if "objective" in out and isinstance(out["objective"].loss, str) and out["objective"].loss == "array":
+        out["objective"].loss = _uneven_loss(c)
     if pick([1, 1, 1, 0]):
         _agree(name, out)
     return c, out
+
+
+def _uneven_loss(c: int) -> np.ndarray:
+    i = np.arange(c)
+    return np.abs(i[:, None] - i) ** 2 + (i[:, None] < i) * 0.5
+
+
+def _drawn(pick: Pick, term: Any) -> Any:
+    """The term with random parameters; each keeps its default in half of the cases."""
+    return term.set_params(**{key: pick(CHOICES[key]) for key in term.get_params() if key in CHOICES and pick(YES_NO)})
 
 
 def _agree(name: str, parameters: dict[str, Any]) -> None:
@@ -165,16 +178,20 @@ def _agree(name: str, parameters: dict[str, Any]) -> None:
     if parameters.get("loss") is not None or parameters.get("normalize", "l2") is None:
         drop("size_prior")
     if parameters.get("approximation") == "random_features":
-        parameters["kernels" if name == "MultiKernelClustering" else "kernel"] = "rbf"
+        parameters["kernel"] = "rbf"
     if name == "MaxMarginClustering":
         if parameters.get("kernel", "linear") not in ("linear", "cosine") or parameters.get("n_components"):
             drop("center")
         if parameters.get("center", True) and not parameters.get("bias"):
             drop("balance")
-    if parameters.get("kernels") == "graph":
-        drop("center")
-    if parameters.get("kernels") == "precomputed":
-        drop("views")
+    if name == "MultiKernelClustering":
+        objective = parameters["objective"]
+        if not objective.takes_size_prior:
+            objective.size_prior = "auto"
+        if parameters.get("kernel") == "graph":
+            parameters["method"].center = True
+        if parameters.get("kernel") == "precomputed":
+            drop("views")
 
 
 # -- samples -------------------------------------------------------------------------------------------------------
@@ -284,10 +301,9 @@ def _table(case: Case, rng: np.random.Generator) -> np.ndarray:
 def _of_model(case: Case, Z: np.ndarray) -> Any:
     """X as the estimator takes it: samples or similarities, in a layout; several of them where it takes several."""
     lay = LAYOUTS[case.samples["layout"]]
-    kernel, kernels = case.parameters.get("kernel", "rbf"), case.parameters.get("kernels")
-    if kernel_class(kernel).pairwise:
-        return lay(_similarities(Z.astype(float)))
-    if kernels == "precomputed":
+    if kernel_class(case.parameters.get("kernel", "rbf")).pairwise:
+        if case.estimator != "MultiKernelClustering":
+            return lay(_similarities(Z.astype(float)))
         lay = np.ascontiguousarray if lay is sparse.csr_array else lay
         return [lay(_similarities(part.astype(float))) for part in (Z, Z[:, :1])]
     return [lay(Z), lay(Z[:, :1])] if case.samples["listed"] else lay(Z)

@@ -21,6 +21,7 @@ from sklearn.base import clone
 
 from kernelclust import StructuredClustering, structured_hsic
 from kernelclust.kernels import fit_kernel, kernel_class
+from kernelclust.multikernel import as_method
 from kernelclust.objectives import loss_matrix
 
 REFUSALS = (ValueError, TypeError)
@@ -125,8 +126,7 @@ def subset(model: Any, X: Any, index: np.ndarray) -> Any:
     """Rows of X, and the columns for the same samples where it holds similarities."""
     if isinstance(X, list):
         return [subset(model, part, index) for part in X]
-    pairwise = any(kernel_class(getattr(model, name, None)).pairwise for name in ("kernel", "kernels"))
-    return X[index][:, index] if pairwise else X[index]
+    return X[index][:, index] if kernel_class(getattr(model, "kernel", None)).pairwise else X[index]
 
 
 def _dense(X: Any) -> np.ndarray:
@@ -361,7 +361,9 @@ def history_runs_one_way(fit: Fitted) -> None:
         room = fit.F(fit.labels)[1]
         assert np.all(np.diff(history) >= -room), f"history fell: {history}"
     elif fit.case.estimator == "MultiKernelClustering" and _falls(fit.model):
-        trace = 0.0 if fit.model.unit_diagonal else fit.weight.sum() * _largest_linear(fit)  # else that of the weights
+        trace = (
+            0.0 if as_method(fit.model.method).unit_diagonal else fit.weight.sum() * _largest_linear(fit)
+        )  # else that of the weights
         room = 1e-6 * np.abs(history).max(initial=0) + 1e-9 * fit.weight.sum() + 1e-14 * trace
         assert np.all(np.diff(history) >= -room), f"history fell: {history}"
 
@@ -373,10 +375,8 @@ def _largest_linear(fit: Fitted) -> float:
 
 
 def _falls(model: Any) -> bool:
-    import importlib
-
-    part = importlib.import_module(f"kernelclust.multikernel.{model.method.replace('-', '_')}")
-    return model.power == 2 and not getattr(part, "MAY_RISE", False)
+    method = as_method(model.method)
+    return method.get_params().get("power", 2) == 2 and not method.may_rise
 
 
 def weights_of_kernels(fit: Fitted) -> None:

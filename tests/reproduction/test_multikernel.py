@@ -9,8 +9,8 @@ from threadpoolctl import threadpool_limits
 
 from kernelclust import MultiKernelClustering
 from kernelclust.kernels import DenseKernel
-from kernelclust.multikernel import Task, correlation_matrix, mkkm, prepare
-from reproduction.multikernel import crsc, lmkkm, rmkc, rmkkm, rmsc
+from kernelclust.multikernel import MKKM, Task, correlation_matrix, prepare
+from reproduction.multikernel import CRSC, LMKKM, RMKC, RMKKM, RMSC, lmkkm, rmkc, rmsc
 from reproduction.multikernel._eigen import leading_eigenvectors
 from reproduction.multikernel._simplex import project_on_simplex
 
@@ -77,7 +77,7 @@ def test_block_eigenvectors_equal_a_full_decomposition():
 
 def test_lmkkm_states_its_objective_and_falls():
     matrices, _ = make_matrices(0, n=30)
-    found = lmkkm.solve(make_task(matrices, tol=1e-9), n_steps=300)
+    found = LMKKM(tol=1e-9, n_steps=300).solve(make_task(matrices))
     assert falls(found.history)
     t, H = found.by_sample, found.embedding
     assert (t >= 0).all()
@@ -88,7 +88,7 @@ def test_lmkkm_states_its_objective_and_falls():
     slope = np.column_stack([(prepared_matrix(K) * rest) @ t[:, p] for p, K in enumerate(matrices)])
     gap = ((t * slope).sum(axis=1) - slope.min(axis=1)).sum()  # optimal for every sample
     assert 0 <= gap < 1e-3 * found.objective
-    plain = mkkm.solve(make_task(matrices, tol=1e-12))
+    plain = MKKM(tol=1e-12).solve(make_task(matrices))
     assert found.objective <= plain.objective * (1 + 1e-6)  # equal weights for all samples are among its choices
 
 
@@ -112,14 +112,14 @@ def test_lmkkm_prefers_the_view_that_is_good_for_a_sample():
     good, half = 4 * np.eye(3)[labels] + 0.3 * rng.standard_normal((60, 3)), np.arange(60) < 30
     first = np.where(half[:, None], good, 3 * rng.standard_normal((60, 3)))
     second = np.where(half[:, None], 3 * rng.standard_normal((60, 3)), good)
-    t = lmkkm.solve(make_task([gaussian(first), gaussian(second)])).by_sample
+    t = LMKKM().solve(make_task([gaussian(first), gaussian(second)])).by_sample
     assert t[half, 0].mean() > 0.5 > t[~half, 0].mean()
 
 
 @pytest.mark.parametrize("gamma", [0.2, 0.5, 0.8])
 def test_rmkkm_states_its_objective_and_falls(gamma):
     matrices, labels = make_matrices(1)
-    found = rmkkm.solve(make_task(matrices, tol=1e-10, max_iter=300), gamma=gamma)
+    found = RMKKM(tol=1e-10, gamma=gamma).solve(make_task(matrices, max_iter=300))
     assert found.converged
     assert falls(found.history)
     w = found.weights / (found.weights**gamma).sum() ** (1 / gamma)
@@ -139,7 +139,7 @@ def test_rmkkm_states_its_objective_and_falls(gamma):
 def test_rmkkm_weights_are_the_best_for_its_constraint():
     matrices, _ = make_matrices(1)
     gamma = 0.5
-    found = rmkkm.solve(make_task(matrices, tol=1e-12, max_iter=300), gamma=gamma)
+    found = RMKKM(tol=1e-12, gamma=gamma).solve(make_task(matrices, max_iter=300))
     cost = np.empty(3)
     K = sum(v * prepared_matrix(one) for v, one in zip(found.weights, matrices, strict=True))
     pull = np.zeros(45)
@@ -163,7 +163,7 @@ def test_rmkkm_weights_are_the_best_for_its_constraint():
 
 def test_crsc_states_its_objective_and_falls():
     matrices, _ = make_matrices(1)
-    found = crsc.solve(make_task(matrices, tol=1e-10), strength=0.1)
+    found = CRSC(tol=1e-10, strength=0.1).solve(make_task(matrices))
     assert falls(found.history)
     assert len(found.history) > 2
     U = np.split(found.embedding, 3, axis=1)
@@ -174,7 +174,7 @@ def test_crsc_states_its_objective_and_falls():
         value += np.trace(V.T @ L @ V)
     value += 0.1 * sum(np.trace(V @ V.T @ W @ W.T) for V, W in combinations(U, 2))
     assert found.objective == pytest.approx(-value)
-    alone = crsc.solve(make_task(matrices), strength=0.0)
+    alone = CRSC(strength=0.0).solve(make_task(matrices))
     for V, K in zip(np.split(alone.embedding, 3, axis=1), matrices, strict=True):
         L = K / np.sqrt(np.outer(K.sum(axis=1), K.sum(axis=1)))
         assert np.trace(V.T @ L @ V) == pytest.approx(np.linalg.eigvalsh(L)[-3:].sum())
@@ -182,7 +182,7 @@ def test_crsc_states_its_objective_and_falls():
 
 def test_crsc_in_small_spaces_ends_where_nothing_improves():
     matrices, _ = make_matrices(1, n=400, noise=(1.5, 2.0))
-    found = crsc.solve(make_task(matrices, tol=1e-9), strength=0.05)
+    found = CRSC(tol=1e-9, strength=0.05).solve(make_task(matrices))
     assert found.converged
     U = np.split(found.embedding, 2, axis=1)
     for V, W, K in ((*U, matrices[0]), (*U[::-1], matrices[1])):
@@ -194,7 +194,7 @@ def test_crsc_in_small_spaces_ends_where_nothing_improves():
 def test_rmsc_reaches_the_least_objective(sparsity):
     cvxpy = pytest.importorskip("cvxpy")
     matrices, _ = make_matrices(0, n=8, noise=(0.6, 0.9))
-    found = rmsc.solve(make_task(matrices, max_iter=2000), sparsity=sparsity, growth=1.01)
+    found = RMSC(sparsity=sparsity, growth=1.01).solve(make_task(matrices, max_iter=2000))
     P = cvxpy.Variable((8, 8), nonneg=True)
     errors = sum(cvxpy.sum(cvxpy.abs(K / K.sum(axis=1, keepdims=True) - P)) for K in matrices)
     problem = cvxpy.Problem(cvxpy.Minimize(cvxpy.norm(P, "nuc") + sparsity * errors), [cvxpy.sum(P, axis=1) == 1])
@@ -212,7 +212,7 @@ def test_rmsc_recovers_a_walk_from_views_with_gross_errors():
         error = np.triu(rng.uniform(size=(30, 30)) < 0.08, 1) * rng.uniform(0.5, 2, (30, 30))
         views.append(clean + error + error.T)
     task = make_task(views, 3)
-    found = rmsc.solve(task, sparsity=0.05)
+    found = RMSC(sparsity=0.05).solve(task)
     assert found.converged
     truth = np.linalg.qr(np.eye(3)[labels])[0]
     overlap = np.linalg.svd(truth.T @ found.embedding)[1]
@@ -245,7 +245,7 @@ def test_rmkc_states_its_objective_falls_and_cleans():
     matrices, labels = make_matrices(3, noise=(0.5, 0.5))
     matrices[0][:, :4] = matrices[0][:4] = 0.0  # four broken samples
     matrices[0][:4, :4] = np.eye(4)
-    found = rmkc.solve(make_task(matrices, tol=1e-8))
+    found = RMKC(tol=1e-8).solve(make_task(matrices))
     assert falls(found.history)
     assert_allclose(found.embedding.T @ found.embedding, np.eye(3), atol=1e-8)
     truth = np.linalg.qr(np.eye(3)[labels] - np.eye(3)[labels].mean(axis=0))[0][:, :2]
@@ -284,7 +284,7 @@ def test_rows_are_shrunk_by_the_proximal_map():
 
 def test_affinities_must_add_up():
     B = np.random.default_rng(0).standard_normal((20, 2))
-    for method in (crsc, rmsc):
+    for method in (CRSC(), RMSC()):
         with pytest.raises(ValueError, match="affinities"):
             method.solve(make_task([B @ B.T], 2))
 
@@ -294,5 +294,5 @@ def test_distances_leave_no_cluster_empty(refine):
     for seed in range(10):
         rng = np.random.default_rng(seed)
         Z = rng.standard_normal((rng.integers(8, 30), 2))
-        model = MultiKernelClustering(5, method="reproduction.multikernel.rmkkm", refine=refine, random_state=0).fit(Z)
+        model = MultiKernelClustering(5, method=RMKKM(refine=refine), random_state=0).fit(Z)
         assert len(np.unique(model.labels_)) == 5

@@ -17,6 +17,7 @@ from kernelclust import (
     structured_hsic,
 )
 from kernelclust.kernels import DenseKernel, Precomputed, TiledKernel, fit_kernel, spectrum_ends
+from kernelclust.multikernel import MKKMMR
 from kernelclust.objectives import Dependence
 from kernelclust.structures import as_structure
 
@@ -48,7 +49,7 @@ FAMILIES = {
     "kernel k-means": lambda **params: build(KernelKMeans, 3, kernel="precomputed", random_state=0, **params),
     "max margin": lambda **params: MaxMarginClustering(2, kernel="precomputed", n_init=1, random_state=0, **params),
     "many kernels": lambda **params: MultiKernelClustering(
-        3, kernels=("precomputed", params.get("kernel_params", {})), n_init=1, random_state=0
+        3, kernel=Precomputed(**params.get("kernel_params", {})), method=MKKMMR(n_init=1), random_state=0
     ),
 }
 
@@ -99,7 +100,7 @@ def test_named_kernels_do_not_pay_for_it(monkeypatch):
     for kernel in ("rbf", "linear", "polynomial", "graph", "auto"):
         KernelKMeans(2, kernel=kernel, random_state=0).fit(X)
         MaxMarginClustering(2, kernel=kernel, n_init=1, random_state=0).fit(X)
-    MultiKernelClustering(2, n_init=1, random_state=0).fit(X)
+    MultiKernelClustering(2, method=MKKMMR(n_init=1), random_state=0).fit(X)
     with pytest.raises(TypeError):
         KernelKMeans(2, kernel="precomputed").fit(X @ X.T)
 
@@ -220,7 +221,7 @@ def test_new_samples_go_by_similarities_as_given(sizes):
     assert adjusted_rand_score(labels, model.labels_) == 1
     assert_array_equal(model.predict((labels[:, None] == labels) * 1.0), model.labels_)
     assert 0 <= model.score(K) <= 1
-    many = MultiKernelClustering(2, kernels=("precomputed", {"indefinite": "shift"}), random_state=0).fit([K, K])
+    many = MultiKernelClustering(2, kernel=Precomputed(indefinite="shift"), random_state=0).fit([K, K])
     assert adjusted_rand_score(labels, many.labels_) == 1
     assert_array_equal(many.predict([(labels[:, None] == labels) * 1.0] * 2), many.labels_)
 
@@ -282,5 +283,5 @@ def test_samples_of_weight_zero_and_missing_ones(indefinite):
     assert adjusted_rand_score(labels, model.fit(K, sample_weight=weight).labels_) == 1
     gone = K.copy()
     gone[5], gone[:, 5] = np.nan, np.nan
-    many = MultiKernelClustering(3, kernels=("precomputed", {"indefinite": indefinite}), random_state=0)
+    many = MultiKernelClustering(3, kernel=Precomputed(indefinite=indefinite), random_state=0)
     assert adjusted_rand_score(labels, many.fit([K, gone]).labels_) == 1

@@ -9,18 +9,18 @@ from threadpoolctl import threadpool_limits
 
 from kernelclust.kernels import DenseKernel, LowRankKernel, WeightedSumKernel
 from kernelclust.multikernel import (
+    MKKM,
+    MKKMMR,
+    Average,
     Task,
-    average,
     correlation_matrix,
     minimize_on_simplex,
-    mkkm,
-    mkkm_mr,
     optimality_gap,
     prepare,
     refine,
 )
 from kernelclust.multikernel._refine import Unrelaxed, alignment, cluster_sums, label_scale
-from kernelclust.multikernel._spectral import Subspace, lam_path
+from kernelclust.multikernel._spectral import Subspace
 from kernelclust.objectives import Dependence
 from kernelclust.solvers._climb import climb
 from kernelclust.structures import as_structure
@@ -279,7 +279,7 @@ def objective_8(matrices, H, mu, lam):
 @pytest.mark.parametrize("seed", range(3))
 def test_objective_is_equation_8_and_falls(lam, seed):
     matrices, _ = make_matrices(seed)
-    found = mkkm_mr.solve(make_task(matrices, lam=lam, tol=1e-12))
+    found = MKKMMR(lam=lam, tol=1e-12).solve(make_task(matrices))
     assert found.converged
     assert falls(found.history)
     assert len(found.history) > 2
@@ -295,7 +295,7 @@ def test_objective_is_equation_8_and_falls(lam, seed):
 def test_the_small_space_ends_at_eigenvectors_and_best_weights():
     """Beyond the size up to which all is decomposed."""
     matrices, _ = make_matrices(n=400, noise=(1.0, 1.5, 3.0))
-    found = mkkm_mr.solve(make_task(matrices, lam=0.01))
+    found = MKKMMR(lam=0.01).solve(make_task(matrices))
     assert found.converged
     assert falls(found.history)
     value = objective_8(matrices, found.embedding, found.weights, found.lam)
@@ -307,8 +307,7 @@ def test_the_small_space_ends_at_eigenvectors_and_best_weights():
 
 def test_without_lam_it_is_mkkm():
     matrices, _ = make_matrices()
-    task = make_task(matrices, lam=0.0, tol=1e-12)
-    found, plain = mkkm_mr.solve(task), mkkm.solve(make_task(matrices, lam=5.0, tol=1e-12))
+    found, plain = MKKMMR(lam=0.0, tol=1e-12).solve(make_task(matrices)), MKKM(tol=1e-12).solve(make_task(matrices))
     assert_allclose(found.weights, plain.weights)
     rest = np.eye(45) - found.embedding @ found.embedding.T
     Z = np.array([np.trace(prepared_matrix(K) @ rest) for K in matrices])
@@ -317,24 +316,24 @@ def test_without_lam_it_is_mkkm():
 
 def test_large_lam_leaves_the_regularisation_alone():
     matrices, _ = make_matrices()
-    task = make_task(matrices, lam=1e9)
-    assert_allclose(mkkm_mr.solve(task).weights, minimize_on_simplex(task.M), atol=1e-6)
+    task = make_task(matrices)
+    assert_allclose(MKKMMR(lam=1e9).solve(task).weights, minimize_on_simplex(task.M), atol=1e-6)
 
 
 def test_the_authors_program_may_rise():
     matrices, _ = make_matrices(6)
-    rising = mkkm_mr.solve(make_task(matrices, lam=0.0, tol=-1.0, power=1, max_iter=15)).history
+    rising = MKKMMR(lam=0.0, tol=-1.0, power=1).solve(make_task(matrices, max_iter=15)).history
     assert not falls(rising, 1e-5)
-    assert falls(mkkm_mr.solve(make_task(matrices, lam=0.0, tol=-1.0, max_iter=15)).history)
+    assert falls(MKKMMR(lam=0.0, tol=-1.0).solve(make_task(matrices, max_iter=15)).history)
 
 
 def test_order_of_kernels_and_of_samples_does_not_matter():
     matrices, _ = make_matrices()
-    found = mkkm_mr.solve(make_task(matrices))
-    turned = mkkm_mr.solve(make_task([matrices[p] for p in (2, 0, 1)]))
+    found = MKKMMR().solve(make_task(matrices))
+    turned = MKKMMR().solve(make_task([matrices[p] for p in (2, 0, 1)]))
     assert_allclose(turned.weights, found.weights[[2, 0, 1]], rtol=1e-5)
     order = np.random.default_rng(0).permutation(45)
-    shuffled = mkkm_mr.solve(make_task([K[np.ix_(order, order)] for K in matrices]))
+    shuffled = MKKMMR().solve(make_task([K[np.ix_(order, order)] for K in matrices]))
     assert_allclose(shuffled.weights, found.weights, rtol=1e-5)
 
 
@@ -342,11 +341,11 @@ def test_copies_of_a_kernel_share_its_weight():
     matrices, _ = make_matrices()
     two, three = matrices[:2], [matrices[0], matrices[0], matrices[1]]
     for lam in (1e-3, 0.1, 1e9):
-        weights = mkkm_mr.solve(make_task(three, lam=lam)).weights
+        weights = MKKMMR(lam=lam).solve(make_task(three)).weights
         assert weights[0] == pytest.approx(weights[1], abs=1e-6)
-    assert_allclose([2 * weights[0], weights[2]], mkkm_mr.solve(make_task(two, lam=1e9)).weights, atol=1e-4)
-    copied = mkkm.solve(make_task(three)).weights  # plain weights give the copy a second vote
-    single = mkkm.solve(make_task(two)).weights
+    assert_allclose([2 * weights[0], weights[2]], MKKMMR(lam=1e9).solve(make_task(two)).weights, atol=1e-4)
+    copied = MKKM().solve(make_task(three)).weights  # plain weights give the copy a second vote
+    single = MKKM().solve(make_task(two)).weights
     assert copied[:2].sum() > single[0] + 0.05
 
 
@@ -355,7 +354,7 @@ def test_auto_lam_does_not_depend_on_scale_or_number_of_samples():
 
     def solve(matrices):
         kernels = [prepare(DenseKernel(K), unit=False) for K in matrices]
-        return mkkm_mr.solve(Task(kernels, 3, np.random.RandomState(0), correlation_matrix(kernels)))
+        return MKKMMR().solve(Task(kernels, 3, np.random.RandomState(0), correlation_matrix(kernels)))
 
     found, scaled = solve(matrices), solve([7 * K for K in matrices])
     assert scaled.lam == pytest.approx(found.lam / 7)
@@ -363,15 +362,15 @@ def test_auto_lam_does_not_depend_on_scale_or_number_of_samples():
     twice = solve([np.kron(np.ones((2, 2)), K) for K in matrices])
     assert_allclose(twice.weights, found.weights, rtol=1e-5)
     M = correlation_matrix([prepare(DenseKernel(K)) for K in matrices])
-    auto = mkkm_mr.solve(make_task(matrices))
-    H = average.solve(make_task(matrices)).embedding
+    auto = MKKMMR().solve(make_task(matrices))
+    H = Average().solve(make_task(matrices)).embedding
     Z = [45 - np.trace(H.T @ prepared_matrix(K) @ H) for K in matrices]
     assert auto.lam == pytest.approx(2 * np.mean(Z) / np.mean(np.diag(M)))
 
 
 def test_average_is_the_mean_kernel():
     matrices, _ = make_matrices()
-    found = average.solve(make_task(matrices))
+    found = Average().solve(make_task(matrices))
     values = np.linalg.eigvalsh(sum(prepared_matrix(K) for K in matrices) / 3)
     assert found.objective == pytest.approx(values[:-3].sum())
     assert_allclose(found.weights, 1 / 3)
@@ -380,17 +379,17 @@ def test_average_is_the_mean_kernel():
 def test_a_degenerate_kernel_takes_all_unless_prevented():
     matrices, _ = make_matrices()
     matrices[2] = np.outer(np.sin(np.arange(45)), np.sin(np.arange(45)))  # of rank one
-    assert mkkm.solve(make_task(matrices)).weights[2] > 0.999
-    ridge = mkkm.solve(make_task(matrices, ridge=0.1))
+    assert MKKM().solve(make_task(matrices)).weights[2] > 0.999
+    ridge = MKKM(ridge=0.1).solve(make_task(matrices))
     assert ridge.weights[2] < 0.8
     assert falls(ridge.history)
-    assert mkkm_mr.solve(make_task(matrices)).weights[2] < 0.5
+    assert MKKMMR().solve(make_task(matrices)).weights[2] < 0.5
 
 
 def test_a_single_kernel_is_kernel_k_means():
     (K, *_), _ = make_matrices()
-    for method in (mkkm_mr, mkkm, average):
-        found = method.solve(make_task([K], lam=0.0))
+    for method in (MKKMMR(lam=0.0), MKKM(), Average()):
+        found = method.solve(make_task([K]))
         assert_array_equal(found.weights, [1])
         assert found.objective == pytest.approx(np.linalg.eigvalsh(prepared_matrix(K))[:-3].sum())
 
@@ -414,8 +413,8 @@ def unrelaxed_8(matrices, labels, mu, lam):
 @pytest.mark.parametrize("seed", range(3))
 def test_flat_refinement_is_the_unrelaxed_equation_8(lam, seed):
     matrices, _ = make_matrices(seed, noise=(1.0, 1.5, 3.0))
-    task = make_task(matrices, lam=lam)
-    relaxed = mkkm_mr.solve(task)
+    task = make_task(matrices)
+    relaxed = MKKMMR(lam=lam).solve(task)
     start = np.random.default_rng(seed).permutation(np.arange(45) % 3)
     found = refine(task, relaxed, start, Dependence(rho=0.0).bind(as_structure("flat", 3)))
     assert found.converged
@@ -432,7 +431,7 @@ def test_flat_refinement_is_the_unrelaxed_equation_8(lam, seed):
 
 def test_refinement_finds_the_best_of_all_labelings_of_a_tiny_problem():
     matrices, _ = make_matrices(1, n=9, noise=(0.5, 0.8))
-    task = make_task(matrices, lam=0.05)
+    task, method = make_task(matrices), MKKMMR(lam=0.05)
     objective = Dependence(rho=0.0).bind(as_structure("flat", 3))
     J = Unrelaxed(task, objective)
     best = np.inf
@@ -442,7 +441,7 @@ def test_refinement_finds_the_best_of_all_labelings_of_a_tiny_problem():
             Q = np.diag(J.residuals(J.sums(labels), J.sizes(labels))) + 0.025 * task.M
             mu = minimize_on_simplex(Q)
             best = min(best, float(mu @ Q @ mu))
-    found = refine(task, mkkm_mr.solve(task), np.arange(9) // 3, objective)
+    found = refine(task, method.solve(task), np.arange(9) // 3, objective)
     assert found.objective == pytest.approx(best)
 
 
@@ -454,7 +453,7 @@ def test_residuals_are_never_negative_and_refinement_falls(text, loss, normalize
     c = structure.n_clusters
     rng = np.random.default_rng(0)
     K = rng.standard_normal((20, 2))
-    task = make_task([K @ K.T, gaussian(K)], c, lam=0.1)
+    task, method = make_task([K @ K.T, gaussian(K)], c), MKKMMR(lam=0.1)
     try:
         J = Unrelaxed(task, objective)
     except ValueError as error:
@@ -466,7 +465,7 @@ def test_residuals_are_never_negative_and_refinement_falls(text, loss, normalize
         E = objective.weights(n)[np.ix_(labels, labels)]
         assert np.linalg.eigvalsh(E)[-1] <= J.t * (1 + 1e-12)
     start = np.arange(20) % c
-    found = refine(task, mkkm_mr.solve(task), start, objective)
+    found = refine(task, method.solve(task), start, objective)
     assert falls(found.history)
     n = J.sizes(found.labels)
     Q = np.diag(J.residuals(J.sums(found.labels), n)) + 0.05 * task.M
@@ -476,9 +475,9 @@ def test_residuals_are_never_negative_and_refinement_falls(text, loss, normalize
 
 def test_structured_refinement_states_its_objective():
     matrices, _ = make_matrices(2, c=5)
-    task = make_task(matrices, 5, lam=0.03)
+    task, method = make_task(matrices, 5), MKKMMR(lam=0.03)
     objective = Dependence(rho=1.0).bind(as_structure("ring:5"))
-    found = refine(task, mkkm_mr.solve(task), np.arange(45) % 5, objective)
+    found = refine(task, method.solve(task), np.arange(45) % 5, objective)
     P = np.eye(5)[found.labels] / np.sqrt(np.bincount(found.labels))
     A = objective.A / np.linalg.eigvalsh(objective.A)[-1]
     rest = np.eye(45) - P @ A @ P.T
@@ -497,7 +496,7 @@ def test_label_scale_is_reached():
 def test_refinement_with_fixed_weights_is_kernel_k_means_of_the_combination():
     matrices, _ = make_matrices(2, noise=(1.0, 2.0))
     task = make_task(matrices)
-    found = refine(task, average.solve(task), np.arange(45) // 15, Dependence(rho=0.0).bind(as_structure("flat", 3)))
+    found = refine(task, Average().solve(task), np.arange(45) // 15, Dependence(rho=0.0).bind(as_structure("flat", 3)))
     mean = sum(prepared_matrix(K) for K in matrices) / 2
     value = np.trace(mean) - sum(
         mean[np.ix_(found.labels == c, found.labels == c)].sum() / (found.labels == c).sum() for c in range(3)
@@ -523,13 +522,15 @@ def test_alignment():
 
 def test_a_path_of_lam_shares_a_space():
     matrices, _ = make_matrices(n=400)
-    task = make_task(matrices)
-    balanced = mkkm_mr.solve(task)
-    for one in lam_path(task):
-        found, alone = mkkm_mr.solve(one), mkkm_mr.solve(make_task(matrices, lam=one.lam))
+    method, task = MKKMMR(), make_task(matrices)
+    balanced = method.solve(task)
+    variants = method.variants(task)
+    assert len({id(one.space) for _, one in variants}) == 1
+    for variant, one in variants:
+        found, alone = variant.solve(one), MKKMMR(lam=variant.lam).solve(make_task(matrices))
         assert found.objective == pytest.approx(alone.objective, rel=1e-5)
         assert_allclose(found.weights, alone.weights, atol=1e-3)
-    assert balanced.lam in [pytest.approx(one.lam, rel=1e-3) for one in lam_path(task)]
+    assert balanced.lam in [pytest.approx(variant.lam, rel=1e-3) for variant, _ in variants]
 
 
 def test_the_space_serves_one_combination_after_another():

@@ -234,9 +234,7 @@ def test_every_estimator_has_names():
     with pytest.raises(AttributeError):
         KernelKMeans(2).cluster_names_  # noqa: B018
     y = ["seed"] + [""] * 34 + ["bloom"]
-    views = MultiKernelClustering(
-        structure=Chain(names=STAGES), kernels="rbf", random_state=0, compute_confidence=False
-    )
+    views = MultiKernelClustering(structure=Chain(names=STAGES), kernel="rbf", random_state=0, compute_confidence=False)
     assert_array_equal(views.fit(X, y).cluster_names_[views.labels_[::12]], STAGES)
 
 

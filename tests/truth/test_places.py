@@ -93,7 +93,7 @@ def test_discriminative_presets_measure_by_the_kernel_they_are_made_of():
 
 def test_many_kernels_have_the_distances_of_their_sum():
     views = [X[:, :1], X[:, 1:]]
-    model = MultiKernelClustering(4, kernels=["linear", ("rbf", {"gamma": 0.1})], random_state=0).fit(views)
+    model = MultiKernelClustering(4, kernel=["linear", RBF(gamma=0.1)], random_state=0).fit(views)
     total = np.zeros((80, 80))
     for K, weight in zip((views[0] @ views[0].T, rbf_kernel(views[1], gamma=0.1)), model.weights_, strict=True):
         K = K - K.mean(axis=0) - K.mean(axis=1)[:, None] + K.mean()

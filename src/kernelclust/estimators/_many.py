@@ -53,8 +53,6 @@ from kernelclust.objectives import check_weights
 from kernelclust.solvers import Run
 from kernelclust.structures import Structure, places_of_part
 
-METHODS, CORRELATIONS = ("average", "mkkm-mr"), ("trace", "mmd")
-
 
 def in_partitions(X: Any) -> bool:
     """Whether X is a Dask array or frame, or a list of views some of which are."""
@@ -126,7 +124,7 @@ def _fit(model: Any, shards: Any, widths: list[int], kernels: list[Kernel], stru
     moments = shards.each(feature_moments, raw=raw, width=width)
     total = sum(moments[1:], moments[0])
     given = total.weight, total.first, total.second, total.largest
-    features = raw.over_all(*given, unit=model.unit_diagonal, center=model.center)
+    features = raw.over_all(*given, unit=bool(request.method.unit_diagonal), center=bool(request.method.center))
     set_step("products of {} features of all samples", width)
     gram = sum(shards.each(feature_gram, raw=features, width=width))
     with one_thread():
@@ -152,16 +150,14 @@ def _embedded(X: np.ndarray, *, features: Any, image: np.ndarray) -> np.ndarray:
 def _check(model: Any, X: Any, more: dict[str, Any], device: bool = False) -> list[Kernel]:
     """The kernels, one after the other; an error for what is not there yet beyond the memory of one machine."""
     n_views = len(X) if isinstance(X, (list, tuple)) else 1 if model.views is None else len(model.views)
-    given = is_auto(model.kernels) or model._is_pairwise()
-    kernels = [] if given else [kernel for some in kernels_of(model.kernels, n_views) for kernel in some]
+    given = is_auto(model.kernel) or model._is_pairwise()
+    kernels = [] if given else [kernel for some in kernels_of(model.kernel, n_views) for kernel in some]
     elsewhere = [kernel for kernel in kernels if not kernel.is_function or (device and not kernel.is_trusted)]
     approximate = [kernel for kernel in kernels if not kernel.has_features]
-    approximation = model._approximation_term()
+    approximation, method = model._approximation_term(), model._make_method()
     missing = {
-        f"method={model.method!r}": model.method not in METHODS,
-        f"kernels={model.kernels!r}": given or bool(elsewhere),
-        "refine=False": not model.refine,
-        f"correlation={model.correlation!r}": model.method == "mkkm-mr" and model.correlation not in CORRELATIONS,
+        **dict.fromkeys(method.unsupported_beyond_host(), True),
+        f"kernel={model.kernel!r}": given or bool(elsewhere),
         f"approximation={model.approximation!r}": bool(approximate)
         if approximation is None
         else not (approximation.has_array_features if device else approximation.in_partitions),
@@ -180,7 +176,7 @@ def _check(model: Any, X: Any, more: dict[str, Any], device: bool = False) -> li
         )
     if approximation is not None and approximation.is_auto and approximate:
         warn(
-            f"views {where} are compared by a Nystrom approximation of kernels={model.kernels!r} with "
+            f"views {where} are compared by a Nystrom approximation of kernel={model.kernel!r} with "
             f"{approximation.rank} components each; approximation='nystroem' accepts this "
             "silently."
         )

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kernelclust._input import as_array, as_table, how_to_flatten, is_frame
-from kernelclust._names import check_flag, check_name, check_number, check_starts
+from kernelclust._names import check_flag, check_name, check_number
 from kernelclust._warnings import warn
 from kernelclust.constraints import Constraints
 from kernelclust.estimators._base import (
@@ -33,28 +33,23 @@ from kernelclust.estimators._many import (
 from kernelclust.estimators._partitioned import score_rows
 from kernelclust.estimators._placing import Placing
 from kernelclust.multikernel import (
-    CORRELATIONS,
-    SHARED,
     ManyFit,
     ManyRequest,
+    Method,
     Views,
+    as_method,
     check_kernels,
-    check_method_params,
-    check_method_weights,
     check_similarities,
     check_views,
     columns_of,
-    default_kernels,
     fit_many,
     is_auto,
     is_many,
-    load_method,
+    one_kernel,
     pairwise_kernel,
 )
-from kernelclust.objectives import PLACEMENTS, Dependence, check_weights
+from kernelclust.objectives import PLACEMENTS, Dependence, as_objective, check_weights
 from kernelclust.structures import Structure
-
-STARTS = 10  # that n_init="auto" stands for
 
 
 class MultiKernelClustering(Placing, KernelClusterer):
@@ -65,7 +60,7 @@ class MultiKernelClustering(Placing, KernelClusterer):
         sum_p mu_p^2 Tr(K_p (I - H H')) + lam / 2 mu' M mu,   mu >= 0, sum mu = 1, H'H = I,
 
     where M says how alike two kernels are, so that kernels which repeat each other share one vote; then replaces the
-    relaxed H by true labels and goes on with discrete moves and new weights in turn (`refine`), with any structure.
+    relaxed H by true labels and goes on with discrete moves and new weights in turn (refinement), with any structure.
     Kernels are centred and scaled to a unit diagonal first. Always compare with concatenated, standardised views.
 
     Parameters
@@ -73,49 +68,29 @@ class MultiKernelClustering(Placing, KernelClusterer):
     n_clusters : int, optional
         Number of clusters for "flat", "chain" and "ring" (8 if None). A structure that carries its size sets it; a
         number given as well must agree.
-    method : str, default="mkkm-mr"
-        "average": the mean kernel. "mkkm": weights without regularisation. "mkkm-mr": with it. A name with dots is a
-        module of your own with `solve(task)`, as in `kernelclust.multikernel`.
-    kernels : "auto", "precomputed", kernel or list, default="auto"
-        A kernel is a name ("rbf", "linear", "graph", ...), a function k(X, Y), a number (gamma of "rbf") or a pair
-        (kernel, {parameter: value}). A list has one for each view (or a list of several for it); with a single view all
-        are put on it. "auto": kernel="auto" of each view beside that of all views together, (K_p + K) / 2, where K
-        compares samples by the columns of all views in units of their standard deviations, and views that a sample
-        misses by their means; each by the smoothest functions on its graphs. (For methods that walk along affinities it
-        is "rbf".) The width of "rbf" is the median distance between samples unless gamma is
-        given, as in the papers. "precomputed": X is a stack of kernels; ("precomputed", {"indefinite": "clip"}) or
-        "shift" takes such as are far from positive semidefinite.
+    method : str or Method, default="mkkm-mr"
+        How kernels are weighed, and with it all that only the method reads. "average" is
+        `kernelclust.multikernel.Average`, the mean kernel; "mkkm" is `MKKM`, weights without regularisation; "mkkm-mr"
+        is `MKKMMR`, with it. A name has the defaults; an object carries parameters, as in MKKMMR(lam=0.5,
+        refine=False). An object of a class of your own, derived from `kernelclust.multikernel.Method`, will do.
+    kernel : "auto", "precomputed", kernel or list, default="auto"
+        A kernel is an object such as `kernelclust.kernels.RBF(gamma=0.5)`, a name ("rbf", "linear", "graph", ...), a
+        function k(X, Y) or a number (gamma of "rbf"). A list has one for each view (or a list of several for it); with
+        a single view all are put on it. "auto": kernel="auto" of each view beside that of all views together,
+        (K_p + K) / 2, where K compares samples by the columns of all views in units of their standard deviations, and
+        views that a sample misses by their means; each by the smoothest functions on its graphs. (For methods that walk
+        along affinities it is "rbf".) The width of "rbf" is the median distance between samples, as in the papers;
+        RBF() has that of `StructuredClustering`. "precomputed": X is a stack of kernels; Precomputed(indefinite="clip")
+        or "shift" takes such as are far from positive semidefinite.
     views : list or dict of columns, optional
         For X one table: the columns of every view, as names, numbers, a slice, or a function of X.
-    lam : float or "auto", default="auto"
-        Of "mkkm-mr", in the paper's units: on prepared kernels, M undivided. 0 is "mkkm". "auto" tries 1/16, 1/4, 1 and
-        4 times the value at which both terms count the same for the mean kernel, and keeps the fit whose labels align
-        best with its combined kernel, <K, P P'> / |K| |P P'| with P the normalised labels (eq. 10 of the paper). Small
-        values trust kernels that few eigenvectors describe, large ones kernels that resemble no other, noise too.
-    correlation : {"trace", "hsic", "mmd", "kl"} or callable, default="trace"
-        M: Tr(K_p K_q) as in the paper, or others (see `kernelclust.multikernel.correlation_matrix`).
-    power : {1, 2}, default=2
-        Kernels are combined as sum_p mu_p^power K_p. 2 is eq. (8) and falls in every step; 1 is the authors' program.
-    ridge : float, default=0.0
-        Added to every residual in units of its kernel's trace. 0.01 or more keeps a kernel that c eigenvectors
-        describe completely from taking all the weight in "mkkm".
     structure : str, Structure or (c, c) array, default="flat"
-        How clusters relate, as in `StructuredClustering`. Clusters are placed on it, and `refine` improves them there.
-    loss, normalize, rho, placement
+        How clusters relate, as in `StructuredClustering`. Clusters are placed on it and refined there.
+    approximation : str, Approximation or None, default="auto"
+        As in `StructuredClustering`, of every kernel: exact kernels are in memory while all of them together fit
+        scikit-learn's `working_memory`, and beyond that made anew in every pass.
+    objective : str or Dependence, default="dependence"
         As in `StructuredClustering`.
-    refine : bool, default=True
-        Whether labels are improved by discrete moves. False is the papers' methods; samples are then moved only
-        where known labels, links and sizes demand it. A method whose labels are discrete already is refined only for a
-        structure, a loss, or where something is known.
-    center, unit_diagonal : bool, default=True, True
-        Whether kernels are centred, then scaled to a unit diagonal. Graph kernels are always centred.
-    method_params : dict, optional
-        Parameters of the method. All: tol (1e-6; relative fall of the objective at which the method stops).
-    n_init : int or "auto", default="auto"
-        k-means starts on the rows of the embedding; the lowest inertia counts. "auto" is 10.
-    approximation, n_components
-        As in `StructuredClustering`: exact kernels are in memory while all of them together fit scikit-learn's
-        `working_memory`, and beyond that made anew in every pass.
     min_cluster_size, max_cluster_size, label_weight
         As in `StructuredClustering`. With refine=False soft labels only say which cluster sits where.
     compute_confidence : bool, default=True
@@ -181,6 +156,7 @@ class MultiKernelClustering(Placing, KernelClusterer):
     (3,)
     """
 
+    _terms = KernelClusterer._terms | {"kernel": one_kernel, "method": as_method, "objective": as_objective}
     _in_rows: bool = False  # whether new samples are seen as one table of all views
 
     def __init__(
@@ -188,24 +164,11 @@ class MultiKernelClustering(Placing, KernelClusterer):
         n_clusters=None,
         *,
         method="mkkm-mr",
-        kernels="auto",
+        kernel="auto",
         views=None,
-        lam="auto",
-        correlation="trace",
-        power=2,
-        ridge=0.0,
         structure="flat",
-        loss=None,
-        normalize="l2",
-        rho=2.0,
-        placement="distance",
-        refine=True,
-        center=True,
-        unit_diagonal=True,
-        method_params=None,
-        n_init="auto",
         approximation="auto",
-        n_components=None,
+        objective="dependence",
         min_cluster_size=None,
         max_cluster_size=None,
         label_weight=None,
@@ -217,24 +180,11 @@ class MultiKernelClustering(Placing, KernelClusterer):
     ):
         self.n_clusters = n_clusters
         self.method = method
-        self.kernels = kernels
+        self.kernel = kernel
         self.views = views
-        self.lam = lam
-        self.correlation = correlation
-        self.power = power
-        self.ridge = ridge
         self.structure = structure
-        self.loss = loss
-        self.normalize = normalize
-        self.rho = rho
-        self.placement = placement
-        self.refine = refine
-        self.center = center
-        self.unit_diagonal = unit_diagonal
-        self.method_params = method_params
-        self.n_init = n_init
         self.approximation = approximation
-        self.n_components = n_components
+        self.objective = objective
         self.min_cluster_size = min_cluster_size
         self.max_cluster_size = max_cluster_size
         self.label_weight = label_weight
@@ -249,7 +199,7 @@ class MultiKernelClustering(Placing, KernelClusterer):
 
         Parameters
         ----------
-        X : table (n, d); list of tables, one a view; or stack (m, n, n) or list of kernels for kernels="precomputed"
+        X : table (n, d); list of tables, one a view; or stack (m, n, n) or list of kernels for kernel="precomputed"
             Views may be Dask arrays or frames, or arrays on a device, for method="average" and "mkkm-mr" with kernels
             such as "rbf" or "linear"; `labels_` and `embedding_` then lie where they do.
         y : array of shape (n,), optional
@@ -288,7 +238,7 @@ class MultiKernelClustering(Placing, KernelClusterer):
         weight = check_weights(sample_weight, views.observed)
         used = np.flatnonzero(weight > 0)
         check_enough_samples(len(used), structure)
-        self._check_weighted(weight[used])
+        self._make_method().check_weights(weight[used])
         known = self._known(weight, structure, y, must_link=must_link, cannot_link=cannot_link)
         everything = len(used) == len(weight)
         samples = views if everything else views.at(used)
@@ -346,7 +296,7 @@ class MultiKernelClustering(Placing, KernelClusterer):
 
         Parameters
         ----------
-        X : as in `fit`; for kernels="precomputed" a stack (m, n_new, n) of similarities with the fitted samples. The
+        X : as in `fit`; for kernel="precomputed" a stack (m, n_new, n) of similarities with the fitted samples. The
             similarity of a new sample with itself is then taken to be the mean of the fitted ones.
         observed : bool array of shape (n_new, views), optional
 
@@ -394,13 +344,13 @@ class MultiKernelClustering(Placing, KernelClusterer):
     # -- checks ---------------------------------------------------------------------------------------------------
 
     def _is_pairwise(self) -> bool:
-        return pairwise_kernel(self.kernels) is not None
+        return pairwise_kernel(self.kernel) is not None
 
     def _check_views(self, X, observed, *, reset: bool) -> Views:
         X = X if isinstance(X, (list, tuple)) and is_many(X) else as_array(X, missing=True)
         if self._is_pairwise():
             if self.views is not None:
-                raise ValueError("views choose columns of a table; with kernels='precomputed' X holds kernels.")
+                raise ValueError("views choose columns of a table; with kernel='precomputed' X holds kernels.")
             return self._check_similarities(X, observed, reset=reset)
         if is_many(X):
             _refuse_stack(X)
@@ -448,60 +398,39 @@ class MultiKernelClustering(Placing, KernelClusterer):
         return check_views(parts, [str(p) for p in range(len(parts))], observed)
 
     def _check_parameters(self) -> None:
-        params = check_method_params(self.method, self.method_params)
-        check_number("tol", params.get("tol", 0.0))
-        check_name("placement", self.placement, PLACEMENTS)
-        self._make_objective().check()
+        self._make_method()
+        self._make_objective()
         self._approximation_term()
-        if isinstance(self.lam, str):
-            check_name("lam", self.lam, ["auto"], also=", or a number of 0 or more")
-        else:
-            check_number("lam", self.lam)
-        if not callable(self.correlation):
-            check_name("correlation", self.correlation, CORRELATIONS, also=", or a function of two kernel matrices")
-        if isinstance(self.power, bool) or self.power not in (1, 2):
-            raise ValueError(f"power={self.power!r}: give 2 (the paper's formula) or 1 (its authors' program).")
-        check_number("ridge", self.ridge)
         check_number("max_iter", self.max_iter, whole=True, least=1)
-        check_starts(self.n_init)
         if self.label_weight is not None:
             check_number("label_weight", self.label_weight)
-        for name in ("refine", "center", "unit_diagonal", "compute_confidence"):
-            check_flag(name, getattr(self, name))
+        check_flag("compute_confidence", self.compute_confidence)
         check_jobs(self.n_jobs)
         check_verbose(self.verbose)
 
-    def _check_weighted(self, weight: np.ndarray) -> None:
-        check_method_weights(self.method, weight)
-        if callable(self.correlation) and self.method == "mkkm-mr" and not np.all(weight == 1):
-            raise ValueError(
-                "a correlation function sees kernel matrices without the sample_weight; use a correlation by name, "
-                "such as 'trace', or repeat samples instead."
-            )
+    def _make_method(self) -> Method:
+        return as_method(self.method)
 
     def _make_objective(self) -> Dependence:
-        return Dependence(self.loss, self.normalize, self.rho, 0.0, self.placement)
+        objective = as_objective(self.objective)
+        objective.check()
+        check_name("placement", objective.placement, PLACEMENTS)
+        return objective
 
     def _request(self, structure: Structure) -> ManyRequest:
         """What is asked for."""
-        names = ("method", "lam", "correlation", "power", "ridge", "max_iter", "n_jobs", "random_state")
-        params = check_method_params(self.method, self.method_params)
+        method = self._make_method()
         return ManyRequest(
             structure,
-            lambda kernels: load_method(self.method, kernels),
-            method_params={name: params[name] for name in params if name not in SHARED},
-            **{name: params[name] for name in params if name in SHARED},
-            objective=self._make_objective(),
-            kernels=default_kernels(self.method) if is_auto(self.kernels) else self.kernels,
+            method,
+            kernel=method.default_kernel if is_auto(self.kernel) else self.kernel,
             approximation=self._approximation_term(),
-            n_functions=self.n_components,
-            center=bool(self.center),
-            unit_diagonal=bool(self.unit_diagonal),
-            refine=bool(self.refine),
+            objective=self._make_objective(),
+            max_iter=self.max_iter,
+            n_jobs=self.n_jobs,
+            random_state=self.random_state,
             confidence=bool(self.compute_confidence),
-            n_init=STARTS if isinstance(self.n_init, str) else int(self.n_init),
-            report=lambda line: self._report(f"{self.method}: {line}"),
-            **{name: getattr(self, name) for name in names},
+            report=lambda line: self._report(f"{method.name}: {line}"),
         )
 
     def __sklearn_tags__(self):
@@ -522,7 +451,7 @@ def _refuse_stack(X) -> None:
         n, each = X.shape[:2]
         raise ValueError(
             f"X has shape {X.shape}: {how_to_flatten(X.shape)}; for {n} views of {each} samples give list(X); for {n} "
-            "kernels set kernels='precomputed'."
+            "kernels set kernel='precomputed'."
         )
 
 

@@ -25,8 +25,7 @@ from kernelclust.kernels.operators import DenseKernel, LowRankKernel
 
 REMEDY = (
     ", or set the kernel's parameter indefinite: 'clip' sets negative eigenvalues to zero, 'shift' adds to the "
-    "diagonal until none is left (kernel_params={'indefinite': 'clip'}, or kernels=('precomputed', {'indefinite': "
-    "'clip'}) where kernels are many)"
+    "diagonal until none is left (kernel=Precomputed(indefinite='clip'))"
 )
 ROUNDING = 1e-13  # eigenvalues of so much of the largest, a sample, are rounding
 

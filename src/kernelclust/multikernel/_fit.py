@@ -26,9 +26,9 @@ from kernelclust.kernels import (
     as_kernel,
     fit_kernel,
 )
+from kernelclust.multikernel._base import Method, make_task
 from kernelclust.multikernel._checks import check_informative
 from kernelclust.multikernel._choice import is_auto, kernels_of, pairwise_kernel
-from kernelclust.multikernel._correlation import correlation_matrix
 from kernelclust.multikernel._new_samples import Summed
 from kernelclust.multikernel._prepare import prepare
 from kernelclust.multikernel._refine import Refined
@@ -46,27 +46,14 @@ DEGENERATE = 0.01  # residual, as a share of the trace, that is next to none
 
 @dataclass(frozen=True)
 class ManyRequest:
-    """What to fit, every part checked: parameters as in `MultiKernelClustering`; `load` is of the method, and is given
-    the kernels that it must be able to work with."""
+    """What to fit, every part checked: parameters as in `MultiKernelClustering`."""
 
     structure: Structure
-    load: Callable[[Sequence[KernelOperator]], Callable[..., Relaxed]]
-    method: str = "mkkm-mr"
-    method_params: dict[str, Any] = field(default_factory=dict)
-    kernels: Any = "auto"
+    method: Method
+    kernel: Any = "auto"
     approximation: Approximation | str | None = "auto"
-    n_functions: int | None = None  # of kernels by graphs
-    center: bool = True
-    unit_diagonal: bool = True
-    lam: float | str = "auto"
-    correlation: Any = "trace"
-    power: int = 2
-    ridge: float = 0.0
     objective: Dependence = field(default_factory=Dependence)
-    refine: bool = True
-    n_init: int = 10
     max_iter: int = 100
-    tol: float = 1e-6
     n_jobs: int | None = None
     random_state: Any = None
     confidence: bool = True
@@ -81,6 +68,7 @@ class ManyFit:
     relaxed: Relaxed
     refined: Refined
     explained: np.ndarray  # (m,) share of each kernel's trace that lies between the clusters
+    variant: int = 0  # of the method, where it has several
 
 
 def fit_many(views: Views, weight: np.ndarray, request: ManyRequest, known: Constraints | None = None) -> ManyFit:
@@ -90,24 +78,22 @@ def fit_many(views: Views, weight: np.ndarray, request: ManyRequest, known: Cons
 
 
 def _fit(views: Views, weight: np.ndarray, request: ManyRequest, known: Constraints | None) -> ManyFit:
-    structure, c = request.structure, request.structure.n_clusters
+    structure, c, method = request.structure, request.structure.n_clusters, request.method
     rng = check_random_state(request.random_state)
     set_stage(KERNEL, "the kernels of {} samples", len(weight))
     fitted, view_of = _fit_kernels(views, weight, request, rng)
     held = [None if v is None else views.samples(v) for v in view_of]
-    solve = request.load([one.operator for one in fitted])
-    if request.center:
+    method.check_kernels([one.operator for one in fitted])
+    if method.center:
         check_informative([one.operator for one in fitted], view_of)
     kernels = _prepared(fitted, held, weight, request)
     objective = request.objective.bind(structure)
     together = view_of[-1] is None
     weighed = beside(kernels[:-1], kernels[-1]) if together else kernels
-    task = make_task(weighed, request, rng)
+    task = make_task(method, weighed, c, rng, request.max_iter)
     search = Search(
-        solve,
+        method,
         objective,
-        request.method_params,
-        refines=request.refine,
         rule=request.objective.rule,
         known=known,
         keeps=not (all(one.supports_refinement for one in fitted) or structure.is_map or objective.has_loss),
@@ -115,17 +101,14 @@ def _fit(views: Views, weight: np.ndarray, request: ManyRequest, known: Constrai
         n_jobs=request.n_jobs,
         report=request.report,
     )
-    T = None
-    if _compares(request, weighed) and isinstance(request.lam, str):
-        T = task.M if request.correlation == "trace" else correlation_matrix(weighed)
-    set_stage(SEARCH, "weights of {} kernels by {}", len(weighed), request.method)
-    found = search(task, T)
+    set_stage(SEARCH, "weights of {} kernels by {}", len(weighed), method.name)
+    found = search(task)
     _warn_of_stop(found, request)
     _warn_of_degenerate(found.relaxed, found.refined.weights, task, request)
 
     coefficients = shared(found.coefficients) if together else found.coefficients
     operator = WeightedSumKernel(kernels, coefficients)
-    source = Summed(fitted, view_of, held, coefficients, weight, request.unit_diagonal)
+    source = Summed(fitted, view_of, held, coefficients, weight, bool(method.unit_diagonal))
     spectrum = useful_spectrum(operator, c, rng)
     problem = Problem(operator, spectrum, objective, flat_objective(objective), known)
     seen = None
@@ -140,7 +123,7 @@ def _fit(views: Views, weight: np.ndarray, request: ManyRequest, known: Constrai
         over_all = together or len(fitted) == 1  # whether the last kernel compares all samples
         fit = with_order(fit, problem, fitted[-1].companion_sums(fit.labels, c) if over_all else [])
     explained = np.array([_explained(one, fit) for one in kernels[: len(weighed)]])
-    return ManyFit(fit, found.relaxed, found.refined, explained)
+    return ManyFit(fit, found.relaxed, found.refined, explained, found.variant)
 
 
 def _explained(kernel: KernelOperator, fit: Fit) -> float:
@@ -160,7 +143,7 @@ def _solution(found: Found, problem: Problem) -> Solution:
 def _prepared(fitted: Sequence[FittedKernel], held, weight: np.ndarray, request: ManyRequest, *, seen=False) -> list:
     """Kernels over all samples, or what new samples see of them."""
     return [
-        prepare(one.operator, weight, samples, unit=request.unit_diagonal, seen=one.seen if seen else None)
+        prepare(one.operator, weight, samples, unit=bool(request.method.unit_diagonal), seen=one.seen if seen else None)
         for one, samples in zip(fitted, held, strict=True)
     ]
 
@@ -168,13 +151,13 @@ def _prepared(fitted: Sequence[FittedKernel], held, weight: np.ndarray, request:
 def _fit_kernels(
     views: Views, weight: np.ndarray, request: ManyRequest, rng: np.random.RandomState
 ) -> tuple[list[FittedKernel], list[int | None]]:
-    """The kernels, and the view that each looks at; None is all views together, the last of kernels="auto"."""
-    given = pairwise_kernel(request.kernels)
+    """The kernels, and the view that each looks at; None is all views together, the last of kernel="auto"."""
+    given = pairwise_kernel(request.kernel)
     if given is not None:
         wanted: list[list] = [[given] for _ in views.arrays]
     else:
-        wanted = kernels_of(request.kernels, len(views.arrays))
-    together = is_auto(request.kernels) and len(wanted) > 1
+        wanted = kernels_of(request.kernel, len(views.arrays))
+    together = is_auto(request.kernel) and len(wanted) > 1
     total = sum(len(some) for some in wanted) + together
     fitted = []
     with each_once():
@@ -192,8 +175,6 @@ def _fit_kernels(
 
 
 def _fit_kernel(X, weight, kernel: Kernel, total: int, request: ManyRequest, rng) -> FittedKernel:
-    if request.n_functions is not None and kernel.has_functions:
-        kernel = clone(kernel).set_params(n_functions=request.n_functions)
     if not kernel.dense_among_many:  # among several it is held by the smoothest functions on its graphs
         kernel = clone(kernel).set_params(dense_limit=0)
     fitted = fit_kernel(
@@ -203,43 +184,18 @@ def _fit_kernel(X, weight, kernel: Kernel, total: int, request: ManyRequest, rng
         approximation=request.approximation,
         n_clusters=request.structure.n_clusters,
         n_kernels=total,
-        center=request.center,
+        center=bool(request.method.center),
         rng=rng,
     )
     fitted.check_definite()
     return fitted
 
 
-def _compares(request: ManyRequest, kernels: Sequence[KernelOperator]) -> bool:
-    """Whether M matters."""
-    return request.method == "mkkm-mr" and len(kernels) > 1
-
-
-def make_task(kernels: Sequence[KernelOperator], request: ManyRequest, rng: np.random.RandomState) -> Task:
-    """What the method is asked, of prepared kernels."""
-    if _compares(request, kernels):
-        M = correlation_matrix(kernels, request.correlation)
-    else:
-        M = np.diag([kernel.trace() for kernel in kernels])
-    return Task(
-        kernels,
-        request.structure.n_clusters,
-        rng,
-        M,
-        lam=request.lam,
-        power=request.power,
-        ridge=request.ridge,
-        max_iter=request.max_iter,
-        tol=request.tol,
-        n_init=request.n_init,
-    )
-
-
 def _warn_of_stop(found: Found, request: ManyRequest) -> None:
     if not found.refined.converged:
         warn(
-            f"method={request.method!r} stopped before it had converged; raise max_iter={request.max_iter}, or tol in "
-            "method_params.",
+            f"method={request.method.name!r} stopped before it had converged; raise max_iter={request.max_iter}, or "
+            "the method's tol.",
             ConvergenceWarning,
         )
 
@@ -253,7 +209,7 @@ def _warn_of_degenerate(relaxed: Relaxed, weights: np.ndarray, task: Task, reque
     if residual < DEGENERATE:
         warn(
             f"kernel {p} has next to no residual ({100 * residual:.2g}% of its trace): {task.n_clusters} "
-            f"eigenvectors describe it completely, so method={request.method!r} gives it {weights[p]:.3f} of the "
-            "weight whatever it knows about clusters. Use method='mkkm-mr' with a larger lam, method='average', "
-            "ridge=0.01 or more, or leave the kernel out."
+            f"eigenvectors describe it completely, so method={request.method.name!r} gives it {weights[p]:.3f} of the "
+            "weight whatever it knows about clusters. Use method=MKKMMR(lam=...) with a larger lam, method='average', "
+            "MKKM(ridge=0.01) or more, or leave the kernel out."
         )

@@ -87,9 +87,9 @@ class Unrelaxed:
     def penalty(self, n: np.ndarray) -> float:
         return float(n @ self.objective.penalties(n)) / self.t
 
-    def best(self, sums: np.ndarray, n: np.ndarray, lam: float) -> tuple[np.ndarray, float, float]:
-        """The best weights (m,) at cluster sums and sizes, J there, and the optimality gap."""
-        Q = quadratic(self.residuals(sums, n), self.task, lam)
+    def best(self, sums: np.ndarray, n: np.ndarray, relaxed: Relaxed) -> tuple[np.ndarray, float, float]:
+        """The best weights (m,) at cluster sums and sizes, J with these lam and ridge, and the optimality gap."""
+        Q = quadratic(self.residuals(sums, n), self.task, relaxed.lam, relaxed.ridge)
         mu = minimize_on_simplex(Q)
         return mu, float(mu @ Q @ mu) + self.penalty(n), optimality_gap(Q, mu)
 
@@ -160,15 +160,15 @@ def refine(
         labels, n = solution.labels, J.sizes(solution.labels)
         products = J.products(labels) if kernel.factor is None else None
         sums = J.sums(labels) if products is None else products @ one_hot(labels, J.objective.n_clusters, task.weight)
-        mu, value, gap = J.best(sums, n, relaxed.lam)
+        mu, value, gap = J.best(sums, n, relaxed)
         history.append(value - (0.0 if known is None else known.gain(labels)) / J.t)
         converged = still or (len(history) > 1 and history[-2] - history[-1] <= 1e-12 * abs(history[-1]))
         if converged:
             break
-        kernel = WeightedSumKernel(task.kernels, mu**task.power)
+        kernel = WeightedSumKernel(task.kernels, mu**relaxed.power)
         warm = None
         if products is not None and kernel.factor is None:
-            warm = np.tensordot(mu**task.power, products, 1)
+            warm = np.tensordot(mu**relaxed.power, products, 1)
     return Refined(labels, mu, value, history, gap, converged, sums)
 
 

@@ -19,20 +19,20 @@ def unit_rows(H: np.ndarray) -> np.ndarray:
     return H / np.where(norms > 0, norms, 1)
 
 
-def k_means(E: np.ndarray, task: Task) -> np.ndarray:
+def k_means(E: np.ndarray, task: Task, n_init: int) -> np.ndarray:
     """Labels of the rows, no cluster empty."""
     c = task.n_clusters
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct rows than clusters
-        model = KMeans(c, n_init=task.n_init, random_state=task.rng)
+        model = KMeans(c, n_init=n_init, random_state=task.rng)
         labels = model.fit_predict(E, sample_weight=None if task.root is None else task.weight)
     return fill_empty(labels, E, c)
 
 
-def candidates(task: Task, relaxed: Relaxed, known: Constraints | None) -> list[np.ndarray]:
+def candidates(task: Task, relaxed: Relaxed, known: Constraints | None, n_init: int) -> list[np.ndarray]:
     """Labelings to go on from, the first without a look at known labels; all keep what is known."""
     E = unit_rows(relaxed.embedding)
-    found = [k_means(E, task) if relaxed.labels is None else relaxed.labels]
+    found = [k_means(E, task, n_init) if relaxed.labels is None else relaxed.labels]
     if known is None:
         return found
     if (known.seeds >= 0).any():

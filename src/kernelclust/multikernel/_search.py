@@ -1,10 +1,9 @@
-"""The way of one fit: relaxed solution, labels, refinement, and the best of several lambda."""
+"""The way of one fit: relaxed solution, labels, refinement, and the best of several variants."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -12,9 +11,9 @@ from joblib import Parallel, delayed
 from kernelclust._threads import useful_jobs
 from kernelclust.constraints import Constraints
 from kernelclust.kernels import WeightedSumKernel, leading_spectrum
+from kernelclust.multikernel._base import Method
 from kernelclust.multikernel._refine import Refined, alignment, cluster_sums, consensus, place, pulled, refine
 from kernelclust.multikernel._rounding import candidates
-from kernelclust.multikernel._spectral import lam_path
 from kernelclust.multikernel._task import Relaxed, Task
 from kernelclust.objectives import ClusterObjective, flat_objective
 from kernelclust.solvers import Problem, Run
@@ -37,16 +36,15 @@ class Found:
     S: np.ndarray
     placed: np.ndarray
     aligned: float
+    variant: int = 0  # of the method, where it has several
 
 
 @dataclass(frozen=True)
 class Search:
-    """A method with its parameters, what is sought, and what is known."""
+    """A method, what is sought, and what is known."""
 
-    solve: Callable[..., Relaxed]
+    method: Method
     objective: ClusterObjective
-    params: dict[str, Any] = field(default_factory=dict)
-    refines: bool = True
     rule: str = "distance"
     known: Constraints | None = None
     keeps: bool = False  # whether clusters are found without structure, then placed, and not refined there
@@ -54,21 +52,24 @@ class Search:
     n_jobs: int | None = None
     report: Callable[[str], None] = lambda line: None
 
-    def __call__(self, task: Task, T: np.ndarray | None = None) -> Found:
-        """The fit; with T_pq = Tr(K_p K_q), that of the lambda whose labels align best with its combined kernel."""
-        if T is None:
-            return self._best(task, self.once(task))
-        seeds = task.rng.randint(np.iinfo(np.int32).max, size=2)  # every lambda draws the same starts
-        tasks = [replace(one, rng=np.random.RandomState(seeds)) for one in lam_path(task)]
-        found = Parallel(n_jobs=useful_jobs(self.n_jobs), prefer="threads")(delayed(self.once)(one, T) for one in tasks)
+    def __call__(self, task: Task) -> Found:
+        """The fit; of several variants of the method that whose labels align best with its combined kernel."""
+        if not self.method.has_variants(task):
+            return self._best(task, self.once(self.method, task))
+        T = self.method.products(task)
+        seeds = task.rng.randint(np.iinfo(np.int32).max, size=2)  # every variant draws the same starts
+        made = self.method.variants(task)
+        tasks = [replace(one, rng=np.random.RandomState(seeds)) for _, one in made]
+        tried = [delayed(self.once)(method, one, T) for (method, _), one in zip(made, tasks, strict=True)]
+        found = Parallel(n_jobs=useful_jobs(self.n_jobs), prefer="threads")(tried)
         best = int(np.argmax([one.aligned for one in found]))
-        return self._best(tasks[best], found[best], T)
+        return replace(self._best(tasks[best], found[best], T), variant=best)
 
-    def once(self, task: Task, T: np.ndarray | None = None) -> Found:
-        relaxed = self.solve(task, **self.params)
+    def once(self, method: Method, task: Task, T: np.ndarray | None = None) -> Found:
+        relaxed = method.solve(task)
         self.report(f"objective {relaxed.objective:.6g} after {len(relaxed.history)} steps")
         known = self._known(task, relaxed)
-        labelings = candidates(task, relaxed, known)
+        labelings = candidates(task, relaxed, known, method.starts)
         if self._refinable(relaxed):
             tried = [refine(task, relaxed, labels, self._climbed, rule=self.rule, known=known) for labels in labelings]
             refined = min(tried, key=lambda one: one.history[-1])
@@ -100,7 +101,7 @@ class Search:
         kernel, flat = consensus(task, relaxed), flat_objective(self.objective)
         spectrum = leading_spectrum(kernel, task.n_clusters + BEYOND, task.n_clusters, task.rng)
         problem = Problem(kernel, spectrum, flat, flat, self.known)
-        labels = Greedy(n_init=task.n_init).solve(problem, Run(), task.rng).labels
+        labels = Greedy(n_init=self.method.starts).solve(problem, Run(), task.rng).labels
         again = refine(task, relaxed, labels, self._climbed, rule=self.rule, known=known)
         if again.history[-1] < found.refined.history[-1]:
             self.report(f"many starts: objective {again.objective:.6g}")
@@ -132,11 +133,11 @@ class Search:
         a loss, or what is known."""
         c = self.objective.n_clusters
         flat = np.array_equal(self.objective.A, np.eye(c)) and not self.objective.has_loss
-        return self.refines and not (flat and relaxed.labels is not None and self.known is None)
+        return bool(self.method.refine) and not (flat and relaxed.labels is not None and self.known is None)
 
 
 def _coefficients(task: Task, relaxed: Relaxed, refined: Refined) -> np.ndarray:
     """What kernels are multiplied by in the sum that labels new samples."""
     if relaxed.by_sample is not None:
         return task.weight @ relaxed.by_sample**2 / task.weight.sum()
-    return refined.weights**task.power if relaxed.learns else refined.weights
+    return refined.weights**relaxed.power

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from copy import copy
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -165,19 +164,25 @@ def balanced_lam(residuals: np.ndarray, M: np.ndarray) -> float:
     return 2 * float(residuals.mean()) / size if size > 0 else 0.0
 
 
-def lam_path(task: Task) -> list[Task]:
-    """The same task with several lambda around the balanced one, all from the eigenvectors of the mean kernel."""
+def lam_path(task: Task) -> tuple[list[float], Subspace]:
+    """Several lambda around the balanced one, and the space of the eigenvectors of the mean kernel."""
     space, m = mean_space(task), len(task.kernels)
     middle = balanced_lam(space.converge(np.full(m, 1 / m), FIRST_TOLERANCE), task.M)
-    return [replace(task, lam=factor * middle, space=space) for factor in FACTORS]
+    return [factor * middle for factor in FACTORS], space
 
 
-def quadratic(residuals: np.ndarray, task: Task, lam: float) -> np.ndarray:
+def check_power(power: object) -> None:
+    """Raise an error for a power that is neither the paper's nor its authors'."""
+    if isinstance(power, bool) or power not in (1, 2):
+        raise ValueError(f"power={power!r}: give 2 (the paper's formula) or 1 (its authors' program).")
+
+
+def quadratic(residuals: np.ndarray, task: Task, lam: float, ridge: float) -> np.ndarray:
     """Q with mu'Q mu = eq. (8) for fixed labels or eigenvectors."""
-    return np.diag(residuals + task.ridge * task.traces) + lam / 2 * task.M
+    return np.diag(residuals + ridge * task.traces) + lam / 2 * task.M
 
 
-def alternate(task: Task, lam: float | str) -> Relaxed:
+def alternate(task: Task, lam: float | str, *, power: int = 2, ridge: float = 0.0, tol: float = 1e-6) -> Relaxed:
     """Algorithm 1 of Liu et al.: eigenvectors and weights in turn, until eq. (8) falls by less than tol."""
     m = len(task.kernels)
     space = copy(task.space) if task.space else mean_space(task)
@@ -186,25 +191,27 @@ def alternate(task: Task, lam: float | str) -> Relaxed:
         lam = balanced_lam(residuals, task.M)
     history: list[float] = []
     while True:  # H is best for the last weights within the space, the weights are best for H
-        Q = quadratic(residuals, task, lam)
+        Q = quadratic(residuals, task, lam, ridge)
         mu = minimize_on_simplex(Q)
         history.append(float(mu @ Q @ mu))
-        settled = len(history) > 1 and history[-2] - history[-1] <= task.tol * abs(history[-1])
+        settled = len(history) > 1 and history[-2] - history[-1] <= tol * abs(history[-1])
         rest = space.rest() if settled else None
         converged = rest is not None and space.error(rest) <= TOLERANCE
         if converged or len(history) >= task.max_iter:
             break
         if rest is not None:
             space.widen(rest)
-        residuals = space.solve(mu**task.power)
+        residuals = space.solve(mu**power)
     return Relaxed(
         weights=mu,
         embedding=space.H,
         objective=history[-1],
         history=history,
         converged=converged,
-        coefficients=mu**task.power,
+        coefficients=mu**power,
         learns=True,
         lam=float(lam),
+        power=power,
+        ridge=ridge,
         gap=optimality_gap(Q, mu),
     )

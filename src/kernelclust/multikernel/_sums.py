@@ -14,11 +14,11 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from kernelclust.kernels import Kernel, LowRankKernel
-from kernelclust.multikernel._fit import ManyFit, ManyRequest, make_task
+from kernelclust.multikernel._base import make_task
+from kernelclust.multikernel._fit import ManyFit, ManyRequest
 from kernelclust.multikernel._new_samples import Summed
-from kernelclust.multikernel._prepare import ROUNDING, SMALL, prepare
+from kernelclust.multikernel._prepare import ROUNDING, SMALL
 from kernelclust.multikernel._refine import Refined, Unrelaxed
-from kernelclust.multikernel._spectral import lam_path
 from kernelclust.multikernel._task import Relaxed, Task
 from kernelclust.objectives import ClusterObjective
 
@@ -114,14 +114,6 @@ def _source(few: ManyFit) -> Summed:
     return source
 
 
-def _lam_factor(few: ManyFit, request: ManyRequest) -> int:
-    """Which of the lambdas tried was the best for a fit."""
-    source = _source(few)
-    kernels = [prepare(one.operator, source.weight, unit=source.unit) for one in source.fitted]
-    path = lam_path(make_task(kernels, request, check_random_state(0)))
-    return int(np.argmin([abs(float(task.lam) - few.relaxed.lam) for task in path]))
-
-
 @dataclass
 class Weighing:
     """Weights of kernels whose features have the Gram matrix `gram` (R, R) over all samples."""
@@ -145,7 +137,7 @@ class Weighing:
 
     @property
     def coefficients(self) -> np.ndarray:
-        return self.weights**self.task.power if self.relaxed.learns else self.weights
+        return self.weights**self.relaxed.power
 
     def spread(self, values: np.ndarray) -> np.ndarray:
         return np.concatenate([np.full(at.stop - at.start, one) for one, at in zip(values, self.columns, strict=True)])
@@ -162,7 +154,7 @@ class Weighing:
             captured = float(np.tensordot(self.weights, self.J.residuals(sums, n), 1))
             self.history.append(captured + self.J.penalty(n))
             return False
-        self.weights, value, self.gap = self.J.best(sums, n, self.relaxed.lam)
+        self.weights, value, self.gap = self.J.best(sums, n, self.relaxed)
         settled = not moved and bool(self.history)
         self.history.append(value)
         settled = settled or before - value <= self.tol * abs(value)
@@ -200,14 +192,13 @@ def weighing(
 ) -> Weighing:
     """Weights over all samples, of this weight in total and at least, after a fit of a few of them.
 
-    lambda="auto" is the multiple of the balanced one, over all samples, that was the best for the few.
+    Of several variants of the method it is the one, over all samples, that was the best for the few.
     """
     values, vectors = np.linalg.eigh((gram + gram.T) / 2)
     B = np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T
     kernels = [LowRankKernel(B[:, at], center=False) for at in columns]
-    task = make_task(kernels, request, check_random_state(0))
-    if request.method == "mkkm-mr" and isinstance(request.lam, str) and len(kernels) > 1:
-        task = lam_path(task)[_lam_factor(few, request)]
-    relaxed = request.load(kernels)(task, **request.method_params)
+    task = make_task(request.method, kernels, request.structure.n_clusters, check_random_state(0), request.max_iter)
+    method, task = request.method.variants(task)[few.variant]
+    relaxed = method.solve(task)
     J = Unrelaxed(task, objective, total, lightest)
-    return Weighing(gram, columns, task, relaxed, J, request.tol, few.refined.weights)
+    return Weighing(gram, columns, task, relaxed, J, method.tol, few.refined.weights)

@@ -16,20 +16,14 @@ from kernelclust.kernels import KernelOperator
 class Task:
     """Prepared kernels over the same samples, and how to search.
 
-    `M` (m x m) compares kernels; `lam` is lambda of eq. (8) or "auto"; `ridge` is added to every residual in units of
-    its kernel's trace; kernels are combined as sum_p mu_p^power K_p. `space` is a `Subspace` to go on in.
+    `M` (m x m) compares kernels; `space` is a `Subspace` to go on in.
     """
 
     kernels: Sequence[KernelOperator]
     n_clusters: int
     rng: np.random.RandomState
     M: np.ndarray
-    lam: float | str = "auto"
-    power: int = 2
-    ridge: float = 0.0
     max_iter: int = 100
-    tol: float = 1e-6
-    n_init: int = 10
     space: Any = None
 
     @property
@@ -57,8 +51,9 @@ class Relaxed:
 
     `weights` (m,) add up to one; kernels are combined with `coefficients` (m,), or with `by_sample` (n, m) for every
     sample its own; neither where the embedding is all there is. The rows of `embedding` H belong to samples, the same
-    for a sample and its copies, so that H' D H = I with sample weights D. `learns`: the weights are those of eq. (8),
-    and discrete moves may learn them further. `gap` is the optimality gap of the weights.
+    for a sample and its copies, so that H' D H = I with sample weights D. `learns`: the weights are those of eq. (8)
+    with `lam`, and with `ridge` added to every residual in units of its kernel's trace, and discrete moves may learn
+    them further; kernels are combined as sum_p mu_p^power K_p. `gap` is the optimality gap of the weights.
     """
 
     weights: np.ndarray
@@ -71,4 +66,6 @@ class Relaxed:
     labels: np.ndarray | None = None
     learns: bool = False
     lam: float = 0.0
+    power: int = 1
+    ridge: float = 0.0
     gap: float = 0.0

@@ -7,13 +7,45 @@ from __future__ import annotations
 
 import numpy as np
 
+from kernelclust.multikernel._base import Method
 from kernelclust.multikernel._spectral import mean_space
 from kernelclust.multikernel._task import Relaxed, Task
 
 
-def solve(task: Task) -> Relaxed:
-    m = len(task.kernels)
-    share = np.full(m, 1 / m)
-    space = mean_space(task)
-    value = float(share @ space.converge(share))
-    return Relaxed(share, space.H, value, [value], True, coefficients=share)
+class Average(Method):
+    """Cluster by the mean of all kernels: every kernel has the same weight.
+
+    Parameters
+    ----------
+    refine, center, unit_diagonal : bool, default=True
+        Whether labels are improved by discrete moves; whether kernels are centred, then scaled to a unit diagonal.
+    n_init : int or "auto", default="auto"
+        k-means starts on the rows of the embedding; "auto" is 10.
+
+    Examples
+    --------
+    >>> from kernelclust.multikernel import Average
+    >>> Average(refine=False)
+    Average(refine=False)
+    """
+
+    def __init__(
+        self, refine: bool = True, center: bool = True, unit_diagonal: bool = True, n_init: int | str = "auto"
+    ):
+        self.refine = refine
+        self.center = center
+        self.unit_diagonal = unit_diagonal
+        self.n_init = n_init
+
+    def solve(self, task: Task) -> Relaxed:
+        m = len(task.kernels)
+        share = np.full(m, 1 / m)
+        space = mean_space(task)
+        value = float(share @ space.converge(share))
+        return Relaxed(share, space.H, value, [value], True, coefficients=share)
+
+    def unsupported_beyond_host(self) -> list[str]:
+        return [] if self.refine else ["refine=False"]
+
+
+PART = Average

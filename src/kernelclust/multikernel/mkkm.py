@@ -6,9 +6,61 @@ A kernel that c eigenvectors describe completely has no residual and takes all t
 
 from __future__ import annotations
 
-from kernelclust.multikernel._spectral import alternate
+from kernelclust._names import check_number
+from kernelclust.multikernel._base import Method
+from kernelclust.multikernel._spectral import alternate, check_power
 from kernelclust.multikernel._task import Relaxed, Task
 
 
-def solve(task: Task) -> Relaxed:
-    return alternate(task, 0.0)
+class MKKM(Method):
+    """Weigh kernels by how well clusters describe them, without regularisation.
+
+    Parameters
+    ----------
+    power : {1, 2}, default=2
+        Kernels are combined as sum_p mu_p^power K_p. 2 falls in every step; 1 is the authors' program.
+    ridge : float, default=0.0
+        Added to every residual in units of its kernel's trace. 0.01 or more keeps a kernel that c eigenvectors
+        describe completely from taking all the weight.
+    refine, center, unit_diagonal : bool, default=True
+        Whether labels are improved by discrete moves; whether kernels are centred, then scaled to a unit diagonal.
+    n_init : int or "auto", default="auto"
+        k-means starts on the rows of the embedding; "auto" is 10.
+    tol : float, default=1e-6
+        Relative fall of the objective at which the method stops.
+
+    Examples
+    --------
+    >>> from kernelclust.multikernel import MKKM
+    >>> MKKM(ridge=0.01)
+    MKKM(ridge=0.01)
+    """
+
+    def __init__(
+        self,
+        power: int = 2,
+        ridge: float = 0.0,
+        refine: bool = True,
+        center: bool = True,
+        unit_diagonal: bool = True,
+        n_init: int | str = "auto",
+        tol: float = 1e-6,
+    ):
+        self.power = power
+        self.ridge = ridge
+        self.refine = refine
+        self.center = center
+        self.unit_diagonal = unit_diagonal
+        self.n_init = n_init
+        self.tol = tol
+
+    def check(self) -> None:
+        super().check()
+        check_power(self.power)
+        check_number("ridge", self.ridge)
+
+    def solve(self, task: Task) -> Relaxed:
+        return alternate(task, 0.0, power=self.power, ridge=self.ridge, tol=self.tol)
+
+
+PART = MKKM

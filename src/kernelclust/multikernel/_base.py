@@ -1,0 +1,119 @@
+"""The base class of all methods for many kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from kernelclust._names import check_flag, check_number, check_starts
+from kernelclust._terms import Term
+from kernelclust.kernels import KernelOperator
+from kernelclust.multikernel._correlation import correlation_matrix
+from kernelclust.multikernel._task import Relaxed, Task
+
+STARTS = 10  # that n_init="auto" stands for
+
+
+class Method(Term):
+    """Base class of the methods for many kernels: a file each, which ends in `PART = TheClass`.
+
+    A method writes `solve`, and `check` where it has parameters of its own. All take these, because the frame around
+    `solve` reads them:
+
+    refine : bool
+        Whether labels are improved by discrete moves. False is the papers' methods; samples are then moved only where
+        known labels, links and sizes demand it. A method whose labels are discrete already is refined only for a
+        structure, a loss, or where something is known.
+    center, unit_diagonal : bool
+        Whether kernels are centred, then scaled to a unit diagonal. Graph kernels are always centred.
+    n_init : int or "auto"
+        k-means starts on the rows of the embedding; the lowest inertia counts. "auto" is 10.
+
+    Methods that go in steps also take `tol`, the relative fall of the objective at which they stop.
+    """
+
+    kind = "method"
+    example = "MKKMMR(lam=0.5)"
+    hyphens = True
+
+    needs: ClassVar[tuple[str, ...]] = ()  # members of kernels beyond the common ones, such as "affinity"
+    unweighted: ClassVar[str | None] = None  # why it takes no sample weights
+    may_rise: ClassVar[bool] = False  # whether its history need not fall
+    extra_matrices: ClassVar[tuple[int, int]] = (0, 0)  # (a, b): it holds a m + b matrices of n x n beside m kernels
+
+    refine: bool
+    center: bool
+    unit_diagonal: bool
+    n_init: int | str
+    tol: float = 0.0
+
+    def solve(self, task: Task) -> Relaxed:
+        """Find kernel weights, and an embedding whose rows are then clustered."""
+        raise NotImplementedError
+
+    def check(self) -> None:
+        """Raise an error for a parameter that no data could make right."""
+        for name in ("refine", "center", "unit_diagonal"):
+            check_flag(name, getattr(self, name))
+        check_starts(self.n_init)
+        check_number("tol", self.tol)
+
+    def check_kernels(self, kernels: Sequence[KernelOperator]) -> None:
+        """Raise an error that names what the method needs and a kernel does not have."""
+        for need in self.needs:
+            for p, kernel in enumerate(kernels):
+                if getattr(kernel, need, None) is None:
+                    raise ValueError(
+                        f"method={self.name!r} needs kernels with `{need}`, which kernel {p} ({type(kernel).__name__}) "
+                        "lacks; use another kernel or method."
+                    )
+
+    def check_weights(self, weight: np.ndarray) -> None:
+        """Refuse sample weights that the method would have to ignore."""
+        if self.unweighted is not None and not np.all(weight == 1):
+            raise ValueError(
+                f"method={self.name!r} takes no sample_weight other than 0 and 1: {self.unweighted} Repeat samples "
+                "instead, or use another method, such as 'mkkm-mr'."
+            )
+
+    def compare(self, kernels: Sequence[KernelOperator]) -> np.ndarray:
+        """Return M (m x m), which says how alike two kernels are."""
+        return np.diag([kernel.trace() for kernel in kernels])
+
+    def has_variants(self, task: Task) -> bool:
+        """Return whether several variants of the method are tried, and the one whose labels align best is kept."""
+        return False
+
+    def variants(self, task: Task) -> list[tuple[Method, Task]]:
+        """Return the variants, each with the task that it is given."""
+        return [(self, task)]
+
+    def products(self, task: Task) -> np.ndarray:
+        """Return Tr(K_p K_q) (m x m), by which variants are judged."""
+        return correlation_matrix(task.kernels)
+
+    def unsupported_beyond_host(self) -> list[str]:
+        """Return what of it is not there for views on devices and in partitions."""
+        return [f"method={self.name!r}"]
+
+    @property
+    def default_kernel(self) -> str:
+        """What kernel="auto" stands for: a method that walks along affinities needs kernels that are such."""
+        return "rbf" if "affinity" in self.needs else "auto"
+
+    @property
+    def starts(self) -> int:
+        """The number of k-means starts."""
+        return STARTS if isinstance(self.n_init, str) else int(self.n_init)
+
+    @property
+    def name(self) -> str:
+        """The name that users write."""
+        return type(self).__module__.rpartition(".")[2].replace("_", "-")
+
+
+def make_task(method: Method, kernels: Sequence[KernelOperator], n_clusters: int, rng: Any, max_iter: int) -> Task:
+    """Return what a method is asked, of prepared kernels."""
+    return Task(kernels, n_clusters, rng, method.compare(kernels), max_iter)
