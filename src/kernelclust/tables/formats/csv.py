@@ -4,9 +4,10 @@ pyarrow reads and converts the cells. A file that it cannot read as it is (ragge
 quotes, runs of spaces, other encodings than UTF-8) is first rewritten by Python's `csv`.
 
 Measured with 1 000 000 rows of 10 numbers (196 MB), CPU time of reading and the memory that it adds: a reader of our
-own 16.4 s and 180 MB, pandas 2.4 s and 153 MB (8.2 s if it rounds correctly), this module 2.2 s and 225 MB. pandas
-fills up short rows without an error, and adds 0.4 s to every import of scikit-learn once it is installed. Neither
-library reports the line of a cell or all problems of a file; `_lines` and `_rewrite` find them.
+own 15 to 16 s and 180 MB; pandas 2.4 s and 153 MB, 8 s if it rounds correctly; this module 2.2 s and 240 MB, 13 s
+if it rewrites the file, 7 s and 510 MB if a column of numbers has a text after the first lines. pandas fills up short
+rows without an error, and adds 0.4 s to every import of scikit-learn once it is installed. Neither library reports the
+line of a cell or all problems of a file; `_lines` and `_rewrite` find them.
 """
 
 from __future__ import annotations
