@@ -31,7 +31,7 @@ test: lint
 # On a machine with a graphics card: what runs there, against the same on the host.
 test-gpu: setup
 	@$(BIN)/python -m pip install --quiet --quiet --editable ".[gpu]"
-	@$(BIN)/pytest -n0 tests/large
+	@$(BIN)/pytest -n0 tests/holders tests/contracts/test_same_everywhere.py
 
 # The site: every page, every example of the gallery; any warning is an error.
 docs: $(DOCS)

@@ -38,6 +38,34 @@ def namespace(array: Any) -> Any:
     return import_module(COMPAT).array_namespace(array)
 
 
+def library(array: Any) -> Any:
+    """numpy for its own arrays, else the array API namespace of an array."""
+    return np if isinstance(array, np.ndarray) else namespace(array)
+
+
+def like(values: Any, array: Any) -> Any:
+    """Numbers of the host in double precision, where an array is."""
+    if isinstance(array, np.ndarray):
+        return np.asarray(values, dtype=np.float64)
+    xp = namespace(array)
+    return xp.asarray(np.ascontiguousarray(values), dtype=xp.float64, device=array.device)
+
+
+def joined(arrays: list[Any]) -> Any:
+    """Rows of several arrays of one library."""
+    if len(arrays) == 1:
+        return arrays[0]
+    return np.concatenate(arrays) if isinstance(arrays[0], np.ndarray) else namespace(arrays[0]).concat(arrays)
+
+
+def double(array: Any) -> Any:
+    """An array in double precision, of whatever library."""
+    if isinstance(array, np.ndarray):
+        return array.astype(np.float64, copy=False)
+    xp = namespace(array)
+    return xp.astype(array, xp.float64, copy=False)
+
+
 def knows_numpy() -> bool:
     """Whether numpy's own arrays can be worked on as those of the array API: NumPy 2 and scikit-learn 1.7."""
     return find_spec(COMPAT) is not None and hasattr(np.empty(0), "device")

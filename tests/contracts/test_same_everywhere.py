@@ -167,6 +167,8 @@ def assert_same(mine, theirs, name):
     mine, theirs = here(mine), here(theirs)
     if name.endswith("['embedding']"):  # directions of a subspace, which may turn
         mine, theirs = mine @ mine.T, theirs @ theirs.T
+        assert_allclose(theirs, mine, atol=1e-3, err_msg=name)
+        return
     if name.endswith("['history']"):  # the way there may be another
         mine, theirs = mine[-1], theirs[-1]
     if name == "n_iter_":

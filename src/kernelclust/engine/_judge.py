@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -12,11 +13,11 @@ from kernelclust._solution import Solution
 from kernelclust._warnings import warn
 from kernelclust.engine._numbering import canonical_places, renumbered
 from kernelclust.engine._order import Clusters, Order, doubt_in_words, leading_directions, order_of
-from kernelclust.engine._places import Places, fitted_places
+from kernelclust.engine._places import Located, Whole, fitted_places
 from kernelclust.engine._prediction import Prediction
 from kernelclust.engine._request import distance_exponent
 from kernelclust.engine._steps import squared_distances
-from kernelclust.kernels import FittedKernel, KernelOperator, Spectrum, certified, one_hot
+from kernelclust.kernels import FittedKernel, Spectrum, certified, one_hot
 from kernelclust.objectives import ClusterObjective, flat_objective
 from kernelclust.solvers import PlacementProblem, Problem, placement_margin, placement_problem
 from kernelclust.structures import Structure
@@ -40,14 +41,15 @@ class Fit:
     value: float
     upper_bound: float
     size_bound: float
+    reach: float  # fraction of the trace of the kernel that c clusters could explain at best
     placement_margin: float
     placing: PlacementProblem = field(repr=False)  # of these clusters, as they are numbered
-    reach: float = 1.0  # fraction of the trace of the kernel that c clusters could explain at best
     ridge: float | None = None
     diagnostics: dict[str, float] = field(default_factory=dict)  # of the policy
     data_kernel: FittedKernel | None = None  # of X, where `kernel` was made of it or took its place in the search
     order: Order | None = None
     image: np.ndarray | None = field(default=None, repr=False)  # K D Pi (m, c), where it is known
+    whole: Whole | None = field(default=None, repr=False)  # all samples, where the search began with some of them
 
     @property
     def gap(self) -> float:
@@ -56,7 +58,19 @@ class Fit:
         # nothing to gain: the value is zero but for rounding
         return (self.upper_bound - self.value) / abs(self.upper_bound) if self.upper_bound != 0 else 0.0
 
+    @property
+    def all_labels(self) -> Any:
+        """Labels of all samples, where these lie."""
+        return self.labels if self.whole is None else self.whole.labels
+
+    @property
+    def moving_objective(self) -> ClusterObjective:
+        """What samples are moved by: F without structure where clusters were placed and not refined."""
+        return flat_objective(self.objective) if self.solution.placed else self.objective
+
     def prediction(self) -> Prediction:
+        if self.whole is not None:
+            return Prediction.of(self.whole.similarities, self.moving_objective, self.S, self.n, reach=self.reach)
         weight = self.kernel.operator.weight
         Pi = one_hot(self.labels, len(self.n), weight)
         judged, base, S = None, self.kernel.base, self.S
@@ -65,11 +79,12 @@ class Fit:
         similarities = self.kernel.combination(Pi, self.image)
         if self.kernel.seen is not None:
             S, judged = self.kernel.seen.cluster_sums(self.labels, len(self.n)), (similarities, S)
-        objective = flat_objective(self.objective) if self.solution.placed else self.objective
-        return Prediction.of(similarities, objective, S, self.n, judged, self.reach)
+        return Prediction.of(similarities, self.moving_objective, S, self.n, judged, self.reach)
 
-    def places(self, prediction: Prediction) -> tuple[Places, np.ndarray, np.ndarray | None]:
-        """Where new samples lie among the clusters, and where the fitted ones do: see `fitted_places`."""
+    def places(self, prediction: Prediction) -> Located:
+        """Where new samples lie among the clusters, and where the fitted ones do."""
+        if self.whole is not None:
+            return self.whole.located(prediction, self.structure.axes(), self.S)
         base, operator = self.kernel.base, self.kernel.operator
         Pi = one_hot(self.labels, len(self.n), operator.weight)
         if base is not None:
@@ -106,19 +121,16 @@ def judge(
         S = np.zeros((1, 1))
         solution = replace(solution, value=objective.value(S, n), history=[objective.value(S, n)])
     arranged = S if placed_by is None else placed_by
-    node = canonical_places(structure, S, n, **problem.placing(objective, solution.labels))
-    if not objective.unchanged_by(node):  # a loss of the user's own need not have the structure's symmetries
-        node = np.arange(c)
+    node = numbering(structure, objective, S, n, **problem.placing(objective, solution.labels))
     labels = node[solution.labels]
     arranged = renumbered(node, arranged, n)[0]
     S, n = renumbered(node, S, n)
     image = None if image is None else image[:, np.argsort(node)]
     fresh = problem.constraints is not None or not problem.spectrum.certain
     value = objective.value(S, n) if fresh else solution.value
-    bound = objective.upper_bound(spectrum.bounds, n.sum(), operator.weight.min())
-    bound = max(min(bound, solution.bound), value)
     power = distance_exponent(kernel, structure)
     placing = placement_problem(rule, objective, arranged, n, power=power, **problem.placing(objective, labels))
+    certificate = Certificate(spectrum.bounds, float(operator.weight @ operator.diagonal()), operator.weight.min())
     return Fit(
         structure,
         kernel,
@@ -129,13 +141,86 @@ def judge(
         S,
         n,
         value,
-        upper_bound=bound,
-        size_bound=max(objective.size_bound(spectrum.bounds, n), value) if operator.centred else bound,
         placement_margin=placement_margin(placing),
         placing=placing,
-        reach=_reach(operator, spectrum),
         image=image,
+        **certificate.of(objective, n, value, operator.centred, solution.bound),
     )
+
+
+def judge_all(
+    start: Fit,
+    labels: np.ndarray,
+    S: np.ndarray,
+    n: np.ndarray,
+    *,
+    rule: str,
+    order: np.ndarray,  # of the clusters of `start`; S and n are in it already
+    movable: np.ndarray,
+    certificate: Certificate,
+    centred: bool,
+    history: list[float],
+    n_iter: int,
+    stopped_because: str,
+    gamma: float | None,
+    whole: Whole,
+) -> Fit:
+    """Return the fit of all samples that began as `start`, which keeps the evidence about the order.
+
+    `labels` are those of the samples that it began with.
+    """
+    objective = start.objective
+    value = objective.value(S, n)
+    placing = placement_problem(rule, objective, S, n, movable=movable)
+    judged = start.order
+    if judged is not None:
+        judged = replace(judged, links=judged.links[np.ix_(order, order)])
+    n_iter += start.solution.n_iter
+    solution = replace(start.solution, value=value, n_iter=n_iter, history=history, stopped_because=stopped_because)
+    return replace(
+        start,
+        kernel=FittedKernel(start.kernel.operator, start.kernel.source, gamma or start.kernel.gamma),
+        solution=solution,
+        labels=labels,
+        S=S,
+        n=n,
+        value=value,
+        placement_margin=placement_margin(placing),
+        placing=placing,
+        order=judged,
+        image=None,
+        whole=whole,
+        **certificate.of(objective, n, value, centred),
+    )
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What bounds F and the explained share: bounds on the leading eigenvalues of the kernel, its trace, and the least
+    weight of a sample."""
+
+    bounds: np.ndarray
+    trace: float
+    lightest: float
+
+    def of(
+        self, objective: ClusterObjective, n: np.ndarray, value: float, centred: bool, least: float = np.inf
+    ) -> dict[str, Any]:
+        """Return `upper_bound`, `size_bound` and `reach` of a fit; `least` is another upper bound."""
+        bound = max(min(objective.upper_bound(self.bounds, n.sum(), self.lightest), least), value)
+        share = float(np.maximum(self.bounds, 0).sum()) / self.trace if self.trace > 0 else 0.0
+        return {
+            "upper_bound": bound,
+            "size_bound": max(objective.size_bound(self.bounds, n), value) if centred else bound,
+            "reach": min(share, 1.0) if share > 0 else 1.0,
+        }
+
+
+def numbering(structure: Structure, objective: ClusterObjective, S: np.ndarray, n: np.ndarray, **placing) -> np.ndarray:
+    """Return the canonical place (c,) of each cluster: large ones first as far as structure and known labels allow."""
+    node = canonical_places(structure, S, n, **placing)
+    # a loss of the user's own need not have the structure's symmetries
+    return node if objective.unchanged_by(node) else np.arange(len(n))
 
 
 def numbered_like(found: Fit, labels: np.ndarray) -> Fit:
@@ -154,13 +239,6 @@ def numbered_like(found: Fit, labels: np.ndarray) -> Fit:
         judged = replace(judged, links=judged.links[np.ix_(order, order)])
     image = None if found.image is None else found.image[:, order]
     return replace(found, labels=node[found.labels], S=S, n=n, image=image, placing=placing, order=judged)
-
-
-def _reach(operator: KernelOperator, spectrum: Spectrum) -> float:
-    """Largest share of the trace that as many clusters can explain: that of the eigenvalues they can use."""
-    trace = float(operator.weight @ operator.diagonal())
-    share = float(np.maximum(spectrum.bounds, 0).sum()) / trace if trace > 0 else 0.0
-    return min(share, 1.0) if share > 0 else 1.0
 
 
 def with_order(found: Fit, problem: Problem, companions: Sequence[tuple[np.ndarray, np.ndarray]] | None = None) -> Fit:

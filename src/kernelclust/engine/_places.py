@@ -5,12 +5,14 @@ All of it in the feature space of the kernel, where <phi(x), mu_j> = G_j / n_j a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from kernelclust.engine._prediction import Prediction
+from kernelclust.kernels import NewSamples
 from kernelclust.structures import Axis
 
 ROUNDING = 1e-14  # share of the terms of a square up to which it is zero
@@ -27,6 +29,9 @@ class Places:
     prediction: Prediction
     variance: float  # of samples around their means, in each direction between means
     scales: list[Scale] | None
+
+    def labels(self, X) -> np.ndarray:
+        return self.prediction.labels(X)
 
     def distances(self, X) -> np.ndarray:
         """|phi(x) - mu_j| (n, c); NaN for a cluster without samples, which has no mean."""
@@ -45,6 +50,42 @@ class Places:
         G, _, predicted = self.prediction.placed(X)
         labels = predicted if labels is None else labels
         return _positions(self.scales, G / _safe(self.prediction.n), labels)
+
+
+@dataclass(frozen=True)
+class Whole:
+    """All samples of a fit that lie elsewhere, at their final labels; some of them (k) say how samples are spread."""
+
+    n_samples: int
+    similarities: NewSamples  # of new samples with the clusters
+    few: np.ndarray  # (k,) which samples are seen here,
+    G: np.ndarray  # (k, c) their similarity sums,
+    own: np.ndarray  # (k,) their similarities with themselves,
+    few_labels: np.ndarray  # (k,)
+    weight: np.ndarray  # (k,)
+    medoids: np.ndarray  # (c,) of all samples; -1 for a cluster without samples
+    labelled: np.ndarray  # samples, of these and of the medoids, whose labels were known
+    labels: Any  # (m,) where the samples lie
+    position: Callable[[Places], Any]  # (m,) or (m, d) where the samples lie
+
+    def located(self, prediction: Prediction, axes: Sequence[Axis] | None, S: np.ndarray) -> Located:
+        found = fitted_places(prediction, axes, self.G, self.own, S, self.few_labels, self.weight)
+        rank = np.full(self.n_samples, -1, dtype=np.intp)
+        rank[self.few] = found.rank + 1
+        rank[self.medoids[self.medoids >= 0]] = 0
+        rank[self.labelled] = -1
+        position = None if found.places.scales is None else self.position(found.places)
+        return Located(found.places, rank, position, self.medoids)
+
+
+class Located(NamedTuple):
+    """Places of new samples; of the fitted ones the rank in their cluster by distance to its mean (-1: unknown) and the
+    position; of every cluster the sample nearest to its mean."""
+
+    places: Places
+    rank: np.ndarray
+    position: Any
+    medoids: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -89,8 +130,8 @@ def fitted_places(
     S: np.ndarray,
     labels: np.ndarray,
     weight: np.ndarray,
-) -> tuple[Places, np.ndarray, np.ndarray | None]:
-    """Places of new samples; of the fitted ones the rank in their cluster by distance to its mean, and the position.
+) -> Located:
+    """Locate new samples and fitted ones among the clusters.
 
     G (m, c), own (m,) and S (c, c) are similarities of the fitted samples under the kernel that distances are of.
     """
@@ -100,7 +141,10 @@ def fitted_places(
     places = Places(prediction, _variance(*_products(G, S, n), labels, weight), scales)
     away = distances(G, own, S, n)[np.arange(len(labels)), labels]
     position = None if scales is None else _positions(scales, inner, labels)
-    return places, _typical(away, labels), position
+    rank, medoids = _typical(away, labels), np.full(len(n), -1)
+    typical = np.flatnonzero(rank == 0)
+    medoids[labels[typical]] = typical
+    return Located(places, rank, position, medoids)
 
 
 def distances(G: np.ndarray, own: np.ndarray, S: np.ndarray, n: np.ndarray) -> np.ndarray:

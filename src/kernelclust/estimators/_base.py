@@ -11,7 +11,6 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import validate_data
 
-from kernelclust._arrays import namespace_of
 from kernelclust._input import as_table, check_finite, rows_are_equal
 from kernelclust._names import check_name, check_number
 from kernelclust._progress import log, progress_listener, working
@@ -29,7 +28,6 @@ from kernelclust.kernels import (
     is_operator,
     kernel_class,
 )
-from kernelclust.large import is_partitioned
 from kernelclust.structures import Structure, as_structure, cluster_names, named_places, warn_of_names
 
 DEFAULT_CLUSTERS = 8
@@ -124,8 +122,6 @@ class KernelClusterer(Saving, CallbackSupportMixin, ClusterMixin, BaseEstimator)
 
     def _known_places(self, structure: Structure, y: Any) -> Any:
         """Known labels as places; names that nothing ties to clusters are told."""
-        if is_partitioned(y) or namespace_of(y) is not None:
-            return y
         y = named_places(structure, y)
         warn_of_names(structure, y)
         return y

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,9 +15,8 @@ from sklearn.utils.validation import check_is_fitted
 from kernelclust._arrays import to_host
 from kernelclust.constraints import Constraints
 from kernelclust.engine import ClusterOrder, Fit, Order, Places, Prediction, cluster_order, confidence_of
-from kernelclust.estimators._elsewhere import given_back
-from kernelclust.estimators._partitioned import place_partitioned
-from kernelclust.large import is_partitioned
+from kernelclust.engine.holders import as_rows
+from kernelclust.estimators._data import where
 from kernelclust.solvers import PlacementProblem
 from kernelclust.structures import Structure
 
@@ -43,13 +43,14 @@ class Placing(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     def _new_samples(self, X) -> Any:
         """New samples, checked, as the prediction takes them."""
 
-    def _is_lazy(self, X) -> bool:
-        """Whether X lies in partitions."""
-        return is_partitioned(X)
+    def _new_rows(self, X) -> tuple[Any, Callable]:
+        """New samples in partitions, as one Dask array, and the way from a block of it to what the prediction takes."""
+        return as_rows(X), self._new_samples
 
-    def _lazily(self, method: str, X, dtype=np.float64, width=None) -> Any:
-        """What a method says about X in partitions, when it is asked for."""
-        return place_partitioned(self, method, X, dtype, width)
+    def _answer(self, way: str, X, dtype=np.float64, width=None, **more) -> Any:
+        """What the places of the fit say about new samples, where these lie."""
+        check_is_fitted(self)
+        return where(X).answer(self, way, X, dtype, width, **more)
 
     @property
     def order_(self) -> ClusterOrder | None:
@@ -71,12 +72,9 @@ class Placing(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
 
     def _keep_places(self, found: Fit) -> None:
         self._prediction = found.prediction()
-        self._places, self._asked, self.position_ = found.places(self._prediction)
+        self._places, self._asked, self.position_, self.medoids_ = found.places(self._prediction)
         self._placing, self._margin, self._order = found.placing, found.placement_margin, found.order
         self.order_confidence_ = confidence_of(found.order)
-        self.medoids_ = np.full(len(found.n), -1)
-        typical = np.flatnonzero(self._asked == 0)
-        self.medoids_[found.labels[typical]] = typical
 
     def _keep_rest(self, X_rest, rest: np.ndarray, used: np.ndarray, labels: np.ndarray) -> None:
         """Make room for samples of weight zero, which are placed as new ones, with these labels of all samples."""
@@ -114,9 +112,7 @@ class Placing(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
             NaN for a cluster without samples, which has no mean.
         """
         check_is_fitted(self)
-        if self._is_lazy(X):
-            return self._lazily("transform", X, width=self._n_features_out)
-        return given_back(self._places.distances(self._new_samples(X)), X)
+        return self._answer("distances", X, width=self._n_features_out)
 
     def membership(self, X):
         """Soft labels: the share of every cluster in a sample,
@@ -138,9 +134,7 @@ class Placing(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
             Rows add up to one. 0 for a cluster without samples.
         """
         check_is_fitted(self)
-        if self._is_lazy(X):
-            return self._lazily("membership", X, width=self._n_features_out)
-        return given_back(self._places.membership(self._new_samples(X)), X)
+        return self._answer("membership", X, width=self._n_features_out)
 
     @available_if(lambda self: self._has_positions)
     def position(self, X):
@@ -164,12 +158,10 @@ class Placing(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
             yours have no places between clusters: a ValueError.
         """
         check_is_fitted(self)
-        if self._is_lazy(X) and self.position_ is not None:
-            return self._lazily("position", X, width=self.position_.shape[1] if self.position_.ndim > 1 else None)
-        found = self._places.position(self._new_samples(X))
-        if found is None:
+        scales = self._places.scales
+        if scales is None:
             raise ValueError(
                 f"structure '{self.structure_}' has no places between its clusters; positions exist on chains, rings, "
                 "grids, trees and products of these. transform(X) has the distances to all clusters."
             )
-        return given_back(found, X)
+        return self._answer("position", X, width=None if len(scales) == 1 else len(scales))

@@ -9,9 +9,8 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import check_random_state
 
-from kernelclust._arrays import namespace_of
 from kernelclust.constraints import check_labels
-from kernelclust.large import is_partitioned
+from kernelclust.estimators._data import where
 from kernelclust.objectives import check_weights
 
 KEPT = 5000  # rows
@@ -50,7 +49,7 @@ class Stream:
 
 def add_batch(model: Any, X: Any, y: Any, sample_weight: Any, n_clusters: int) -> None:
     """Let a model see a batch, and fit it where that is due."""
-    if is_partitioned(X) or namespace_of(X) is not None or model._is_pairwise():
+    if where(X).elsewhere or model._is_pairwise():
         raise ValueError("partial_fit takes batches of rows as arrays or frames of the host, and a kernel of samples.")
     before: Stream | None = getattr(model, "_stream", None)
     X = model._check_samples(X, reset=before is None)

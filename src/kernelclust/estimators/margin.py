@@ -19,12 +19,9 @@ from kernelclust.estimators._base import (
     equal_labels,
     kernel_term,
 )
-from kernelclust.estimators._blocks import fit_blocks, in_blocks, numbers, on_host
-from kernelclust.estimators._elsewhere import given_back
-from kernelclust.estimators._partitioned import place_partitioned
+from kernelclust.estimators._data import Host, on_host, where
 from kernelclust.kernels import kernel_class
-from kernelclust.large import is_partitioned
-from kernelclust.margin import Embedding, Hyperplanes, Problem, check_loss, embed, solve, stay
+from kernelclust.margin import Embedding, Hyperplanes, Problem, check_loss, embed, solve, solve_blocks, stay
 from kernelclust.objectives import check_weights
 
 TRIVIAL = 0.999  # share of the objective of w = 0 above which a fit has found nothing
@@ -206,11 +203,12 @@ class MaxMarginClustering(KernelClusterer):
     def _fit(self, X, y, sample_weight, must_link, cannot_link):
         self._check_parameters()
         _refuse_links(must_link=must_link, cannot_link=cannot_link)
-        y, sample_weight = numbers(y), numbers(sample_weight)
-        if in_blocks(self, X):
-            fit_blocks(self, X, y, sample_weight)
+        y, sample_weight, place = on_host(y), on_host(sample_weight), where(X)
+        plain = kernel_class(self.kernel).features_are_samples and self.n_components is None and self._is_exact()
+        if plain and place.stays:
+            self._fit_blocks(place, place.table(self, X), y, sample_weight)
             return self
-        X = self._check_samples(on_host(X), reset=True)
+        X = self._check_samples(place.brought(X), reset=True)
         weight = check_weights(sample_weight, X)
         used, k = np.flatnonzero(weight > 0), int(self.n_clusters)
         if len(used) < max(k, 2):
@@ -221,6 +219,33 @@ class MaxMarginClustering(KernelClusterer):
         known = self._check_known(y, X.shape[0])
         with one_thread():
             return self._fit_checked(X, weight, used, known)
+
+    def _fit_blocks(self, place: Host, X, y, sample_weight) -> None:
+        """Fit samples that are read block by block where they are."""
+        n, k = int(X.shape[0]), int(self.n_clusters)
+        if n < max(k, 2):
+            raise ValueError(f"n_samples={n} should be >= {max(k, 2)}: there are fewer samples than clusters, or one.")
+        weight = check_weights(sample_weight, np.empty((n, 1), dtype=np.int8))
+        if not (weight > 0).all():
+            raise ValueError(
+                "sample_weight holds zeros: not there yet for samples in blocks. Leave these rows out of X."
+            )
+        known = self._check_known(y, n)
+        with one_thread():
+            planes = solve_blocks(
+                place.partitions(X),
+                int(X.shape[1]),
+                weight,
+                self._problem(),
+                known=known if (known >= 0).any() else None,
+                n_init=self._starts(),
+                rng=check_random_state(self.random_state),
+                n_jobs=self.n_jobs,
+                report=self._report,
+            )
+        self._keep(Embedding.of(None), planes, weight)
+        self._used, self.labels_ = None, place.back(planes.labels, X)
+        self._judge(planes, False)
 
     def _fit_checked(self, X, weight, used, known):
         everything = len(used) == len(weight)
@@ -324,18 +349,12 @@ class MaxMarginClustering(KernelClusterer):
         X : array of shape (n, d); (n, m) similarities with the fitted samples for kernel="precomputed"
         """
         check_is_fitted(self)
-        if is_partitioned(X):
-            width = None if self.n_clusters <= 2 else int(self.n_clusters)
-            return place_partitioned(self, "decision_function", X, width=width)
-        scores = self._scores(self._check_samples(on_host(X), reset=False))
-        return given_back(scores[:, 0] if scores.shape[1] == 1 else scores, X)
+        return where(X).each(self._decision, X, width=None if self.n_clusters <= 2 else int(self.n_clusters))
 
     def predict(self, X):
         """Side of the hyperplane, or cluster with the highest score, of new samples; X as in `decision_function`."""
         check_is_fitted(self)
-        if is_partitioned(X):
-            return place_partitioned(self, "predict", X, np.int64)
-        return given_back(_labels(self._scores(self._check_samples(on_host(X), reset=False))), X)
+        return where(X).each(self._predicted, X, np.int64)
 
     def score(self, X, y=None, sample_weight=None):
         """How well the hyperplane keeps the clusters of X apart, from 0 (not at all) to 1.
@@ -357,9 +376,9 @@ class MaxMarginClustering(KernelClusterer):
             A weight counts as that many copies.
         """
         check_is_fitted(self)
-        scores = self._scores(self._check_samples(on_host(X), reset=False))
-        weight = check_weights(sample_weight, scores)
-        known = check_labels(y, len(scores), int(self.n_clusters))
+        scores = self._scores(self._check_samples(where(X).brought(X), reset=False))
+        weight = check_weights(on_host(sample_weight), scores)
+        known = check_labels(on_host(y), len(scores), int(self.n_clusters))
         used = weight > 0
         known = known[used] if (known[used] >= 0).any() else None
         return self._problem().separation(scores[used], self._length, weight[used], known)
@@ -417,6 +436,13 @@ class MaxMarginClustering(KernelClusterer):
             tol=self.tol,
             max_iter=self.max_iter,
         )
+
+    def _decision(self, X) -> np.ndarray:
+        scores = self._scores(self._check_samples(X, reset=False))
+        return scores[:, 0] if scores.shape[1] == 1 else scores
+
+    def _predicted(self, X) -> np.ndarray:
+        return _labels(self._scores(self._check_samples(X, reset=False)))
 
     def _scores(self, X) -> np.ndarray:
         """(n, 1) or (n, k) of samples that were checked."""

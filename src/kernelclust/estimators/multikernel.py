@@ -19,19 +19,9 @@ from kernelclust.estimators._base import (
     check_structure,
     check_verbose,
 )
-from kernelclust.estimators._elsewhere import given_back
-from kernelclust.estimators._many import (
-    fit_tensors,
-    fit_views,
-    in_partitions,
-    in_rows,
-    new_tensors,
-    new_views,
-    on_device,
-    place_views,
-)
-from kernelclust.estimators._partitioned import score_rows
+from kernelclust.estimators._data import on_host, where
 from kernelclust.estimators._placing import Placing
+from kernelclust.estimators._views import fit_views, in_rows, new_views
 from kernelclust.multikernel import (
     ManyFit,
     ManyRequest,
@@ -224,15 +214,12 @@ class MultiKernelClustering(Placing, KernelClusterer):
     def _fit(self, X, y, sample_weight, must_link, cannot_link, observed):
         self._check_parameters()
         structure = check_structure(self.n_clusters, self.structure)
-        y = self._known_places(structure, y)
-        if in_partitions(X):
+        place = where(X)
+        if place.elsewhere:
             more = {"must_link": must_link, "cannot_link": cannot_link, "observed": observed}
-            fit_views(self, X, y, sample_weight, structure, **more)
+            fit_views(self, place, X, y, sample_weight, structure, more)
             return self
-        if on_device(X):
-            more = {"must_link": must_link, "cannot_link": cannot_link, "observed": observed}
-            fit_tensors(self, X, y, sample_weight, structure, **more)
-            return self
+        y, sample_weight = self._known_places(structure, on_host(y)), on_host(sample_weight)
         self._in_rows = False
         views = self._check_views(X, observed, reset=True)
         weight = check_weights(sample_weight, views.observed)
@@ -304,11 +291,7 @@ class MultiKernelClustering(Placing, KernelClusterer):
         -------
         labels : (n_new,) int array
         """
-        check_is_fitted(self)
-        if in_partitions(X):
-            _refuse_observed(observed)
-            return self._lazily("predict", X, np.int64)
-        return given_back(self._prediction.labels(self._new_samples(X, observed)), X)
+        return self._answer("labels", X, np.int64, observed=observed)
 
     def score(self, X, y=None, sample_weight=None, *, observed=None):
         """How nearly clusters explain X as well as so many clusters could: a number in [0, 1], larger is better.
@@ -320,26 +303,20 @@ class MultiKernelClustering(Placing, KernelClusterer):
         `StructuredClustering` it has no unit, so that kernels can be compared in a grid search.
         """
         check_is_fitted(self)
-        if in_partitions(X):
-            _refuse_observed(observed)
-            table, check = new_views(self, X)
-            return score_rows(self._prediction, table, sample_weight, check)
-        new = self._new_samples(X, observed)
-        like = np.empty((new.shape[0], 1)) if self._in_rows else new.observed
-        return self._prediction.explained(new, check_weights(sample_weight, like))
+        return where(X).score(self, X, sample_weight, observed=observed)
 
     def _new_samples(self, X, observed=None) -> Any:
-        if on_device(X):
-            _refuse_observed(observed)
-            return new_tensors(self, X)
+        place = where(X)
+        if place.elsewhere:
+            table, check = self._new_rows(X, observed)
+            return table if self._in_rows else check(table)
         views = self._check_views(X, observed, reset=False)
         return in_rows(views) if self._in_rows else views
 
-    def _is_lazy(self, X) -> bool:
-        return in_partitions(X)
-
-    def _lazily(self, method, X, dtype=np.float64, width=None):
-        return place_views(self, method, X, dtype, width)
+    def _new_rows(self, X, observed=None) -> Any:
+        if observed is not None:
+            raise ValueError("observed: not there yet for views in partitions or on a device. Leave such samples out.")
+        return new_views(self, where(X), X)
 
     # -- checks ---------------------------------------------------------------------------------------------------
 
@@ -438,11 +415,6 @@ class MultiKernelClustering(Placing, KernelClusterer):
         tags.input_tags.pairwise = self._is_pairwise()
         tags.input_tags.sparse = not self._is_pairwise()
         return tags
-
-
-def _refuse_observed(observed) -> None:
-    if observed is not None:
-        raise ValueError("observed: not there yet for views in partitions or on a device. Leave such samples out.")
 
 
 def _refuse_stack(X) -> None:

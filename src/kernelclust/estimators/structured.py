@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from kernelclust._arrays import namespace_of, to_host
 from kernelclust._names import check_flag, check_number
 from kernelclust._progress import working
 from kernelclust._scale_warning import ScaleWarning, scale_warning
 from kernelclust._warnings import warn
 from kernelclust.constraints import Constraints
-from kernelclust.engine import Fit, Prediction, Request, fit, numbered_like
+from kernelclust.engine import Fit, Request, fit, numbered_like
 from kernelclust.estimators._base import (
     KernelClusterer,
     check_enough_samples,
@@ -21,18 +22,10 @@ from kernelclust.estimators._base import (
     check_verbose,
     whole_or_nothing,
 )
-from kernelclust.estimators._elsewhere import (
-    exists_between_fitted,
-    fit_elsewhere,
-    given_back,
-    new_elsewhere,
-    on_host_instead,
-)
-from kernelclust.estimators._partitioned import fit_partitioned, place_partitioned, score_partitioned
+from kernelclust.estimators._data import new_samples, where
 from kernelclust.estimators._placing import Placing
 from kernelclust.estimators._stream import Stream, add_batch
 from kernelclust.kernels import FittedKernel, Nothing, is_operator
-from kernelclust.large import is_partitioned
 from kernelclust.objectives import Dependence, as_objective, check_weights
 from kernelclust.policies import policy_for
 from kernelclust.solvers import Run, Solver, as_solver
@@ -268,17 +261,13 @@ class StructuredClustering(Placing, KernelClusterer):
         self._check_parameters()
         self._stream = None
         structure = check_structure(self.n_clusters, self.structure)
-        y = self._known_places(structure, y)
         links = {"must_link": must_link, "cannot_link": cannot_link}
-        if is_partitioned(X):
-            fit_partitioned(self, X, y, sample_weight, structure, **links)
-            return self
-        if (xp := namespace_of(X)) is not None:
-            if not exists_between_fitted(self.kernel):
-                fit_elsewhere(self, xp, X, y, sample_weight, structure, **links)
-                return self
-            return on_host_instead(self, xp, X, y, sample_weight, **links)
-        self._elsewhere = False
+        where(X).fit(self, X, y, sample_weight, structure, links)
+        return self
+
+    def _fit_here(self, X, y, sample_weight, structure: Structure, links: dict[str, Any]) -> None:
+        """Fit samples in the memory of the host."""
+        y = self._known_places(structure, y)
         X = self._check_samples(X, reset=True)
         given = FittedKernel(X, Nothing(), remedy=", or clip its negative eigenvalues") if is_operator(X) else None
         if given is not None and (sample_weight is not None or not self._is_exact()):
@@ -306,7 +295,6 @@ class StructuredClustering(Placing, KernelClusterer):
                 f"no sample is left for cluster {', '.join(map(str, np.flatnonzero(found.n == 0)))}: labels and links "
                 "keep all of them elsewhere."
             )
-        return self
 
     def _keep(self, found: Fit) -> None:
         """What is remembered of a fit."""
@@ -343,10 +331,7 @@ class StructuredClustering(Placing, KernelClusterer):
         -------
         labels : (n,) int array
         """
-        prediction = self._fitted()
-        if is_partitioned(X):
-            return place_partitioned(self, "predict", X, np.int64)
-        return given_back(prediction.labels(self._new_samples(X)), X)
+        return self._answer("labels", X, np.int64)
 
     def score(self, X, y=None, sample_weight=None):
         """How nearly clusters explain X as well as so many clusters could: a number in [0, 1], larger is better.
@@ -359,22 +344,11 @@ class StructuredClustering(Placing, KernelClusterer):
         compared in a grid search; it says nothing about the number of clusters. On the fitted samples of a flat l2 fit
         it is `objective_` / `upper_bound_`.
         """
-        prediction = self._fitted()
-        if is_partitioned(X):
-            return score_partitioned(self, prediction, X, sample_weight)
-        X = self._new_samples(X)
-        like = np.empty((X.shape[0], 1)) if self._elsewhere else X
-        return prediction.explained(X, check_weights(sample_weight, like))
-
-    def _fitted(self) -> Prediction:
         check_is_fitted(self)
-        return self._prediction
+        return where(X).score(self, X, sample_weight)
 
     def _new_samples(self, X):
-        if self._elsewhere:
-            return new_elsewhere(self, X)
-        X = X if namespace_of(X) is None else to_host(X)
-        X = self._check_samples(X, reset=False)
+        X = new_samples(self, X)
         return X if self._used is None or not self._is_pairwise() else X[:, self._used]
 
     def _warn_of_scales(self, X, weight: np.ndarray) -> None:

@@ -4,14 +4,12 @@ For users: `most_violated`, the search by itself; `loss_names`, and `kernelclust
 of your own. For the estimator: `check_loss`, `embed`, `Problem`, `solve`, `solve_blocks` and `stay`.
 """
 
-from kernelclust.margin._blocks import ArrayBlocks
 from kernelclust.margin._embedding import Embedding, embed
 from kernelclust.margin._fit import Hyperplanes, Problem, solve, solve_blocks, stay
 from kernelclust.margin._losses import check_loss, loss_names
 from kernelclust.margin._search import most_violated
 
 __all__ = [
-    "ArrayBlocks",
     "Embedding",
     "Hyperplanes",
     "Problem",

@@ -18,22 +18,6 @@ from kernelclust.margin._mass import Mass
 ROWS = 2**15  # that are worked on together
 
 
-class ArrayBlocks:
-    """Rows of one array, of numpy or of the array API, in memory or on a disk; `each` is that of partitions."""
-
-    def __init__(self, X: Any):
-        self.X = X
-        self.sizes = [int(X.shape[0])]
-
-    def each(self, function: Callable, /, **given: Any) -> list:
-        """[function(X, None, None, **given)], lists being of one entry."""
-        return [
-            function(
-                self.X, None, None, **{name: one[0] if isinstance(one, list) else one for name, one in given.items()}
-            )
-        ]
-
-
 # -- what is computed where the samples are ----------------------------------------------------------------------------
 
 

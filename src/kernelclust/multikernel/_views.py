@@ -31,6 +31,11 @@ class Views:
     def n_samples(self) -> int:
         return len(self.observed)
 
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Samples and views."""
+        return self.observed.shape
+
     def samples(self, view: int) -> np.ndarray | None:
         """Numbers of the samples that the view holds; None for all."""
         return None if self.observed[:, view].all() else np.flatnonzero(self.observed[:, view])

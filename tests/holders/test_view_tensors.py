@@ -5,9 +5,9 @@ import pytest
 
 from kernelclust import MultiKernelClustering
 from kernelclust._arrays import namespace_of, to_host
+from kernelclust.engine.holders import ArrayPartitions, feature_gram, feature_moments
+from kernelclust.engine.holders._features import Rule, last_look, look, rule_labels, sweep
 from kernelclust.kernels import Nystroem
-from kernelclust.large import TensorShards, feature_gram, feature_moments, labels_there
-from kernelclust.large._shards import Rule, last_look, look, sweep
 from kernelclust.multikernel import MKKMMR
 
 pytestmark = [pytest.mark.usefixtures("few_starts"), pytest.mark.filterwarnings("ignore::UserWarning")]
@@ -50,9 +50,9 @@ def test_where_the_start_holds_all_samples_it_is_the_fit_in_memory(arrays, given
 
 def test_the_same_samples_in_partitions_and_on_a_device(arrays, monkeypatch):
     """A start of some samples: weights are those of all, at the labels found."""
-    monkeypatch.setattr("kernelclust.large._shards.START", 150)
-    monkeypatch.setattr("kernelclust.large._shards.EACH", 1)
-    monkeypatch.setattr("kernelclust.large._shards.SETTLED", 0.0)
+    monkeypatch.setattr("kernelclust.engine.holders._start.START", 150)
+    monkeypatch.setattr("kernelclust.engine.holders._start.EACH", 1)
+    monkeypatch.setattr("kernelclust.engine.holders._features.FeaturePool.settled", 0.0)
     views = _views()
     weight = np.random.default_rng(1).choice([1.0, 2.0], 500)
     found = _model().fit([arrays.make(view) for view in views], sample_weight=weight)
@@ -79,12 +79,12 @@ class _Cubes:
 
 
 def test_what_is_asked_of_partitions_is_answered_as_on_the_host(arrays, monkeypatch):
-    monkeypatch.setattr("kernelclust.large._tensors.ROWS", 4)
+    monkeypatch.setattr("kernelclust.engine.holders._features.ROWS", 4)
     rng = np.random.default_rng(0)
     X, w = rng.standard_normal((90, 4)), rng.choice([0.0, 1.0, 2.0], 90)
     y = np.where(rng.random(90) < 0.2, rng.integers(0, 3, 90), -1)
     there = arrays.make(X)
-    shards, raw, T = TensorShards(namespace_of(there), there, w, y), _Cubes(), rng.random(4)
+    shards, raw, T = ArrayPartitions(there, w, y), _Cubes(), rng.random(4)
     rule, before = (Rule(rng.standard_normal((4, 3)), rng.standard_normal(3)) for _ in range(2))
     blocks = [(X[rows], w[rows], y[rows]) for rows in shards.blocks]
     assert sum(shards.sizes) == 90 and len(blocks) > 5
@@ -105,7 +105,7 @@ def test_what_is_asked_of_partitions_is_answered_as_on_the_host(arrays, monkeypa
         for name in ("weight", "lightest", "least", "some", "rows", "weights", "known", "largest", "ends"):
             np.testing.assert_allclose(getattr(found, name), getattr(expected, name), err_msg=name)
     labels = np.where(y >= 0, y, np.argmax(raw(X) @ rule.W + rule.h, axis=1))
-    np.testing.assert_array_equal(to_host(labels_there(shards, raw, [rule] * len(blocks))), labels)
+    np.testing.assert_array_equal(to_host(shards.rows(rule_labels, np.int64, raw=raw, rule=rule)), labels)
 
 
 def test_known_labels_are_kept_and_weights_of_zero_get_labels(arrays):

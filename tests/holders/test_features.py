@@ -6,9 +6,10 @@ from flat_parameters import build
 
 from kernelclust import DisKMeans, KernelKMeans, MaxMarginClustering, StructuredClustering
 from kernelclust._arrays import knows_numpy
-from kernelclust.large._shards import Features, Rule, Shards, Sums, _rounds, last_look, look, sweep
+from kernelclust.engine.holders import ArrayPartitions, FeaturePool, Features
+from kernelclust.engine.holders._features import Rule, Sums, last_look, look, sweep
+from kernelclust.engine.holders._rounds import climb
 from kernelclust.objectives import Dependence
-from kernelclust.solvers import Run
 from kernelclust.structures import as_structure
 
 da = pytest.importorskip("dask.array")
@@ -23,10 +24,10 @@ def _ring(m=1200, c=6, noise=0.15, seed=0):
 
 @pytest.fixture(autouse=True)
 def small_start(monkeypatch):
-    monkeypatch.setattr("kernelclust.large._shards.START", 200)
-    monkeypatch.setattr("kernelclust.large._shards.EACH", 1)
-    monkeypatch.setattr("kernelclust.large._shards.SETTLED", 0.0)
-    monkeypatch.setattr("kernelclust.large._shards.ROWS", 100)
+    monkeypatch.setattr("kernelclust.engine.holders._start.START", 200)
+    monkeypatch.setattr("kernelclust.engine.holders._start.EACH", 1)
+    monkeypatch.setattr("kernelclust.engine.holders._features.FeaturePool.settled", 0.0)
+    monkeypatch.setattr("kernelclust.engine.holders._features.ROWS", 100)
 
 
 def _identity(X):
@@ -85,29 +86,22 @@ def test_a_rule_that_lowers_f_is_followed_by_those_partitions_that_gain():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((90, 4))
     objective = Dependence(rho=0.0).bind(as_structure("flat:3"))
-    pieces = [X[:30], X[30:60], X[60:]]
+    partitions = ArrayPartitions(X, blocks=3)
 
     class Wild(Features):
         def rule(self, objective, total):
             return Rule(rng.standard_normal((4, 3)), np.zeros(3))
 
-    class Here(Shards):
-        sizes = [30, 30, 30]
-
-        def each(self, function, **given):
-            rows = [{name: one[i] if isinstance(one, list) else one for name, one in given.items()} for i in range(3)]
-            return [function(piece, None, None, **one) for piece, one in zip(pieces, rows, strict=True)]
-
-    features, lengths = Wild(_identity, None), []
+    lengths = []
     for _ in range(20):
-        rules = [features.rule(None, None)] * 3
-        sums = Here().each(sweep, raw=_identity, rule=rules, before=None)
-        rules, sums, history, why = _rounds(Here(), features, objective, rules, sums, Run(max_iter=40))
-        assert np.all(np.diff(history) > 0) and why == "converged"
-        assert features.value(objective, sum(sums[1:], sums[0])) == pytest.approx(history[-1])
-        again = [sweep(piece, None, None, _identity, rule, None) for piece, rule in zip(pieces, rules, strict=True)]
-        np.testing.assert_allclose([one.n for one in again], [one.n for one in sums])
-        lengths.append(len(history))
+        features = Wild(_identity, None)
+        pool = FeaturePool(partitions, features, features.rule(None, None))
+        done = climb(pool, objective, max_iter=40)
+        assert np.all(np.diff(done.history) > 0) and done.stopped_because == "converged"
+        assert features.value(objective, pool.total) == pytest.approx(done.history[-1])
+        again = partitions.each(sweep, raw=_identity, rule=pool.rules, before=None)
+        np.testing.assert_allclose([one.n for one in again], [one.n for one in pool.each])
+        lengths.append(len(done.history))
     assert max(lengths) > 3
 
 

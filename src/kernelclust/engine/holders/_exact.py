@@ -6,7 +6,7 @@ all of them; after that samples that move are shown to all, and nothing else tra
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -16,15 +16,17 @@ from sklearn.utils import check_array
 from kernelclust._arrays import namespace, parts
 from kernelclust._progress import set_step
 from kernelclust._threads import one_thread
-from kernelclust.engine import Fit, Places, Prediction, Request, fitted_places
+from kernelclust.engine._judge import Fit
+from kernelclust.engine._places import Places, Whole
+from kernelclust.engine._prediction import Prediction
+from kernelclust.engine.holders._device import bounds_of, squares
+from kernelclust.engine.holders._features import look_at_all, nearest_of
+from kernelclust.engine.holders._fit import Holder
+from kernelclust.engine.holders._moves import Centring, Tables, best_moves, centred, rises
+from kernelclust.engine.holders._partitions import DaskPartitions
+from kernelclust.engine.holders._rounds import LEVELS, LabelledPool, level_of, tables_of, weight_levels
+from kernelclust.engine.holders._start import Some
 from kernelclust.kernels import NewSamples
-from kernelclust.large._dask import DaskShards
-from kernelclust.large._grow import bounds_of, centred_sums, squares
-from kernelclust.large._moves import Tables, best_moves, centred, rises
-from kernelclust.large._rounds import LEVELS, LabelledPool, climb, level_of, weight_levels
-from kernelclust.large._shards import begin
-from kernelclust.large._whole import canonical_order, whole_fit
-from kernelclust.objectives import flat_objective
 
 TILE = 512  # rows and columns of the kernel that are made at a time
 SHOWN = 2**17  # samples that move in a round, at most: those that gain most
@@ -104,7 +106,7 @@ def weights_here(X, w, y, held: Held) -> tuple[np.ndarray, np.ndarray]:
     return held.labels, w if len(w) <= 8 * LEVELS else np.quantile(w, np.linspace(0, 1, 8 * LEVELS))
 
 
-def propose(X, w, y, held: Held, tables: list[Tables], threshold: float, middle: np.ndarray):
+def propose(X, w, y, held: Held, tables: Sequence[Tables], threshold: float, middle: np.ndarray):
     """(index, where to, gain) of samples that gain by a move."""
     xp = namespace(held.G)
     level = level_of(xp, _weights(w, len(held.labels)), middle)
@@ -153,9 +155,9 @@ def take(X, w, y, held: Held, moves: Moves, function, moving) -> Held:
     return replace(held, labels=labels, G=held.G + _sums(function, function.prepare(np.asarray(X)), *moving))
 
 
-def spreads(X, w, y, held: Held, raw: np.ndarray, n: np.ndarray):
+def spreads(X, w, y, held: Held, centring: Centring):
     """What the samples add to the `squares` that bounds are made from."""
-    return squares(namespace(held.G), held.G, held.own, _weights(w, len(held.labels)), raw, n)
+    return squares(namespace(held.G), held.G, held.own, _weights(w, len(held.labels)), centring)
 
 
 def looked_at(X, w, y, held: Held, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -163,18 +165,33 @@ def looked_at(X, w, y, held: Held, rows: np.ndarray) -> tuple[np.ndarray, np.nda
     return held.G[:, rows].T, held.own[rows]
 
 
-def settle(X, w, y, held: Held, comparison: Comparison, places: Places, order: np.ndarray):
-    """(labels, positions, medoids): of all samples here, and of each cluster how near the nearest is, and its row."""
-    seen = comparison.seen_sums(held.G[order].T, held.own)
-    labels = np.where(held.labels >= 0, np.argsort(order)[held.labels], places.prediction.labels(seen))
+def renumbered(X, w, y, held: Held, order: np.ndarray) -> Held:
+    """The cluster that is order[j] now is number j."""
+    return replace(held, labels=np.where(held.labels >= 0, np.argsort(order)[held.labels], -1), G=held.G[order])
+
+
+def settled(X, w, y, held: Held, comparison: Comparison, M: np.ndarray, h: np.ndarray):
+    """(labels, how near, row, known): of all samples here, and of each cluster the one nearest to its mean."""
+    seen = comparison.seen_sums(held.G.T, held.own)
+    labels = np.where(held.labels >= 0, held.labels, np.argmax(seen[:, :-1] @ M + h, axis=1))
     labels = labels if y is None else np.where(np.asarray(y) >= 0, np.asarray(y), labels)
-    near, row = np.full(len(order), np.inf), np.full(len(order), -1)
-    for j in range(len(order)):
+    c = len(h)
+    near, row, told = np.full(c, np.inf), np.full(c, -1), np.zeros(c, dtype=bool)
+    for j in range(c):
         here = np.flatnonzero((labels == j) & (held.labels >= 0))
         if len(here):
-            away = seen[here, -1] - 2 * seen[here, j] / comparison.n[j]
+            away = seen[here, -1] - 2 * seen[here, j] / comparison.centring.n[j]
             near[j], row[j] = away.min(), here[np.argmin(away)]
-    return labels, places.position(seen, labels), near, row
+            told[j] = y is not None and np.asarray(y)[row[j]] >= 0
+    return labels, near, row, told
+
+
+def placed(X, w, y, held: Held, comparison: Comparison, places: Places, labels: np.ndarray) -> np.ndarray:
+    """Continuous places of all samples here."""
+    places = replace(places, prediction=reading(places.prediction))
+    found = places.position(comparison.seen_sums(held.G.T, held.own), labels)
+    assert found is not None
+    return found
 
 
 # -- new samples -------------------------------------------------------------------------------------------------------
@@ -185,20 +202,18 @@ class Comparison:
     """How samples are compared with clusters: the kernel, and what centring takes from raw sums."""
 
     function: Any
-    n: np.ndarray
-    shift: np.ndarray
-    mean: float
+    centring: Centring
 
     @property
     def width(self) -> int:
-        return len(self.n) + 1
+        return len(self.centring.n) + 1
 
     def prepare(self, X: np.ndarray) -> np.ndarray:
         return self.function.prepare(check_array(X, input_name="X", ensure_min_samples=0))
 
     def added(self, G: np.ndarray | None, Z: np.ndarray, X, w, labels: np.ndarray) -> np.ndarray:
         """Raw sums (c, k) of prepared samples Z with clusters, those in another partition X added."""
-        V = _hot(labels, _weights(w, len(X)), len(self.n))
+        V = _hot(labels, _weights(w, len(X)), len(self.centring.n))
         new = _sums(self.function, Z, self.function.prepare(np.asarray(X)), V)
         return new if G is None else G + new
 
@@ -207,7 +222,7 @@ class Comparison:
 
     def seen_sums(self, G: np.ndarray, own: np.ndarray) -> np.ndarray:
         """Rows of centred sums, and centred own similarities behind them (k, c + 1)."""
-        return np.column_stack(centred_sums(G, own, self.n, self.shift, self.mean))
+        return np.column_stack(self.centring.sums(G, own))
 
 
 def sums_with(X, w, y, comparison: Comparison, Z: np.ndarray, labels: np.ndarray) -> np.ndarray:
@@ -221,56 +236,83 @@ class Read(NewSamples):
         return X_new[:, :-1], X_new[:, -1]
 
 
+def reading(prediction: Prediction) -> Prediction:
+    """The prediction for samples that are given by such rows."""
+    read = Read()
+    return replace(prediction, similarities=read, judge=read)
+
+
 @dataclass(frozen=True)
 class PartitionSamples(NewSamples):
     """Similarities of new samples with clusters that lie in partitions: these are asked, each for its own."""
 
-    shards: DaskShards = field(repr=False)
+    partitions: DaskPartitions = field(repr=False)
     comparison: Comparison
     labels: list[np.ndarray] = field(repr=False)  # of the partitions
 
     def both(self, X_new):
         Z = self.comparison.prepare(X_new)
-        found = self.shards.each(sums_with, comparison=self.comparison, Z=Z, labels=self.labels)
+        found = self.partitions.each(sums_with, comparison=self.comparison, Z=Z, labels=self.labels)
         return Read().both(self.comparison.seen(Z, sum(found[1:], found[0])))
 
     def seen_in(self, X_new: Any) -> Any:
         """Rows of `Comparison.seen` of a Dask array, when they are asked for."""
-        return self.shards.compared(X_new, self.comparison, self.labels)
+        return self.partitions.compared(X_new, self.comparison, self.labels)
 
 
 # -- what is computed by whoever asks ----------------------------------------------------------------------------------
 
 
+class ExactHolder(Holder):
+    """Partitions whose samples are compared by the kernel itself."""
+
+    def __init__(self, partitions: DaskPartitions):
+        self.partitions = partitions
+
+    def some(self, request, rng):
+        return look_at_all(self.partitions, request.structure.n_clusters, rng, request)
+
+    def pool(self, some: Some, start: Fit, climbing: dict[str, Any]) -> PartitionPool:
+        partitions, c = self.partitions, len(start.n)
+        function = replace(start.kernel.source.function, dtype=np.float64)  # type: ignore[attr-defined]
+        few, P = function.prepare(some.X), np.eye(c)[start.labels] * some.w[:, None]
+        M, h = rises(start.moving_objective, P.T @ _sums(function, few, few, P).T, P.sum(axis=0))
+        here = list(zip(_local(some.few, partitions), _local(some.few, partitions, start.labels), strict=True))
+        held = partitions.each(first_labels, some=here, function=function, few=few, P=P, M=M, h=h, keep=True)
+        at_first = list(held)
+        for i in range(len(held)):
+            set_step("similarities of all samples with partition {} of {}", i + 1, len(held))
+            X, w = partitions.one(i)
+            other = {"other": X, "other_weight": w, "other_held": at_first[i]}
+            held = partitions.each(compare, held=held, function=function, keep=True, **other)
+        return PartitionPool(partitions, held, function, c, climbing["allow_empty"])
+
+
 class PartitionPool(LabelledPool):
     """Samples in partitions, their labels at hand and their similarity sums where they are."""
 
-    def __init__(self, shards: DaskShards, held: list, function: Any, n_clusters: int, allow_empty: bool):
-        self.shards, self.held, self.function, self.c, self._allow_empty = (
-            shards,
-            held,
-            function,
-            n_clusters,
-            allow_empty,
-        )
-        labels, weights = zip(*shards.each(weights_here, samples=False, held=held), strict=True)
+    def __init__(self, partitions: DaskPartitions, held: list, function: Any, n_clusters: int, allow_empty: bool):
+        self.partitions, self.held, self.function = partitions, held, function
+        self.c, self._allow_empty = n_clusters, allow_empty
+        labels, weights = zip(*partitions.each(weights_here, samples=False, held=held), strict=True)
         self.labels = np.concatenate(labels)
         self.xp = namespace(self.labels)
         self.levels, self._middle = weight_levels(np.unique(np.concatenate(weights)))
-        self._first = np.cumsum([0, *shards.sizes])
+        self._first = np.cumsum([0, *partitions.sizes])
         self._totals: tuple[np.ndarray, np.ndarray] | None = None
 
     def totals(self):
         if self._totals is None:
             S, n, square = (
-                sum(part) for part in zip(*self.shards.each(count, samples=False, held=self.held), strict=True)
+                sum(part) for part in zip(*self.partitions.each(count, samples=False, held=self.held), strict=True)
             )
             self._totals, self.square = ((S + S.T) / 2, n), square
         return self._totals
 
-    def propose(self, tables, threshold):
-        given = {"tables": tuple(tables), "threshold": threshold, "middle": self._middle}
-        found = self.shards.each(propose, samples=False, held=self.held, **given)
+    def propose(self, objective, tol, allow_empty):
+        tables, threshold = tables_of(self, objective, self.levels, tol, allow_empty)
+        given = {"tables": tables, "threshold": threshold, "middle": self._middle}
+        found = self.partitions.each(propose, samples=False, held=self.held, **given)
         index = np.concatenate([first + one[0] for first, one in zip(self._first, found, strict=False)])
         to, gain = (np.concatenate([one[i] for one in found]) for i in (1, 2))
         if len(index) > SHOWN:
@@ -281,17 +323,17 @@ class PartitionPool(LabelledPool):
 
     def trial(self):
         (S, n), moves = self.totals(), self._moves()
-        rows = self.shards.each(shown, moves=moves, function=self.function, c=self.c, keep=True)
-        self._moving = self.shards.joined(side_by_side, rows)
+        rows = self.partitions.each(shown, moves=moves, function=self.function, c=self.c, keep=True)
+        self._moving = self.partitions.joined(side_by_side, rows)
         given = {"function": self.function, "moving": self._moving}
-        found = self.shards.each(tried, held=self.held, moves=moves, **given)
+        found = self.partitions.each(tried, held=self.held, moves=moves, **given)
         first, second, dn = (sum(part) for part in zip(*found, strict=True))
         self._tried = S + first + first.T + (second + second.T) / 2, n + dn
         return self._tried
 
     def accept(self):
         given = {"function": self.function, "moving": self._moving}
-        self.held = self.shards.each(take, held=self.held, moves=self._moves(), keep=True, **given)
+        self.held = self.partitions.each(take, held=self.held, moves=self._moves(), keep=True, **given)
         index, _, to, _ = self._proposed
         self.labels[index] = to
         self._totals = self._tried
@@ -299,112 +341,55 @@ class PartitionPool(LabelledPool):
     def _moves(self) -> list[Moves]:
         """Proposals of the partitions."""
         index, was, to, _ = self._proposed
-        there = (_local(index, self.shards, values) for values in (None, was, to))
+        there = (_local(index, self.partitions, values) for values in (None, was, to))
         return [Moves(*one) for one in zip(*there, strict=True)]
 
-    def fresh(self) -> None:
-        """S and n from the similarity sums as they are."""
+    def settle(self) -> float:
         self._totals = None
+        return 0.0
+
+    def renumber(self, order):
+        self.held = self.partitions.each(renumbered, samples=False, held=self.held, order=order, keep=True)
+        self.labels, self._totals = np.where(self.labels >= 0, np.argsort(order)[self.labels], -1), None
+
+    def bounds(self):
+        raw, n = self.totals()
+        found = self.partitions.each(spreads, samples=False, held=self.held, centring=self.centring)
+        return bounds_of(found, self.square, raw, n)
+
+    def finish(self, some, objective):
+        partitions, (raw, n) = self.partitions, self.totals()
+        comparison, given = Comparison(self.function, self.centring), {"samples": False, "held": self.held}
+        rows = _local(some.few, partitions)
+        found = zip(*partitions.each(looked_at, rows=rows, **given), strict=True)
+        G, own = self.centring.sums(*(np.concatenate(part) for part in found))
+        M, h = objective.slopes(centred(raw, n), n)
+        h = np.where(n > 0, h, -np.inf)
+        labels, *nearest = zip(*partitions.each(settled, comparison=comparison, M=M, h=h, **given), strict=True)
+        medoids, told = nearest_of(list(zip(*nearest, strict=True)), partitions.sizes)
+
+        def position(places: Places) -> Any:
+            there = {"comparison": comparison, "places": places, "labels": list(labels)}
+            return partitions.spread(np.concatenate(partitions.each(placed, **there, **given)))
+
+        every = np.concatenate(labels)
+        return Whole(
+            n_samples=self.n_samples,
+            similarities=PartitionSamples(partitions, comparison, list(labels)),
+            few=some.few,
+            G=G,
+            own=own,
+            few_labels=every[some.few],
+            weight=some.w,
+            medoids=medoids,
+            labelled=np.union1d(some.few[some.y >= 0], told),
+            labels=partitions.spread(every),
+            position=position,
+        )
 
 
-@dataclass(frozen=True)
-class Compared(Fit):
-    """An exact fit of partitions: `labels` are those of the samples it started from, everything else is of all."""
-
-    similarities: PartitionSamples | None = field(default=None, repr=False)
-    placed: tuple = field(default=(), repr=False)  # places and ranks, as `places` returns them
-    few: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=int), repr=False)  # samples it started from
-    medoids: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=int), repr=False)
-    whole: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=int), repr=False)  # all labels
-    position: np.ndarray | None = field(default=None, repr=False)  # of all samples
-
-    def prediction(self) -> Prediction:
-        assert self.similarities is not None
-        return _prediction(self, self.similarities)
-
-    def places(self, prediction: Prediction) -> tuple[Places, np.ndarray, np.ndarray | None]:
-        places, rank = self.placed
-        return replace(places, prediction=prediction), rank, self.position
-
-
-def _prediction(found: Fit, similarities: NewSamples) -> Prediction:
-    objective = flat_objective(found.objective) if found.solution.placed else found.objective
-    return Prediction.of(similarities, objective, found.S, found.n, reach=found.reach)
-
-
-def fit_exact(shards: DaskShards, request: Request) -> Compared:
-    """Fit partitions of samples by the exact kernel."""
-    begun, c, solver = begin(shards, request), request.structure.n_clusters, request.solver
-    function = replace(begun.start.kernel.source.function, dtype=np.float64)  # type: ignore[attr-defined]
-    few, P = function.prepare(begun.X), begun.clusters
-    M, h = rises(begun.objective, P.T @ _sums(function, few, few, P).T, P.sum(axis=0))
-    some = list(zip(_local(begun.few, shards), _local(begun.few, shards, begun.start.labels), strict=True))
-    held = shards.each(first_labels, some=some, function=function, few=few, P=P, M=M, h=h, keep=True)
-    at_first = list(held)
-    for i in range(len(held)):
-        set_step("similarities of all samples with partition {} of {}", i + 1, len(held))
-        X, w = shards.one(i)
-        other = {"other": X, "other_weight": w, "other_held": at_first[i]}
-        held = shards.each(compare, held=held, function=function, keep=True, **other)
-    pool = PartitionPool(shards, held, function, c, solver.allow_empty)
-    done = climb(pool, begun.objective, **solver.climbing(request.run), report=request.run.report)
-    pool.fresh()
-    return _judged(begun, pool, done, request)
-
-
-def _local(few: np.ndarray, shards: DaskShards, values: np.ndarray | None = None) -> list[np.ndarray]:
+def _local(few: np.ndarray, partitions: DaskPartitions, values: np.ndarray | None = None) -> list[np.ndarray]:
     """Which of some samples, in rising order, are in each partition, by their rows there; or values of these."""
-    first = np.cumsum([0, *shards.sizes])
+    first = np.cumsum([0, *partitions.sizes])
     cuts = np.searchsorted(few, first)
     return [few[a:b] - row if values is None else values[a:b] for a, b, row in zip(cuts, cuts[1:], first, strict=False)]
-
-
-def _judged(begun, pool: PartitionPool, done, request: Request) -> Compared:
-    """The fit of all samples: canonical numbers, bounds that hold, places."""
-    shards, (raw, n) = pool.shards, pool.totals()
-    order = canonical_order(begun.start, centred(raw, n), n, begun.movable)
-    set_step("bounds and places")
-    given: dict[str, Any] = {"samples": False, "held": pool.held}
-    bounds, trace = bounds_of(shards.each(spreads, raw=raw, n=n, **given), pool.square, raw, n)
-    bounds = np.minimum(bounds, begun.start.spectrum.bounds) if begun.every else bounds
-    raw, n = raw[np.ix_(order, order)], n[order]
-    s, total = raw.sum(axis=1), n.sum()
-    comparison = Comparison(pool.function, n, s / total - s.sum() / total**2 * n, float(s.sum() / total**2))
-    few, first = begun.few, np.cumsum([0, *shards.sizes])
-    whole = np.argsort(order)[pool.labels]
-    found = whole_fit(
-        Compared,
-        begun.start,
-        request.objective.rule,
-        order=order,
-        movable=begun.movable,
-        every=begun.every,
-        S=centred(raw, n),
-        n=n,
-        bounds=bounds,
-        trace=trace,
-        lightest=begun.lightest,
-        labels=whole[few],
-        history=done.history,
-        n_iter=len(done.history) - 1,
-        stopped_because=done.stopped_because,
-        gamma=begun.gamma,
-        few=few,
-    )
-    rows = _local(few, shards)
-    G, own = (np.concatenate(part) for part in zip(*shards.each(looked_at, rows=rows, **given), strict=True))
-    seen = comparison.seen_sums(G[:, order], own)
-    reading = _prediction(found, Read())
-    axes = found.structure.axes()
-    places, rank, _ = fitted_places(reading, axes, seen[:, :-1], seen[:, -1], found.S, found.labels, begun.w)
-    settled = shards.each(settle, comparison=comparison, places=places, order=order, **given)
-    labels, position, near, row = zip(*settled, strict=True)
-    nearest = np.argmin(near, axis=0)
-    return replace(
-        found,
-        similarities=PartitionSamples(shards, comparison, list(labels)),
-        placed=(places, np.where(begun.told, -1, rank)),
-        whole=np.concatenate(labels),
-        position=None if places.scales is None else np.concatenate(position),
-        medoids=np.array([first[i] + row[i][j] if row[i][j] >= 0 else -1 for j, i in enumerate(nearest)]),
-    )

@@ -5,7 +5,8 @@ import pytest
 
 from kernelclust import MaxMarginClustering
 from kernelclust._arrays import to_host
-from kernelclust.margin import ArrayBlocks, _blocks, _cuts, _fit
+from kernelclust.engine.holders import ArrayPartitions
+from kernelclust.margin import _blocks, _cuts, _fit
 from kernelclust.margin._blocks import block_features
 from kernelclust.margin._features import make_features
 from kernelclust.margin._mass import make_mass
@@ -53,13 +54,13 @@ def _check_identities(blocks, X, weight, center, bias):
 @pytest.mark.parametrize(("center", "bias"), [(True, False), (True, True), (False, True)])
 def test_scores_and_sums_are_those_of_one_piece(center, bias):
     X, weight = _halves(), np.random.default_rng(0).choice([1.0, 2.5], 400)
-    _check_identities(ArrayBlocks(X), X, weight, center, bias)
-    _check_identities(ArrayBlocks(X), X, np.ones(400), center, bias)
+    _check_identities(ArrayPartitions(X), X, weight, center, bias)
+    _check_identities(ArrayPartitions(X), X, np.ones(400), center, bias)
 
 
 def test_scores_and_sums_on_devices(arrays):
     X = _halves()
-    _check_identities(ArrayBlocks(arrays.make(X)), X, np.ones(400), True, True)
+    _check_identities(ArrayPartitions(arrays.make(X)), X, np.ones(400), True, True)
 
 
 @pytest.mark.parametrize("k", [2, 3])

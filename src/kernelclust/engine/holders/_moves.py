@@ -11,6 +11,7 @@ hold samples need raw sums only.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,8 +21,38 @@ from kernelclust._arrays import parts
 from kernelclust.objectives import ClusterObjective
 
 
-def centred(S: np.ndarray, n: np.ndarray) -> np.ndarray:
-    """Cluster sums of the centred kernel from raw ones."""
+@dataclass(frozen=True)
+class Centring:
+    """The way from raw similarity sums with clusters to those of the centred kernel, at raw S (c, c) and sizes n (c,).
+
+    With g the raw sums of a sample, W the total weight, s = S 1 and sigma = 1'S 1: g becomes g - (1'g / W) n - shift
+    with shift = s / W - sigma n / W^2, and k becomes k - 2 (1'g / W) + mean with mean = sigma / W^2. Kernels that are
+    taken as they are (`center=False`) stay so.
+    """
+
+    n: np.ndarray
+    shift: np.ndarray
+    mean: float
+    center: bool = True
+
+    @classmethod
+    def of(cls, S: np.ndarray, n: np.ndarray, center: bool = True) -> Centring:
+        s, total = S.sum(axis=1), n.sum()
+        mean = s.sum() / total**2
+        return cls(n, s / total - mean * n, float(mean), center)
+
+    def sums(self, G: np.ndarray, own: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return sums (m, c) and own similarities (m,) under the centred kernel."""
+        if not self.center:
+            return G, own
+        near = G.sum(axis=1) / self.n.sum()
+        return G - np.outer(near, self.n) - self.shift, own - 2 * near + self.mean
+
+
+def centred(S: np.ndarray, n: np.ndarray, center: bool = True) -> np.ndarray:
+    """Return cluster sums of the centred kernel from raw ones."""
+    if not center:
+        return S
     s, total = S.sum(axis=1), n.sum()
     return S - (np.outer(s, n) + np.outer(n, s)) / total + s.sum() / total**2 * np.outer(n, n)
 
@@ -38,7 +69,7 @@ class Tables:
 
 def move_tables(objective: ClusterObjective, S: np.ndarray, n: np.ndarray, weight: float, allow_empty: bool) -> Tables:
     """The tables for samples of one weight, from raw cluster sums S and sizes n."""
-    c, total, s = len(n), n.sum(), S.sum(axis=1)
+    c, total, centring = len(n), n.sum(), Centring.of(S, n)
     inner, value = centred(S, n), objective.value(centred(S, n), n)
     constant, direction, own = np.empty((c, c)), np.empty((c, c, c)), np.empty((c, c))
     for a in range(c):
@@ -50,9 +81,7 @@ def move_tables(objective: ClusterObjective, S: np.ndarray, n: np.ndarray, weigh
         constant[a, a] = 0.0
         if not allow_empty and n[a] <= weight * (1 + 1e-9):
             constant[a, to != a] = -np.inf
-    # centring: g - (1'g / W) n - (s / W - sigma n / W^2), and k - 2 (1'g / W) + sigma / W^2
-    shift, mean = s / total - s.sum() / total**2 * n, s.sum() / total**2
-    constant += own * mean - direction @ shift
+    constant += own * centring.mean - direction @ centring.shift
     direction -= ((direction @ n) / total + 2 * own / total)[..., None]
     return Tables(weight, constant, direction, own)
 
@@ -61,16 +90,12 @@ def rises(
     objective: ClusterObjective, S: np.ndarray, n: np.ndarray, center: bool = True
 ) -> tuple[np.ndarray, np.ndarray]:
     """(M, h): a new sample with raw similarity sums g raises F at the rate g @ M + h, one entry a cluster."""
-    if not center:
-        M, h = objective.slopes(S, n)
-        return M, np.where(n > 0, h, -np.inf)
-    total, s = n.sum(), S.sum(axis=1)
-    M, h = objective.slopes(centred(S, n), n)
-    h = h - (s / total - s.sum() / total**2 * n) @ M
-    return M - (n @ M) / total, np.where(n > 0, h, -np.inf)
+    M, h = objective.slopes(centred(S, n, center), n)
+    h = np.where(n > 0, h, -np.inf)
+    return (M - (n @ M) / n.sum(), h - Centring.of(S, n).shift @ M) if center else (M, h)
 
 
-def best_moves(xp: Any, G: Any, own: Any, labels: Any, level: Any, tables: list[Tables]) -> tuple[Any, Any]:
+def best_moves(xp: Any, G: Any, own: Any, labels: Any, level: Any, tables: Sequence[Tables]) -> tuple[Any, Any]:
     """(where to, gain) of every sample: the cluster in which F is largest, and by how much it rises there.
 
     G (c, m), own (m,), labels (m,) and level (m,), which says whose tables a sample reads, are arrays of the namespace

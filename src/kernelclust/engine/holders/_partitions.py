@@ -1,14 +1,60 @@
-"""Partitions of Dask arrays and frames: on the client that is active, else by threads of this process."""
+"""Samples in partitions: blocks of rows of one array, or Dask arrays and frames, on the client that is active, else by
+threads of this process."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from kernelclust._arrays import joined, parts
 from kernelclust._progress import log
-from kernelclust.large._shards import Shards
+
+BLOCKS = 16  # partitions of the rows of one array
+
+
+class Partitions(ABC):
+    """Partitions of samples, wherever they lie."""
+
+    sizes: list[int]
+
+    @abstractmethod
+    def each(
+        self, function: Callable, /, *, numbered: bool = False, samples: bool = True, keep: bool = False, **given: Any
+    ) -> list:
+        """Return function(X, w, y, **given) of every partition; X is None without `samples`, lists hold an entry a
+        partition.
+
+        With `keep` results stay where the partitions are, and can be given to the next function.
+        """
+
+    @abstractmethod
+    def rows(self, function: Callable, dtype: Any, width: int | None = None, **given: Any) -> Any:
+        """Return function(X, w, y, **given) of all partitions as one array (m,) or (m, width), where they lie."""
+
+
+class ArrayPartitions(Partitions):
+    """Rows of X (m, d), an array of any library, with weights (m,) and known labels (m,) on the host."""
+
+    def __init__(self, X: Any, weight: np.ndarray | None = None, y: np.ndarray | None = None, blocks: int = BLOCKS):
+        m = int(X.shape[0])
+        self.X, self.weight, self.y = X, weight, y
+        self.blocks = list(parts(m, max(-(-m // blocks), 1)))
+        self.sizes = [rows.stop - rows.start for rows in self.blocks]
+
+    def each(self, function, /, *, numbered=False, samples=True, keep=False, **given):
+        found = []
+        for i, rows in enumerate(self.blocks):
+            own = {name: one[i] if isinstance(one, list) else one for name, one in given.items()}
+            own |= {"number": i} if numbered else {}
+            w, y = (None if one is None else one[rows] for one in (self.weight, self.y))
+            found.append(function(self.X[rows, :], w, y, **own))
+        return found
+
+    def rows(self, function, dtype, width=None, **given):
+        return joined(self.each(function, **given))
 
 
 def is_partitioned(X: Any) -> bool:
@@ -47,18 +93,25 @@ def beside(values: Any, X: Any, name: str, read: Callable | None = None) -> list
     return found if read is None or values.dtype.kind in "iufb" else [_task(read)(one) for one in found]
 
 
-class DaskShards(Shards):
+class DaskPartitions(Partitions):
     """Partitions of a Dask array (m, d), with weights and labels beside them."""
 
-    def __init__(self, X: Any, weight: list[Any] | None, y: list[Any] | None):
+    def __init__(self, X: Any, weight: list[Any] | None = None, y: list[Any] | None = None):
         self.blocks, self.sizes = list(X.to_delayed().ravel()), list(X.chunks[0])
         nothing = [None] * len(self.blocks)
         self.weight, self.y = weight or nothing, y or nothing
 
-    def each(
-        self, function: Callable, /, *, numbered: bool = False, samples: bool = True, keep: bool = False, **given: Any
-    ) -> list:
-        from dask import compute, delayed
+    def each(self, function, /, *, numbered=False, samples=True, keep=False, **given):
+        from dask import compute
+
+        tasks = self._tasks(function, numbered, samples, given)
+        return _kept(tasks) if keep else list(compute(*tasks))
+
+    def rows(self, function, dtype, width=None, **given):
+        return _stacked(list(zip(self._tasks(function, False, True, given), self.sizes, strict=True)), dtype, width)
+
+    def _tasks(self, function: Callable, numbered: bool, samples: bool, given: dict[str, Any]) -> list:
+        from dask import delayed
 
         task = _task(function)
         shared = {name: delayed(one, traverse=False) for name, one in given.items() if not isinstance(one, list)}
@@ -67,7 +120,13 @@ class DaskShards(Shards):
             own = {name: one[i] for name, one in given.items() if isinstance(one, list)}
             own |= {"number": i} if numbered else {}
             tasks.append(task(block if samples else None, w, known, **shared, **own))
-        return _kept(tasks) if keep else list(compute(*tasks))
+        return tasks
+
+    def spread(self, values: np.ndarray) -> Any:
+        """Numbers of all samples (m, ...) as a Dask array in these partitions."""
+        import dask.array as da
+
+        return da.from_array(values, chunks=(tuple(self.sizes), *values.shape[1:]))
 
     def joined(self, function: Callable, found: list) -> Any:
         """function(found) of results that were kept, kept itself."""
@@ -110,11 +169,6 @@ def _done(_: Any) -> None:
     """Nothing but the sign that something was made."""
 
 
-def shards_of(X: Any, weight: list[Any] | None, y: list[Any] | None) -> DaskShards:
-    """The partitions of X (m, d), with weights and labels beside them."""
-    return DaskShards(X, weight, y)
-
-
 def lazily(X: Any, function: Callable, dtype: Any, width: int | None = None, rows: list | None = None) -> Any:
     """A Dask array of function(block[, rows[i]]), a row a sample in the partitions of X: (m,), or (m, width)."""
     task, found = _task(function), []
@@ -129,10 +183,3 @@ def _stacked(found: list[tuple[Any, int]], dtype: Any, width: int | None) -> Any
 
     shapes = [(size,) if width is None else (size, width) for _, size in found]
     return da.concatenate([da.from_delayed(made, shape, dtype) for (made, _), shape in zip(found, shapes, strict=True)])
-
-
-def as_parts(values: np.ndarray, X: Any) -> Any:
-    """Numbers of all samples (m, ...) as a Dask array in the partitions of X."""
-    import dask.array as da
-
-    return da.from_array(values, chunks=(X.chunks[0], *values.shape[1:]))

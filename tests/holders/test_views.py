@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from kernelclust import MultiKernelClustering
+from kernelclust.engine.holders import Features, feature_gram, feature_moments
+from kernelclust.engine.holders._features import Sums
 from kernelclust.kernels import Nystroem
-from kernelclust.large import feature_gram, feature_moments
-from kernelclust.large._shards import Features, Sums
 from kernelclust.multikernel import MKKMMR, Average
 from kernelclust.multikernel._sums import Part, PreparedFeatures
 from kernelclust.objectives import Dependence
@@ -20,10 +20,10 @@ AS_GIVEN = {"center": False, "unit_diagonal": False}
 
 @pytest.fixture(autouse=True)
 def small_start(monkeypatch):
-    monkeypatch.setattr("kernelclust.large._shards.START", 150)
-    monkeypatch.setattr("kernelclust.large._shards.EACH", 1)
-    monkeypatch.setattr("kernelclust.large._shards.SETTLED", 0.0)
-    monkeypatch.setattr("kernelclust.large._shards.ROWS", 100)
+    monkeypatch.setattr("kernelclust.engine.holders._start.START", 150)
+    monkeypatch.setattr("kernelclust.engine.holders._start.EACH", 1)
+    monkeypatch.setattr("kernelclust.engine.holders._features.FeaturePool.settled", 0.0)
+    monkeypatch.setattr("kernelclust.engine.holders._features.ROWS", 100)
 
 
 def _views(m=600, seed=0):
@@ -71,7 +71,7 @@ def test_labels_and_weights_are_those_of_the_same_kernels_in_one_piece(method, s
 
 
 def test_where_the_start_holds_all_samples_it_is_the_fit_in_memory(monkeypatch):
-    monkeypatch.setattr("kernelclust.large._shards.START", 600)
+    monkeypatch.setattr("kernelclust.engine.holders._start.START", 600)
     views, kernels = _views(), ["rbf", "linear", ["rbf", 2.0]]
     found, one = _model(kernel=kernels).fit(_parts(views)), _model(kernel=kernels).fit(views)
     np.testing.assert_array_equal(found.labels_.compute(), one.labels_)

@@ -8,9 +8,8 @@ from flat_parameters import build
 
 from kernelclust import KernelKMeans, StructuredClustering
 from kernelclust._arrays import knows_numpy
+from kernelclust.engine.holders import DaskPartitions, _exact
 from kernelclust.kernels import RBF
-from kernelclust.large import _exact
-from kernelclust.large._dask import DaskShards
 
 da = pytest.importorskip("dask.array")
 pytestmark = [
@@ -28,8 +27,8 @@ def _ring(m=300, c=6, noise=0.15, seed=0):
 
 @pytest.fixture(autouse=True)
 def small_start(monkeypatch):
-    monkeypatch.setattr("kernelclust.large._shards.START", 100)
-    monkeypatch.setattr("kernelclust.large._shards.EACH", 1)
+    monkeypatch.setattr("kernelclust.engine.holders._start.START", 100)
+    monkeypatch.setattr("kernelclust.engine.holders._start.EACH", 1)
     monkeypatch.setattr(_exact, "TILE", 64)
 
 
@@ -40,7 +39,7 @@ def _model(structure="ring:6", **options):
 
 @pytest.mark.parametrize(("kernel", "m"), [("rbf", 2000), ("laplacian", 1000), ("polynomial", 1000)])
 def test_labels_and_f_are_those_of_one_piece(kernel, m, monkeypatch):
-    monkeypatch.setattr("kernelclust.large._shards.START", 300)
+    monkeypatch.setattr("kernelclust.engine.holders._start.START", 300)
     X = _ring(m)
     model = _model(kernel=kernel, gamma=0.5)
     labels, F = model.fit(X).labels_, model.objective_
@@ -112,7 +111,7 @@ def test_weights_are_repeats_and_known_labels_are_kept():
 
 def test_rounds_end_where_no_single_move_gains_however_few_may_move(monkeypatch):
     monkeypatch.setattr(_exact, "SHOWN", 7)
-    monkeypatch.setattr("kernelclust.large._shards.START", 30)
+    monkeypatch.setattr("kernelclust.engine.holders._start.START", 30)
     X = _ring(90, noise=0.5)
     model = KernelKMeans(3, kernel=RBF(gamma=1.0), approximation=None, random_state=0)
     labels = model.fit(da.from_array(X, chunks=(40, -1))).labels_.compute()
@@ -132,7 +131,7 @@ def test_rounds_end_where_no_single_move_gains_however_few_may_move(monkeypatch)
             assert value(moved) <= F * (1 + 1e-9)
 
 
-@pytest.mark.parametrize("during", [(DaskShards, "one"), (_exact.PartitionPool, "accept")], ids=["pass", "round"])
+@pytest.mark.parametrize("during", [(DaskPartitions, "one"), (_exact.PartitionPool, "accept")], ids=["pass", "round"])
 def test_a_worker_that_is_lost_costs_time_and_nothing_else(during, monkeypatch):
     distributed = pytest.importorskip("distributed")
     X = _ring(noise=0.3)

@@ -9,9 +9,9 @@ from sklearn import get_config
 
 from kernelclust import CLUHSICAL, DisKMeans, KernelKMeans, StructuredClustering
 from kernelclust._arrays import namespace, namespace_of, to_host
+from kernelclust.engine.holders._device import DevicePool
+from kernelclust.engine.holders._rows import Rows
 from kernelclust.kernels import RBF
-from kernelclust.large._rounds import DevicePool
-from kernelclust.large._rows import Rows
 
 pytestmark = [pytest.mark.usefixtures("few_starts"), pytest.mark.filterwarnings("ignore::UserWarning")]
 
@@ -26,9 +26,9 @@ def _ring(m=400, c=6, noise=0.15, seed=0):
 @pytest.fixture(autouse=True)
 def small_start(monkeypatch):
     """Three stages, as millions of samples have them."""
-    monkeypatch.setattr("kernelclust.large._grow.START", 100)
-    monkeypatch.setattr("kernelclust.large._grow.EACH", 1)
-    monkeypatch.setattr("kernelclust.large._grow.MIDDLE", 200)
+    monkeypatch.setattr("kernelclust.engine.holders._start.START", 100)
+    monkeypatch.setattr("kernelclust.engine.holders._start.EACH", 1)
+    monkeypatch.setattr("kernelclust.engine.holders._device.MIDDLE", 200)
 
 
 @pytest.mark.parametrize("options", [{}, {"search": "global"}, {"loss": "structure"}, {"search": "place"}])

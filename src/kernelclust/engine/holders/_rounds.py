@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from kernelclust._arrays import parts, to_host
 from kernelclust._progress import log_round, set_step
-from kernelclust.large._moves import Tables, best_moves, centred, move_tables
-from kernelclust.large._rows import Rows
+from kernelclust.engine._places import Whole
+from kernelclust.engine.holders._moves import Centring, centred, move_tables
+from kernelclust.engine.holders._start import Some
 from kernelclust.objectives import ClusterObjective
 
 LEVELS = 16  # weights that are told apart; more of them are rounded in the judgement of moves, not in the sums
@@ -20,9 +20,17 @@ ROUND = "round %d over %d samples: F = %.6g, %d moved"
 
 
 class Pool(ABC):
-    """Samples with labels, wherever they are; a round asks for proposals, tries some of them, and takes them or not."""
+    """All samples with labels, wherever they lie: in memory, on a device, in partitions.
 
-    levels: np.ndarray  # (l,) weights that samples have, or that stand for theirs
+    A round asks for proposals, tries some of them, and takes them or not. In the end the clusters are numbered, and the
+    pool says what it alone can: similarities of samples, old and new, with the clusters.
+    """
+
+    c: int
+    center: bool = True  # whether the kernel is centred; raw sums are not in any case
+    same_kernel: bool = True  # whether bounds of the kernel that the search began with hold for it
+    settled: float = 0.0  # rounds end when a smaller share of the samples moves
+    rounds_before: int = 0  # rounds over a part of the samples, on the way to all of them
 
     @property
     @abstractmethod
@@ -30,23 +38,47 @@ class Pool(ABC):
 
     @abstractmethod
     def totals(self) -> tuple[np.ndarray, np.ndarray]:
-        """Raw cluster sums S (c, c) and sizes n (c,) at the labels."""
+        """Return raw cluster sums S (c, c) and sizes n (c,) at the labels."""
 
     @abstractmethod
-    def propose(self, tables: list[Tables], threshold: float) -> int:
-        """Find for every sample the best move that gains more than the threshold; returns how many there are."""
+    def propose(self, objective: ClusterObjective, tol: float, allow_empty: bool) -> int:
+        """Find moves by which F rises, every sample for itself, and return how many there are."""
 
     @abstractmethod
     def halve(self) -> int:
-        """Keep the half of the proposals that gains most; returns how many are left."""
+        """Keep the proposals that gain most, and return how many are left."""
 
     @abstractmethod
     def trial(self) -> tuple[np.ndarray, np.ndarray]:
-        """S and n once all proposals were taken."""
+        """Return S and n once all proposals were taken."""
 
     @abstractmethod
     def accept(self) -> None:
         """Take the proposals."""
+
+    def settle(self) -> float:
+        """Take totals from a new pass, and return how far those that moves kept current were from them, relative."""
+        return 0.0
+
+    def fresh(self) -> None:
+        """Take the sums of all samples from a new pass."""
+        raise NotImplementedError
+
+    @abstractmethod
+    def renumber(self, order: np.ndarray) -> None:
+        """Let the cluster that is order[j] now be number j."""
+
+    @abstractmethod
+    def bounds(self) -> tuple[np.ndarray, float]:
+        """Return upper bounds on the leading eigenvalues of the kernel of all samples, and its trace."""
+
+    @abstractmethod
+    def finish(self, some: Some, objective: ClusterObjective) -> Whole:
+        """Return what is known of all samples at their final labels."""
+
+    @property
+    def centring(self) -> Centring:
+        return Centring.of(*self.totals(), self.center)
 
 
 @dataclass(frozen=True)
@@ -74,14 +106,14 @@ def climb(
     single one, which gains what it promised. So F never falls.
     """
     S, n = pool.totals()
-    history = [objective.value(centred(S, n), n)]
+    history = [objective.value(centred(S, n, pool.center), n)]
     for number in range(max_iter):
         set_step("searching: F = {:.6g} after {} rounds over all samples", history[-1], number)
-        tables = [move_tables(objective, S, n, float(weight), allow_empty) for weight in pool.levels]
-        left = pool.propose(tables, tol * float(np.abs(centred(S, n) * objective.weights(n)).sum()))
+        left = pool.propose(objective, tol, allow_empty)
         while left:
             S_new, n_new = pool.trial()
-            value = objective.value(centred(S_new, n_new), n_new)
+            emptied = not allow_empty and bool(((n_new <= 0) & (n > 0)).any())
+            value = -np.inf if emptied else objective.value(centred(S_new, n_new, pool.center), n_new)
             if value > history[-1]:
                 break
             left = pool.halve() if left > 1 else 0
@@ -91,7 +123,16 @@ def climb(
         S, n = S_new, n_new
         history.append(value)
         log_round(report, ROUND, number + 1, pool.n_samples, value, left)
+        if left <= pool.settled * pool.n_samples:
+            return Climbed(S, n, history, "converged")
     return Climbed(S, n, history)
+
+
+def tables_of(pool: Pool, objective: ClusterObjective, levels: np.ndarray, tol: float, allow_empty: bool):
+    """Return tables for samples of these weights, and the least gain that counts."""
+    S, n = pool.totals()
+    tables = tuple(move_tables(objective, S, n, float(weight), allow_empty) for weight in levels)
+    return tables, tol * float(np.abs(centred(S, n) * objective.weights(n)).sum())
 
 
 class LabelledPool(Pool):
@@ -126,78 +167,6 @@ class LabelledPool(Pool):
         best = xp.sort(best)
         self._keep(xp.take(index, best), xp.take(to, best), xp.take(gain, best))
         return self._proposed[0].shape[0]
-
-
-class DevicePool(LabelledPool):
-    """All samples on one device, with their similarity sums G (c, m), kept current by what moves."""
-
-    def __init__(self, rows: Rows, labels: Any, n_clusters: int, free: Any = None, allow_empty: bool = False):
-        self.rows, self.xp, self.labels, self.c = rows, rows.xp, labels, n_clusters
-        self._free, self._allow_empty = free, allow_empty
-        self.G, self.square = rows.sums(labels, n_clusters)  # the latter is sum_ij w_i w_j k_ij^2
-        self.own = rows.own()
-        self.levels, middle = weight_levels(to_host(rows.xp.unique_values(rows.weight)))
-        self._level = level_of(rows.xp, rows.weight, middle)
-        self._totals: tuple[np.ndarray, np.ndarray] | None = None
-
-    def totals(self):
-        if self._totals is None:
-            self._totals = self._sums(self.G)
-        return self._totals
-
-    def _sums(self, G: Any) -> tuple[np.ndarray, np.ndarray]:
-        """S and n at the labels, from similarity sums."""
-        S, n = np.zeros((self.c, self.c)), np.zeros(self.c)
-        for part in parts(self.labels.shape[0]):
-            P = self.rows.one_hot(self.labels[part], self.c, self.rows.weight[part])
-            S += to_host(G[:, part] @ P)
-            n += to_host(self.xp.sum(P, axis=0))
-        return (S + S.T) / 2, n
-
-    def propose(self, tables, threshold):
-        xp = self.xp
-        to, gain = best_moves(xp, self.G, self.own, self.labels, self._level, tables)
-        wanted = (to != self.labels) & (gain > threshold)
-        if self._free is not None:
-            wanted = wanted & self._free
-        index = xp.nonzero(wanted)[0]
-        self._keep(index, xp.take(to, index), xp.take(gain, index))
-        return self._proposed[0].shape[0]
-
-    def trial(self):
-        index, was, to, _ = self._proposed
-        (S, n), weight = self.totals(), self.xp.take(self.rows.weight, index)
-        dP = self.rows.one_hot(to, self.c, weight) - self.rows.one_hot(was, self.c, weight)
-        first = to_host(self.xp.take(self.G, index, axis=1) @ dP)
-        second = to_host(self.rows.change(index, was, to, self.c, among=True) @ dP)
-        S, n = S + first + first.T + (second + second.T) / 2, n + to_host(self.xp.sum(dP, axis=0))
-        self._tried = S, n
-        return S, n
-
-    def accept(self):
-        index, was, to, _ = self._proposed
-        self.G = self.G + self.rows.change(index, was, to, self.c)
-        self.labels = put(self.xp, self.labels, index, to)
-        self._totals = self._tried
-
-    def renumber(self, order: np.ndarray) -> None:
-        """Let the cluster that is order[j] now be number j."""
-        xp, on = self.xp, self.labels.device
-        self.labels = xp.take(xp.asarray(np.argsort(order), dtype=self.labels.dtype, device=on), self.labels)
-        self.G = xp.take(self.G, xp.asarray(order, device=on), axis=0)
-        if self._totals is not None:
-            self._totals = self._totals[0][np.ix_(order, order)], self._totals[1][order]
-
-    def settle(self) -> float:
-        """Take totals from a new pass; returns how far those that moves kept current were from them, relative."""
-        S = self.rows.totals(self.labels, self.c)
-        kept, (seen, n) = self.totals()[0], self._sums(self.G)
-        self._totals = S, n
-        return float(max(np.abs(kept - S).max(), np.abs(seen - S).max()) / (np.abs(S).max() or 1.0))
-
-    def fresh(self) -> None:
-        """Take the sums of all samples from a new pass."""
-        (self.G, self.square), self._totals = self.rows.sums(self.labels, self.c), None
 
 
 def put(xp: Any, array: Any, index: Any, values: Any) -> Any:

@@ -8,8 +8,8 @@ import numpy as np
 import torch
 from triton.runtime.errors import OutOfResources
 
-from kernelclust.large import _fused
-from kernelclust.large._rows import Rows
+from kernelclust.engine.holders import _fused
+from kernelclust.engine.holders._rows import Rows
 
 LOG2E = 1.4426950408889634
 KINDS = {"rbf": _fused.RBF, "polynomial": _fused.POLYNOMIAL, "laplacian": _fused.LAPLACIAN}

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from kernelclust._arrays import to_host
+from kernelclust.engine.holders._device import ArrayKernel, DevicePool, _kind
+from kernelclust.engine.holders._rounds import climb, put
+from kernelclust.engine.holders._rows import FeatureRows, Rows
 from kernelclust.kernels import as_kernel
-from kernelclust.large._grow import ArrayKernel, _bounds, _kind
-from kernelclust.large._rounds import DevicePool, climb, put
-from kernelclust.large._rows import FeatureRows, Rows
 from kernelclust.objectives import Dependence
 from kernelclust.structures import as_structure
 
@@ -90,7 +90,7 @@ def test_short_memory_means_smaller_blocks_and_then_an_error(arrays):
 def test_a_card_with_less_shared_memory_loads_less_ahead(arrays, monkeypatch):
     if arrays.name != "cuda":
         pytest.skip("fused passes are those of a card")
-    from kernelclust.large import _card
+    from kernelclust.engine.holders import _card
 
     X, weight, labels, P = _case()
     rows, K = _rows(arrays, "rbf", np.tile(X, 5), weight)
@@ -165,7 +165,7 @@ def test_bounds_hold_whatever_the_clusters(arrays):
     rows, K = _rows(arrays, "rbf", X, weight)
     labels = np.random.default_rng(3).integers(0, 4, len(X))  # no clusters at all: the worst case
     pool = DevicePool(rows, arrays.make(labels), 4)
-    bounds, trace = _bounds(pool)
+    bounds, trace = pool.bounds()
     H = np.eye(len(K)) - np.outer(np.ones(len(K)), weight / weight.sum())
     root = np.sqrt(weight)
     values = np.linalg.eigvalsh(root[:, None] * (H @ K @ H.T) * root)[::-1]

@@ -1,0 +1,47 @@
+"""Samples wherever they lie, and their fit: on a device (`_device`), in partitions by features (`_features`) or by the
+kernel itself (`_exact`). A holder gives some samples to the ordinary search, and all of them to a pool, whose rounds
+raise F (`_rounds`)."""
+
+from kernelclust.engine.holders._device import DeviceHolder
+from kernelclust.engine.holders._exact import ExactHolder, reading
+from kernelclust.engine.holders._features import (
+    FeatureHolder,
+    FeaturePool,
+    Features,
+    feature_gram,
+    feature_moments,
+    look_at_all,
+    products,
+)
+from kernelclust.engine.holders._fit import fit_all, go_on
+from kernelclust.engine.holders._partitions import (
+    ArrayPartitions,
+    DaskPartitions,
+    Partitions,
+    as_rows,
+    beside,
+    is_partitioned,
+    lazily,
+)
+
+__all__ = [
+    "ArrayPartitions",
+    "DaskPartitions",
+    "DeviceHolder",
+    "ExactHolder",
+    "FeatureHolder",
+    "FeaturePool",
+    "Features",
+    "Partitions",
+    "as_rows",
+    "beside",
+    "feature_gram",
+    "feature_moments",
+    "fit_all",
+    "go_on",
+    "is_partitioned",
+    "lazily",
+    "look_at_all",
+    "products",
+    "reading",
+]
