@@ -22,7 +22,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 import kernelclust
 from kernelclust import MaxMarginClustering, MultiKernelClustering, StructuredClustering
 from kernelclust._arrays import to_host
-from kernelclust.kernels import kernel_class, kernel_names
+from kernelclust.kernels import RBF, kernel_class, kernel_names
 from kernelclust.margin import loss_names
 from kernelclust.multikernel import method_names
 from kernelclust.structures import structure_class, structure_names
@@ -79,6 +79,7 @@ weights_and_labels = pytest.mark.parametrize(
     [(False, False), (True, False), (False, True), (True, True)],
     ids=["plain", "weights", "labels", "both"],
 )
+without_and_with = pytest.mark.parametrize("given_too", [False, True], ids=["plain", "both"])
 
 
 @pytest.fixture(autouse=True)
@@ -217,13 +218,12 @@ def check(model, place, X, weight=None, y=None, *, names):
     make = PLACES[place]
     there = [make(one) for one in X] if isinstance(X, list) else make(X)
     beside = [None if one is None else make(one) for one in (y, weight)]
-    expected = on_the_host(model, X, weight, y)
     try:
         other = clone(model).fit(there, beside[0], sample_weight=beside[1])
     except ValueError as error:
         assert any(name in str(error) for name in names), f"a refusal that names none of {names}: {error}"
         return
-    found = everything(other, there)
+    expected, found = on_the_host(model, X, weight, y), everything(other, there)
     assert expected.keys() == found.keys() - {"feature_names_in_"}
     wrong = []
     for name, value in expected.items():
@@ -272,10 +272,17 @@ def test_approximations(place, approximation):
 
 
 @every_place
-@weights_and_labels
-def test_a_function_of_the_users(place, weighted, told):
+def test_widths(place):
+    for gamma in ("scale", "median", 0.3):
+        model = StructuredClustering(structure="ring:4", kernel=RBF(gamma), approximation=None, random_state=0)
+        check(model, place, samples()[0], *given(True, False), names=["gamma"])
+
+
+@every_place
+@without_and_with
+def test_a_function_of_the_users(place, given_too):
     model = StructuredClustering(structure="chain:4", kernel=lambda A, B: (A @ B.T + 1.0) ** 2, random_state=0)
-    check(model, place, samples()[0], *given(weighted, told), names=["kernel"])
+    check(model, place, samples()[0], *given(given_too, given_too), names=["kernel"])
 
 
 @every_place
@@ -295,11 +302,11 @@ def test_structures(place, structure, weighted, told):
 
 @every_place
 @pytest.mark.parametrize("preset", PRESETS)
-@weights_and_labels
-def test_presets(place, preset, weighted, told):
+@without_and_with
+def test_presets(place, preset, given_too):
     kind = getattr(kernelclust, preset)
     size = {"structure": "chain:4"} if "structure" in kind().get_params() else {"n_clusters": 4}
-    check(build(kind, random_state=0, **size), place, samples()[0], *given(weighted, told), names=[preset])
+    check(build(kind, random_state=0, **size), place, samples()[0], *given(given_too, given_too), names=[preset])
 
 
 @every_place
@@ -313,22 +320,22 @@ def test_methods_of_many_kernels(place, method, told):
 
 @every_place
 @pytest.mark.parametrize("kernel", kernel_names())
-@weights_and_labels
-def test_kernels_of_views(place, kernel, weighted, told):
+@without_and_with
+def test_kernels_of_views(place, kernel, given_too):
     X, _ = samples()
     views = [similarities(X[:, :2]), similarities(X[:, 1:])] if kernel_class(kernel).pairwise else [X[:, :2], X[:, 1:]]
     model = MultiKernelClustering(structure="ring:4", kernel=kernel, random_state=0)
-    check(model, place, views, *given(weighted, told), names=[kernel])
+    check(model, place, views, *given(given_too, given_too), names=[kernel])
 
 
 @every_place
 @pytest.mark.parametrize("kernel", kernel_names())
-@weights_and_labels
-def test_margin(place, kernel, weighted, told):
+@without_and_with
+def test_margin(place, kernel, given_too):
     X, _ = samples(2)
     X = similarities(X) if kernel_class(kernel).pairwise else X
     model = MaxMarginClustering(2, kernel=kernel, random_state=0)
-    check(model, place, X, *given(weighted, told, 2), names=[kernel])
+    check(model, place, X, *given(given_too, given_too, 2), names=[kernel])
 
 
 @every_place
@@ -337,12 +344,11 @@ def test_losses_of_the_margin(place, loss):
     check(MaxMarginClustering(2, loss=loss, random_state=0), place, samples(2)[0], *given(True, True, 2), names=[loss])
 
 
-@weights_and_labels
-def test_frames_in_partitions(weighted, told):
+def test_frames_in_partitions():
     X, _ = samples()
     for model in (
         StructuredClustering(structure="ring:4", kernel="rbf", approximation=None, random_state=0),
         StructuredClustering(structure="ring:4", kernel="linear", random_state=0),
         MaxMarginClustering(4, random_state=0),
     ):
-        check(model, "dask frame", X, *given(weighted, told), names=[])
+        check(model, "dask frame", X, *given(True, True), names=[])

@@ -7,9 +7,9 @@ from flat_parameters import build
 from kernelclust import DisKMeans, KernelKMeans, MaxMarginClustering, StructuredClustering
 from kernelclust._arrays import knows_numpy
 from kernelclust.engine.holders import ArrayPartitions, FeaturePool, Features
-from kernelclust.engine.holders._features import Rule, Sums, last_look, look, sweep
+from kernelclust.engine.holders._features import Sums, last_look, look, sweep
 from kernelclust.engine.holders._rounds import climb
-from kernelclust.objectives import Dependence
+from kernelclust.objectives import Assignment, Dependence
 from kernelclust.structures import as_structure
 
 da = pytest.importorskip("dask.array")
@@ -37,13 +37,13 @@ def _identity(X):
 def test_sums_of_partitions_add_up_to_those_of_all():
     rng = np.random.default_rng(0)
     X, w = rng.standard_normal((250, 4)), rng.choice([1.0, 2.0], 250)
-    rule, other = (Rule(rng.standard_normal((4, 3)), rng.standard_normal(3)) for _ in range(2))
-    labels = np.argmax(X @ rule.W + rule.h, axis=1)
+    rule, other = (Assignment(rng.standard_normal((4, 3)), rng.standard_normal(3)) for _ in range(2))
+    labels = np.argmax(X @ rule.M + rule.h, axis=1)
     P = np.eye(3)[labels] * w[:, None]
     whole = sweep(X, w, None, _identity, rule, other)
     np.testing.assert_allclose(whole.features, P.T @ X)
     np.testing.assert_allclose(whole.n, P.sum(axis=0))
-    assert whole.moved == np.sum(labels != np.argmax(X @ other.W + other.h, axis=1))
+    assert whole.moved == np.sum(labels != np.argmax(X @ other.M + other.h, axis=1))
     pieces = [sweep(X[part], w[part], None, _identity, rule, other) for part in (slice(0, 90), slice(90, 250))]
     total = pieces[0] + pieces[1]
     np.testing.assert_allclose(total.features, whole.features)
@@ -54,8 +54,8 @@ def test_sums_of_partitions_add_up_to_those_of_all():
 def test_the_last_look_finds_medoids_and_the_gram_matrix():
     rng = np.random.default_rng(1)
     X, T = rng.standard_normal((250, 4)), rng.standard_normal((4, 2))
-    rule = Rule(rng.standard_normal((4, 3)), np.zeros(3))
-    labels = np.argmax(X @ rule.W, axis=1)
+    rule = Assignment(rng.standard_normal((4, 3)), np.zeros(3))
+    labels = np.argmax(X @ rule.M, axis=1)
     means = np.array([(X @ T)[labels == j].mean(axis=0) for j in range(3)]).T
     found = last_look(X, None, None, _identity, T, rule, means)
     np.testing.assert_allclose(found.gram, X.T @ X)
@@ -75,7 +75,7 @@ def test_a_rule_follows_the_slopes_of_f():
     B = X @ T - (X @ T).mean(axis=0)
     K = B @ B.T
     M, h = objective.slopes(P.T @ K @ P, P.sum(axis=0))
-    rise, expected = X @ rule.W + rule.h, K @ P @ M + h
+    rise, expected = X @ rule.M + rule.h, K @ P @ M + h
     np.testing.assert_allclose(rise - rise.mean(axis=1, keepdims=True), expected - expected.mean(axis=1, keepdims=True))
     assert features.value(objective, Sums(P.T @ X, P.sum(axis=0))) == pytest.approx(
         objective.value(P.T @ K @ P, P.sum(axis=0))
@@ -90,7 +90,7 @@ def test_a_rule_that_lowers_f_is_followed_by_those_partitions_that_gain():
 
     class Wild(Features):
         def rule(self, objective, total):
-            return Rule(rng.standard_normal((4, 3)), np.zeros(3))
+            return Assignment(rng.standard_normal((4, 3)), np.zeros(3))
 
     lengths = []
     for _ in range(20):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from kernelclust._arrays import namespace
-from kernelclust.engine.holders._moves import best_moves, centred, move_tables, rises
+from kernelclust.engine.holders._moves import best_moves, centred, move_tables, raw_assignment
 from kernelclust.objectives import Dependence
 from kernelclust.structures import as_structure
 
@@ -76,8 +76,8 @@ def test_rises_are_those_of_the_centred_kernel():
     seen = new - K @ share - new @ share + share @ K @ share
     M, h = objective.slopes(centred(S, n), n)
     P = np.eye(c)[labels] * weight[:, None]
-    raw_M, raw_h = rises(objective, S, n)
-    np.testing.assert_allclose((new @ P) @ raw_M + raw_h, (seen @ P) @ M + h, rtol=1e-9)
+    rises = raw_assignment(objective, S, n).rises
+    np.testing.assert_allclose(rises(new @ P), (seen @ P) @ M + h, rtol=1e-9)
 
 
 def test_best_moves_read_the_tables_of_their_level(arrays):

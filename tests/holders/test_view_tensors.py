@@ -6,9 +6,10 @@ import pytest
 from kernelclust import MultiKernelClustering
 from kernelclust._arrays import namespace_of, to_host
 from kernelclust.engine.holders import ArrayPartitions, feature_gram, feature_moments
-from kernelclust.engine.holders._features import Rule, last_look, look, rule_labels, sweep
+from kernelclust.engine.holders._features import last_look, look, rule_labels, sweep
 from kernelclust.kernels import Nystroem
 from kernelclust.multikernel import MKKMMR
+from kernelclust.objectives import Assignment
 
 pytestmark = [pytest.mark.usefixtures("few_starts"), pytest.mark.filterwarnings("ignore::UserWarning")]
 
@@ -85,7 +86,7 @@ def test_what_is_asked_of_partitions_is_answered_as_on_the_host(arrays, monkeypa
     y = np.where(rng.random(90) < 0.2, rng.integers(0, 3, 90), -1)
     there = arrays.make(X)
     shards, raw, T = ArrayPartitions(there, w, y), _Cubes(), rng.random(4)
-    rule, before = (Rule(rng.standard_normal((4, 3)), rng.standard_normal(3)) for _ in range(2))
+    rule, before = (Assignment(rng.standard_normal((4, 3)), rng.standard_normal(3)) for _ in range(2))
     blocks = [(X[rows], w[rows], y[rows]) for rows in shards.blocks]
     assert sum(shards.sizes) == 90 and len(blocks) > 5
     asked = [
@@ -104,7 +105,7 @@ def test_what_is_asked_of_partitions_is_answered_as_on_the_host(arrays, monkeypa
         expected = look(*block, number=i, share=0.5, seed=3)
         for name in ("weight", "lightest", "least", "some", "rows", "weights", "known", "largest", "ends"):
             np.testing.assert_allclose(getattr(found, name), getattr(expected, name), err_msg=name)
-    labels = np.where(y >= 0, y, np.argmax(raw(X) @ rule.W + rule.h, axis=1))
+    labels = np.where(y >= 0, y, np.argmax(raw(X) @ rule.M + rule.h, axis=1))
     np.testing.assert_array_equal(to_host(shards.rows(rule_labels, np.int64, raw=raw, rule=rule)), labels)
 
 

@@ -5,6 +5,7 @@ from kernelclust.constraints._label_evidence import contradicted, label_evidence
 from kernelclust.constraints._repair import repair
 from kernelclust.constraints._repair_loops import count_blocked
 from kernelclust.constraints._side_information import equal_rows, make_constraints
+from kernelclust.constraints._subsample import draw
 from kernelclust.constraints._validation import check_labels
 
 __all__ = [
@@ -12,6 +13,7 @@ __all__ = [
     "check_labels",
     "contradicted",
     "count_blocked",
+    "draw",
     "equal_rows",
     "label_evidence",
     "make_constraints",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kernelclust.kernels import NewSamples
-from kernelclust.objectives import ClusterObjective
+from kernelclust.objectives import Assignment, ClusterObjective
 
 
 @dataclass(frozen=True)
@@ -19,8 +19,7 @@ class Prediction:
     """
 
     similarities: NewSamples
-    M: np.ndarray  # (c, c) and
-    h: np.ndarray  # (c,): F rises at the rate g @ M + h with a sample in each cluster
+    assignment: Assignment
     n: np.ndarray  # (c,)
     judge: NewSamples
     sums: np.ndarray  # (c, c)
@@ -36,24 +35,20 @@ class Prediction:
         judged: tuple[NewSamples, np.ndarray] | None = None,
         reach: float = 1.0,
     ) -> Prediction:
-        M, h = objective.slopes(S, n)
         judge, sums = (similarities, S) if judged is None else judged
-        return cls(similarities, M, np.where(n > 0, h, -np.inf), n, judge, sums, reach)
+        return cls(similarities, objective.assignment(S, n), n, judge, sums, reach)
 
     def rises(self, X) -> np.ndarray:
         """Rate at which F rises with a sample in each cluster (n, c)."""
-        return self._rises(self.similarities(X))
-
-    def _rises(self, G: np.ndarray) -> np.ndarray:
-        return G @ self.M + self.h
+        return self.assignment.rises(self.similarities(X))
 
     def labels(self, X) -> np.ndarray:
-        return np.argmax(self.rises(X), axis=1)
+        return self.assignment.labels(self.similarities(X))
 
     def placed(self, X) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Similarities that distances are measured by, with clusters (n, c) and with oneself (n,), and labels (n,)."""
         G, own = self.judge.checked(X)
-        return G, own, np.argmax(self._rises(G), axis=1) if self.judge is self.similarities else self.labels(X)
+        return G, own, self.assignment.labels(G) if self.judge is self.similarities else self.labels(X)
 
     def explained(self, X, weight: np.ndarray) -> float:
         """1 - sum |phi(x) - mu_y|^2 / sum |phi(x) - mu|^2, y the place that x is given, over `reach`; in [0, 1]."""

@@ -12,7 +12,7 @@ from kernelclust.kernels._fitted_kernel import FittedKernel, discriminative
 from kernelclust.kernels._function import FunctionKernel, SimilarityFunction
 from kernelclust.kernels._matrix import check_precomputed
 from kernelclust.kernels._new_samples import ExactFeatures, NewSamples, Nothing, Source, UnitScaled
-from kernelclust.kernels._scale import safe_unit
+from kernelclust.kernels._scale import mean_distance, natural_gamma, safe_unit
 from kernelclust.kernels.approximations import Approximation
 from kernelclust.kernels.approximations.cholesky import incomplete_cholesky
 from kernelclust.kernels.operators import (
@@ -66,6 +66,8 @@ __all__ = [
     "kernel_class",
     "kernel_names",
     "leading_spectrum",
+    "mean_distance",
+    "natural_gamma",
     "one_hot",
     "row_blocks",
     "safe_unit",

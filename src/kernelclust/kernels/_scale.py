@@ -10,6 +10,7 @@ from scipy import sparse
 from sklearn.metrics import euclidean_distances
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
+from kernelclust._arrays import namespace
 from kernelclust._warnings import warn
 
 if TYPE_CHECKING:
@@ -45,7 +46,8 @@ def resolve_gamma(gamma, X, weight: np.ndarray, unit: float, power: int) -> tupl
     if isinstance(gamma, str):
         scaled = X if unit == 1.0 else X / unit
         inner = median_gamma(scaled, weight) if gamma == "median" else None
-        inner = _natural_gamma(scaled, weight, power) if inner is None else inner
+        if inner is None:
+            inner = natural_gamma(mean_distance(scaled, weight, power), _rounding(scaled, power))
         with np.errstate(all="ignore"):
             resolved = float(np.float64(inner) / np.float64(unit) ** power)
         if not 0 < resolved < np.inf:
@@ -63,9 +65,9 @@ def resolve_gamma(gamma, X, weight: np.ndarray, unit: float, power: int) -> tupl
     return inner, float(gamma)
 
 
-def _natural_gamma(X, weight: np.ndarray, power: int) -> float:
-    distance = mean_distance(X, weight, power)
-    return 1.0 if distance <= _rounding(X, power) else 1.0 / distance
+def natural_gamma(distance: float, rounding: float = 0.0) -> float:
+    """Return 1 / the mean (squared) distance between samples; 1 where that is rounding."""
+    return 1.0 if distance <= rounding else 1.0 / distance
 
 
 def median_gamma(X, weight: np.ndarray) -> float | None:
@@ -110,6 +112,8 @@ def _rounding(X, power: int) -> float:
 
 def mean_distance(X, weight: np.ndarray, power: int) -> float:
     """Weighted mean over all pairs of |x - y|^2 (power 2) or |x - y|_1 (power 1), exactly and without forming pairs."""
+    if not isinstance(X, np.ndarray) and not sparse.issparse(X):
+        return _mean_distance_there(X, weight, power)
     total = weight.sum()
     if power == 2:
         if sparse.issparse(X):
@@ -122,6 +126,23 @@ def mean_distance(X, weight: np.ndarray, power: int) -> float:
     w = weight[order]
     ranked = 2 * np.cumsum(w, axis=0) - w - total
     return 2 * float((w * ranked * np.take_along_axis(X, order, axis=0)).sum()) / total**2
+
+
+def _mean_distance_there(X, weight, power: int) -> float:
+    """Return the same for arrays of the array API on a device, column by column: memory is short there."""
+    xp = namespace(X)
+    total, distance = float(xp.sum(weight)), 0.0
+    for j in range(X.shape[1]):
+        x = xp.astype(X[:, j], xp.float64)
+        if power == 2:
+            x = x - xp.sum(weight * x) / total
+            distance += 2 * float(xp.sum(weight * x * x)) / total
+        else:
+            order = xp.argsort(x)
+            w = xp.take(weight, order)
+            ranked = 2 * xp.cumulative_sum(w) - w - total
+            distance += 2 * float(xp.sum(w * ranked * xp.take(x, order))) / total**2
+    return distance
 
 
 def single_is_enough(function: SimilarityFunction, Z) -> bool:

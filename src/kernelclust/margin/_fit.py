@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from kernelclust._progress import set_step
+from kernelclust.constraints import draw
 from kernelclust.margin._blocks import block_features, block_rows, block_scores
 from kernelclust.margin._cuts import Options
 from kernelclust.margin._features import Features, make_features
@@ -111,7 +112,7 @@ def solve_blocks(
     """
     mass, k = make_mass(weight), problem.n_clusters
     features = block_features(blocks, n_features, center=problem.center, bias=problem.bias or k > 2, mass=mass)
-    few = _few(mass, known, rng)
+    few = draw(mass.n, FEW, known, rng)
     Z = np.concatenate(blocks.each(block_rows, rows=_rows(few, blocks)))
     told = None if known is None or (known[few] < 0).all() else known[few]
     share = float(mass.total) / float(weight[few].sum())
@@ -135,16 +136,6 @@ def solve_blocks(
     fit = from_labels(machine, labels.astype(bool) if k == 2 else labels, finer)
     report(f"all samples: objective = {fit.objective:.6g} after {fit.n_iter} constraints, {fit.stopped_because}")
     return _planes(fit, features, problem, known)
-
-
-def _few(mass: Mass, known: np.ndarray | None, rng: np.random.RandomState) -> np.ndarray:
-    """Samples to start from: some, and those whose label is known, as far as they are no more than half of them."""
-    if mass.n <= FEW:
-        return np.arange(mass.n)
-    told = np.empty(0, dtype=int) if known is None else np.flatnonzero(known >= 0)
-    if len(told) > FEW // 2:
-        told = rng.choice(told, FEW // 2, replace=False)
-    return np.unique(np.concatenate([told, rng.randint(0, mass.n, size=FEW)]))
 
 
 def _rows(few: np.ndarray, blocks: Any) -> list[np.ndarray]:

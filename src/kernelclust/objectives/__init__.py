@@ -3,7 +3,7 @@
 import sys
 
 from kernelclust._terms import as_term, exposes_terms
-from kernelclust.objectives._cluster_objective import POWER, ClusterObjective, flat_objective
+from kernelclust.objectives._cluster_objective import POWER, Assignment, ClusterObjective, flat_objective
 from kernelclust.objectives._score import check_weights, structured_hsic
 from kernelclust.objectives.dependence import NORMALIZATIONS, PLACEMENTS, Dependence, loss_matrix
 
@@ -11,6 +11,7 @@ __all__ = [
     "NORMALIZATIONS",
     "PLACEMENTS",
     "POWER",
+    "Assignment",
     "ClusterObjective",
     "Dependence",
     "as_objective",

@@ -4,8 +4,37 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
+
+from kernelclust._arrays import library, like
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """Where F rises most, the clusters held as they are.
+
+    A sample with similarity sums g raises F at the rate g @ M + h, one entry a cluster; on arrays of any library.
+    """
+
+    M: np.ndarray  # (c, c), or (r, c) for features
+    h: np.ndarray  # (c,)
+
+    def rises(self, G: Any) -> Any:
+        """Return the rates (m, c) of samples with sums G (m, c)."""
+        return G @ like(self.M, G) + like(self.h, G)
+
+    def labels(self, G: Any, known: np.ndarray | None = None) -> Any:
+        """Return the cluster (m,) where F rises most, or the known label (-1 for none)."""
+        xp = library(G)
+        found = xp.argmax(self.rises(G), axis=1)
+        if known is None:
+            return found
+        known = np.asarray(known)
+        told = known if xp is np else xp.asarray(known, dtype=found.dtype, device=found.device)
+        return xp.where(told >= 0, told, found)
+
 
 POWER = {None: 0.0, "l2": 0.5, "l1": 1.0}
 
@@ -101,6 +130,11 @@ class ClusterObjective:
         else:
             dx = np.zeros_like(self.T)
         return 2 * self.weights(n), dx @ pull - self.penalties(n)
+
+    def assignment(self, S: np.ndarray, n: np.ndarray) -> Assignment:
+        """Return where new samples go: to no cluster that is empty."""
+        M, h = self.slopes(S, n)
+        return Assignment(M, np.where(n > 0, h, -np.inf))
 
     def penalties(self, n: np.ndarray) -> np.ndarray:
         """What a sample of each cluster adds to the penalty (c,)."""

@@ -15,7 +15,7 @@ from kernelclust._threads import one_thread, useful_jobs
 from kernelclust._warnings import warn
 from kernelclust.constraints import Constraints, contradicted, numbered, repair, size_wishes
 from kernelclust.kernels import LowRankKernel, feature_sums
-from kernelclust.objectives import ClusterObjective
+from kernelclust.objectives import Assignment, ClusterObjective
 from kernelclust.solvers import _starts as starts
 from kernelclust.solvers._base import Solver
 from kernelclust.solvers._climb import climb
@@ -430,8 +430,8 @@ def _extend(E: np.ndarray, small: LowRankKernel, labels: np.ndarray, objective: 
     c = objective.n_clusters
     sums = feature_sums(small.factor, small.weight, labels, c)
     n = np.bincount(labels, small.weight, minlength=c)
-    M, h = objective.slopes(sums @ sums.T, n)
-    return np.argmax(E @ (sums.T @ M) + np.where(n > 0, h, -np.inf), axis=1)
+    found = objective.assignment(sums @ sums.T, n)
+    return Assignment(sums.T @ found.M, found.h).labels(E)
 
 
 PART = Greedy

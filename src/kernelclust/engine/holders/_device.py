@@ -12,15 +12,15 @@ import numpy as np
 from kernelclust._arrays import namespace, parts, to_host
 from kernelclust._progress import set_step
 from kernelclust._warnings import warn
+from kernelclust.constraints import draw
 from kernelclust.engine._judge import Fit
 from kernelclust.engine._places import Places, Whole
-from kernelclust.engine._request import Request
 from kernelclust.engine.holders._fit import Holder
-from kernelclust.engine.holders._moves import Centring, best_moves, centred, rises
+from kernelclust.engine.holders._moves import Centring, best_moves, centred, raw_assignment
 from kernelclust.engine.holders._rounds import LabelledPool, climb, level_of, put, tables_of, weight_levels
 from kernelclust.engine.holders._rows import FeatureRows, Rows
-from kernelclust.engine.holders._start import Some, draw, wanted
-from kernelclust.kernels import Kernel, NewSamples, eigenvalue_bounds
+from kernelclust.engine.holders._start import Some, wanted
+from kernelclust.kernels import Kernel, NewSamples, eigenvalue_bounds, mean_distance, natural_gamma
 
 MIDDLE = 2**16  # samples of the stage between
 STAGE_ROUNDS = 30  # at most before the last stage
@@ -36,21 +36,20 @@ class DeviceHolder(Holder):
         self.m = int(X.shape[0])
 
     def some(self, request, rng):
-        self._make, gamma = _rows_of(self.xp, self.X, self.weight, request)
         few = draw(self.m, wanted(request.structure.n_clusters), self.y, rng)
         there = self._there(few)
+        X = to_host(self.xp.take(self.X, there, axis=0)).astype(np.float64)
+        w = to_host(self.xp.take(self.weight, there)).astype(float)
+        kernel, gamma = request.kernel["kernel"], None
+        if kernel.has_gamma:
+            gamma = kernel.in_units(X, w, 1.0)[1]
+            if kernel.gamma == "scale":
+                gamma = natural_gamma(mean_distance(self.X, self.weight, kernel.distance_exponent))
+            kernel = kernel.with_gamma(gamma)
+        self._make = _rows_of(self.xp, self.X, self.weight, kernel)
         y = np.full(len(few), -1) if self.y is None else self.y[few]
-        return Some(
-            few,
-            to_host(self.xp.take(self.X, there, axis=0)).astype(np.float64),
-            to_host(self.xp.take(self.weight, there)).astype(float),
-            y,
-            np.empty(0, dtype=int) if self.y is None else np.unique(self.y[self.y >= 0]),
-            len(few) == self.m,
-            float(self.xp.min(self.weight)),
-            gamma,
-            rng,
-        )
+        places = np.empty(0, dtype=int) if self.y is None else np.unique(self.y[self.y >= 0])
+        return Some(few, X, w, y, places, len(few) == self.m, float(self.xp.min(self.weight)), gamma, rng)
 
     def pool(self, some: Some, start: Fit, climbing: dict[str, Any]) -> DevicePool:
         """More and more samples, in stages."""
@@ -68,21 +67,12 @@ class DeviceHolder(Holder):
             few = draw(self.m, next(sizes), self.y, some.rng)
             set_step("the next {} of {} samples", len(few), self.m)
             rows = self._make(None if len(few) == self.m else self._there(few))
-            labels = _extended(pool, rows, rises(start.moving_objective, done.S, done.n))
-            if self.y is not None:
-                told = xp.asarray(self.y[few], dtype=xp.int64, device=self.X.device)
-                labels = xp.where(told >= 0, told, labels)
+            where = raw_assignment(start.moving_objective, done.S, done.n)  # no cluster that is empty
+            G = xp.matrix_transpose(pool.rows.sums_of(rows.Z, pool.labels, c))
+            labels = xp.astype(where.labels(G, None if self.y is None else self.y[few]), xp.int64)
 
     def _there(self, index: np.ndarray) -> Any:
         return self.xp.asarray(index, device=self.X.device)
-
-
-def _extended(pool: DevicePool, rows: Rows, slopes: tuple[np.ndarray, np.ndarray]) -> Any:
-    """Labels of more samples by those that are known; no cluster is left empty, for these have samples again."""
-    xp, on = rows.xp, rows.weight.device
-    M, h = (xp.asarray(one, dtype=xp.float64, device=on) for one in slopes)
-    G = pool.rows.sums_of(rows.Z, pool.labels, pool.c)
-    return xp.astype(xp.argmax(xp.matrix_transpose(M) @ G + h[:, None], axis=0), xp.int64)
 
 
 class DevicePool(LabelledPool):
@@ -300,11 +290,9 @@ class ArrayKernel:
         return self.kernel.array_block(namespace(X), X, Y)
 
 
-def _rows_of(xp: Any, X: Any, weight: Any, request: Request) -> tuple[Callable[[Any], Rows], float | None]:
-    """A function from indices (None: all) to rows of samples as the kernel sees them, and gamma."""
-    kernel: Kernel = request.kernel["kernel"]
-    gamma = _gamma(xp, X, weight, kernel.gamma, kernel.distance_exponent) if kernel.has_gamma else None
-    function = ArrayKernel(kernel if gamma is None else kernel.with_gamma(gamma), like=X[:1, ...])
+def _rows_of(xp: Any, X: Any, weight: Any, kernel: Kernel) -> Callable[[Any], Rows]:
+    """A function from indices (None: all) to rows of samples as the kernel sees them."""
+    function = ArrayKernel(kernel, like=X[:1, ...])
     if kernel.translation_invariant:
         function.shift = xp.astype(weight / xp.sum(weight), X.dtype) @ X
     Z = function.prepare(X)
@@ -323,25 +311,7 @@ def _rows_of(xp: Any, X: Any, weight: Any, request: Request) -> tuple[Callable[[
             return kind(Z, weight, function)
         return kind(xp.take(Z, index, axis=0), xp.take(weight, index), function)
 
-    return make, gamma
-
-
-def _gamma(xp: Any, X: Any, weight: Any, gamma: Any, power: int) -> float:
-    """gamma, or 1 / the mean (squared) distance between samples."""
-    if not isinstance(gamma, str):
-        return float(gamma)
-    total, distance = float(xp.sum(weight)), 0.0
-    for j in range(X.shape[1]):
-        x = xp.astype(X[:, j], xp.float64)
-        if power == 2:
-            x = x - xp.sum(weight * x) / total
-            distance += 2 * float(xp.sum(weight * x * x)) / total
-        else:
-            order = xp.argsort(x)
-            w = xp.take(weight, order)
-            ranked = 2 * xp.cumulative_sum(w) - w - total
-            distance += 2 * float(xp.sum(w * ranked * xp.take(x, order))) / total**2
-    return 1.0 / distance if distance > 0 else 1.0
+    return make
 
 
 def _kind(xp: Any, Z: Any, function: ArrayKernel) -> tuple[type[Rows], Any]:

@@ -22,11 +22,12 @@ from kernelclust.engine._prediction import Prediction
 from kernelclust.engine.holders._device import bounds_of, squares
 from kernelclust.engine.holders._features import look_at_all, nearest_of
 from kernelclust.engine.holders._fit import Holder
-from kernelclust.engine.holders._moves import Centring, Tables, best_moves, centred, rises
+from kernelclust.engine.holders._moves import Centring, Tables, best_moves, centred, raw_assignment
 from kernelclust.engine.holders._partitions import DaskPartitions
 from kernelclust.engine.holders._rounds import LEVELS, LabelledPool, level_of, tables_of, weight_levels
 from kernelclust.engine.holders._start import Some
 from kernelclust.kernels import NewSamples
+from kernelclust.objectives import Assignment
 
 TILE = 512  # rows and columns of the kernel that are made at a time
 SHOWN = 2**17  # samples that move in a round, at most: those that gain most
@@ -69,16 +70,16 @@ def _hot(labels: np.ndarray, w: np.ndarray, c: int) -> np.ndarray:
     return (labels[:, None] == np.arange(c)) * w[:, None]
 
 
-def first_labels(X, w, y, some, function, few: np.ndarray, P: np.ndarray, M: np.ndarray, h: np.ndarray) -> Held:
+def first_labels(X, w, y, some, function, few: np.ndarray, P: np.ndarray, rule: Assignment) -> Held:
     """Labels by the samples that the fit starts from, `few` with Pi = P: each where F rises most; theirs as they are.
 
     `some` says which of them are here, and their labels."""
     Z = function.prepare(np.asarray(X))
-    labels = np.argmax(M.T @ _sums(function, Z, few, P) + h[:, None], axis=0)
+    labels = rule.labels(_sums(function, Z, few, P).T)
     labels[some[0]] = some[1]
     labels = labels if y is None else np.where(np.asarray(y) >= 0, np.asarray(y), labels)
     labels = np.where(_weights(w, len(Z)) > 0, labels, -1).astype(np.int64)
-    return Held(labels, function.own(Z), np.zeros((len(h), len(Z))))
+    return Held(labels, function.own(Z), np.zeros((len(rule.h), len(Z))))
 
 
 def compare(X, w, y, held: Held, function, other, other_weight, other_held: Held) -> Held:
@@ -170,12 +171,12 @@ def renumbered(X, w, y, held: Held, order: np.ndarray) -> Held:
     return replace(held, labels=np.where(held.labels >= 0, np.argsort(order)[held.labels], -1), G=held.G[order])
 
 
-def settled(X, w, y, held: Held, comparison: Comparison, M: np.ndarray, h: np.ndarray):
+def settled(X, w, y, held: Held, comparison: Comparison, rule: Assignment):
     """(labels, how near, row, known): of all samples here, and of each cluster the one nearest to its mean."""
     seen = comparison.seen_sums(held.G.T, held.own)
-    labels = np.where(held.labels >= 0, held.labels, np.argmax(seen[:, :-1] @ M + h, axis=1))
+    labels = np.where(held.labels >= 0, held.labels, rule.labels(seen[:, :-1]))
     labels = labels if y is None else np.where(np.asarray(y) >= 0, np.asarray(y), labels)
-    c = len(h)
+    c = len(rule.h)
     near, row, told = np.full(c, np.inf), np.full(c, -1), np.zeros(c, dtype=bool)
     for j in range(c):
         here = np.flatnonzero((labels == j) & (held.labels >= 0))
@@ -276,9 +277,9 @@ class ExactHolder(Holder):
         partitions, c = self.partitions, len(start.n)
         function = replace(start.kernel.source.function, dtype=np.float64)  # type: ignore[attr-defined]
         few, P = function.prepare(some.X), np.eye(c)[start.labels] * some.w[:, None]
-        M, h = rises(start.moving_objective, P.T @ _sums(function, few, few, P).T, P.sum(axis=0))
+        rule = raw_assignment(start.moving_objective, P.T @ _sums(function, few, few, P).T, P.sum(axis=0))
         here = list(zip(_local(some.few, partitions), _local(some.few, partitions, start.labels), strict=True))
-        held = partitions.each(first_labels, some=here, function=function, few=few, P=P, M=M, h=h, keep=True)
+        held = partitions.each(first_labels, some=here, function=function, few=few, P=P, rule=rule, keep=True)
         at_first = list(held)
         for i in range(len(held)):
             set_step("similarities of all samples with partition {} of {}", i + 1, len(held))
@@ -363,9 +364,8 @@ class PartitionPool(LabelledPool):
         rows = _local(some.few, partitions)
         found = zip(*partitions.each(looked_at, rows=rows, **given), strict=True)
         G, own = self.centring.sums(*(np.concatenate(part) for part in found))
-        M, h = objective.slopes(centred(raw, n), n)
-        h = np.where(n > 0, h, -np.inf)
-        labels, *nearest = zip(*partitions.each(settled, comparison=comparison, M=M, h=h, **given), strict=True)
+        rule = objective.assignment(centred(raw, n), n)
+        labels, *nearest = zip(*partitions.each(settled, comparison=comparison, rule=rule, **given), strict=True)
         medoids, told = nearest_of(list(zip(*nearest, strict=True)), partitions.sizes)
 
         def position(places: Places) -> Any:

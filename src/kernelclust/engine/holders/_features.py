@@ -23,12 +23,20 @@ from kernelclust.engine._places import Places, Whole
 from kernelclust.engine._request import Request
 from kernelclust.engine.holders import _start
 from kernelclust.engine.holders._fit import Holder
-from kernelclust.engine.holders._moves import Centring, centred, rises
+from kernelclust.engine.holders._moves import Centring, centred, raw_assignment
 from kernelclust.engine.holders._partitions import Partitions
 from kernelclust.engine.holders._rounds import Pool
 from kernelclust.engine.holders._start import Some, wanted
-from kernelclust.kernels import Approximation, ExactFeatures, Kernel, NewSamples, Nystroem, SimilarityFunction
-from kernelclust.objectives import ClusterObjective
+from kernelclust.kernels import (
+    Approximation,
+    ExactFeatures,
+    Kernel,
+    NewSamples,
+    Nystroem,
+    SimilarityFunction,
+    natural_gamma,
+)
+from kernelclust.objectives import Assignment, ClusterObjective
 
 ROWS = 2**14  # of a partition that are looked at together
 SETTLED = 1e-4  # rounds end when a smaller share of the samples moves
@@ -95,22 +103,6 @@ def drawn(w: np.ndarray, y: np.ndarray, number: int, share: float, seed: int) ->
 
 
 @dataclass(frozen=True)
-class Rule:
-    """Labels of samples: argmax(raw(x) W + h), raw being features before the last linear map."""
-
-    W: np.ndarray
-    h: np.ndarray
-
-    def labels(self, raw: Any, y: np.ndarray | None) -> Any:
-        found = library(raw).argmax(raw @ like(self.W, raw) + like(self.h, raw), axis=1)
-        if y is None:
-            return found
-        xp, known = library(raw), np.asarray(y)
-        told = known if xp is np else xp.asarray(known, dtype=found.dtype, device=found.device)
-        return xp.where(told >= 0, told, found)
-
-
-@dataclass(frozen=True)
 class Sums:
     """Of a partition at a rule: raw features summed by cluster (c, r), sizes (c,), and how many samples moved."""
 
@@ -151,10 +143,10 @@ def _one_hot(labels: Any, c: int, weight: Any) -> Any:
     return xp.where(labels[:, None] == names[None, :], weight[:, None], xp.zeros_like(weight)[:, None])
 
 
-def sweep(X, w, y, raw: Callable, rule: Rule, before: Rule | None) -> Sums:
+def sweep(X, w, y, raw: Callable, rule: Assignment, before: Assignment | None) -> Sums:
     """Sums of a partition at the labels that a rule gives, and how many of these another rule gave otherwise."""
     c = len(rule.h)
-    total = Sums(np.zeros((c, rule.W.shape[0])), np.zeros(c))
+    total = Sums(np.zeros((c, rule.M.shape[0])), np.zeros(c))
     for _, B, weight, known in _blocks(X, w, y, raw):
         wide = double(B)  # once for both rules
         labels = rule.labels(wide, known)
@@ -176,9 +168,9 @@ class Last:
     told: np.ndarray  # (c,) whether its label was known
 
 
-def last_look(X, w, y, raw: Callable, T: np.ndarray | None, rule: Rule, means: np.ndarray) -> Last:
+def last_look(X, w, y, raw: Callable, T: np.ndarray | None, rule: Assignment, means: np.ndarray) -> Last:
     """`means` (r, c) are those of the clusters, in features."""
-    c, gram = len(rule.h), np.zeros((rule.W.shape[0], rule.W.shape[0]))
+    c, gram = len(rule.h), np.zeros((rule.M.shape[0], rule.M.shape[0]))
     near, row, told = np.full(c, np.inf), np.full(c, -1), np.zeros(c, dtype=bool)
     for rows, B, weight, known in _blocks(X, w, y, raw):
         xp, B = library(B), double(B)
@@ -229,7 +221,7 @@ def feature_gram(X, w, y, raw: Callable, width: int) -> np.ndarray:
     return gram
 
 
-def rule_labels(X, w, y, raw: Callable, rule: Rule) -> Any:
+def rule_labels(X, w, y, raw: Callable, rule: Assignment) -> Any:
     """Labels of a partition (k,)."""
     found = [rule.labels(double(B), known) for _, B, _, known in _blocks(X, w, y, raw)]
     if not found:
@@ -237,7 +229,7 @@ def rule_labels(X, w, y, raw: Callable, rule: Rule) -> Any:
     return joined(found)
 
 
-def positions(X, w, y, raw: Callable, rule: Rule, places: Places) -> Any:
+def positions(X, w, y, raw: Callable, rule: Assignment, places: Places) -> Any:
     """Continuous places of a partition, on the host."""
     X = _array(X)
     found = places.position(X, to_host(rule_labels(X, w, y, raw, rule)))
@@ -276,11 +268,11 @@ class Features:
     def of(self, sums: np.ndarray) -> np.ndarray:
         return mapped(sums, self.T)
 
-    def rule(self, objective: ClusterObjective, total: Sums) -> Rule:
+    def rule(self, objective: ClusterObjective, total: Sums) -> Assignment:
         """Every sample where F rises most, the clusters held as they are."""
         B = self.of(total.features)  # (c, r)
-        M, h = rises(objective, B @ B.T, total.n, self.center)
-        return Rule(mapped((B.T @ M).T, None if self.T is None else self.T.T).T, h)
+        found = raw_assignment(objective, B @ B.T, total.n, self.center)
+        return Assignment(mapped((B.T @ found.M).T, None if self.T is None else self.T.T).T, found.h)
 
     def cluster_sums(self, B: np.ndarray, n: np.ndarray) -> np.ndarray:
         """S from features summed by cluster (c, r)."""
@@ -380,7 +372,7 @@ def _gamma(seen: Sequence[Seen], request: Request) -> float | None:
     mean = np.sum([one.weight * one.mean for one in seen], axis=0) / total
     between = sum(one.weight * float((one.mean - mean) @ (one.mean - mean)) for one in seen)
     distance = 2 * (sum(one.square for one in seen) + between) / total
-    return 1.0 / distance if distance > 0 else 1.0
+    return natural_gamma(distance)
 
 
 class FeaturePool(Pool):
@@ -389,7 +381,7 @@ class FeaturePool(Pool):
     settled = SETTLED
     same_kernel = False
 
-    def __init__(self, partitions: Partitions, features: Features, rule: Rule):
+    def __init__(self, partitions: Partitions, features: Features, rule: Assignment):
         self.partitions, self.features, self.c, self.center = partitions, features, len(rule.h), features.center
         self.rules = [rule] * len(partitions.sizes)
         self.each = partitions.each(sweep, raw=features.raw, rule=rule, before=None)
@@ -448,7 +440,7 @@ class FeaturePool(Pool):
             self.rules[i], self.each[i] = self._new, self._found[i]
 
     def renumber(self, order):
-        self.rules = [Rule(rule.W[:, order], rule.h[order]) for rule in self.rules]
+        self.rules = [Assignment(rule.M[:, order], rule.h[order]) for rule in self.rules]
         self.each = [Sums(one.features[order], one.n[order], one.moved) for one in self.each]
 
     def bounds(self):

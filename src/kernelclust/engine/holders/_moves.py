@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from kernelclust._arrays import parts
-from kernelclust.objectives import ClusterObjective
+from kernelclust.objectives import Assignment, ClusterObjective
 
 
 @dataclass(frozen=True)
@@ -86,13 +86,12 @@ def move_tables(objective: ClusterObjective, S: np.ndarray, n: np.ndarray, weigh
     return Tables(weight, constant, direction, own)
 
 
-def rises(
-    objective: ClusterObjective, S: np.ndarray, n: np.ndarray, center: bool = True
-) -> tuple[np.ndarray, np.ndarray]:
-    """(M, h): a new sample with raw similarity sums g raises F at the rate g @ M + h, one entry a cluster."""
-    M, h = objective.slopes(centred(S, n, center), n)
-    h = np.where(n > 0, h, -np.inf)
-    return (M - (n @ M) / n.sum(), h - Centring.of(S, n).shift @ M) if center else (M, h)
+def raw_assignment(objective: ClusterObjective, S: np.ndarray, n: np.ndarray, center: bool = True) -> Assignment:
+    """Return where F rises most for samples that are known by raw similarity sums; S is raw too."""
+    found = objective.assignment(centred(S, n, center), n)
+    if not center:
+        return found
+    return Assignment(found.M - (n @ found.M) / n.sum(), found.h - Centring.of(S, n).shift @ found.M)
 
 
 def best_moves(xp: Any, G: Any, own: Any, labels: Any, level: Any, tables: Sequence[Tables]) -> tuple[Any, Any]:
