@@ -6,6 +6,7 @@ import inspect
 from typing import Any
 
 from kernelclust.kernels import as_approximation, as_kernel, kernel_class
+from kernelclust.multikernel import as_method
 from kernelclust.objectives import Dependence
 from kernelclust.solvers import Greedy, as_solver
 
@@ -23,9 +24,8 @@ def build(Estimator: type, *args: Any, **given: Any) -> Any:
     kernel, of_kernel = given.get("kernel", defaults["kernel"]), taken(("gamma",))
     of_kernel |= given.pop("kernel_params", None) or {}
     rank = taken(("n_components",)).get("n_components")
-    if isinstance(kernel, str) and kernel != "auto":
+    if isinstance(kernel, str) and kernel_class(kernel).__name__ != "Kernel":
         has = inspect.signature(kernel_class(kernel)).parameters
-        of_kernel = {name: value for name, value in of_kernel.items() if name != "gamma" or name in has}
         if rank is not None and "n_functions" in has:
             of_kernel["n_functions"] = rank
         if of_kernel:
@@ -36,12 +36,15 @@ def build(Estimator: type, *args: Any, **given: Any) -> Any:
         given["approximation"] = type(as_approximation(given["approximation"]))(rank)
     if objective := taken(OF_OBJECTIVE):
         given["objective"] = Dependence(**objective)
-    if solver := taken(OF_SOLVER):
+    solver = taken(OF_SOLVER) | (given.pop("solver_params", None) or {})
+    if "method" in defaults and solver:
+        given["method"] = as_method(given.get("method", defaults["method"])).set_params(**solver)
+    elif solver:
         name = given.get("solver", "greedy")
         of_paper = name == "greedy" and "normalize" in defaults  # the presets that are named after a paper's method
         made = Greedy(search="global") if of_paper else as_solver(name)
         own = made.get_params()
-        given["solver"] = made.set_params(**{name: value for name, value in solver.items() if name in own})
+        given["solver"] = made.set_params(**{key: value for key, value in solver.items() if key in own})
     if "compute_confidence" not in defaults:
         given.pop("compute_confidence", None)
     return Estimator(*args, **given)
