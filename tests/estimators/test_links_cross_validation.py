@@ -57,7 +57,7 @@ def test_a_grid_search_with_groups(n_jobs):
 
 def test_a_pipeline_with_groups():
     pipeline = make_pipeline(StandardScaler(), MODEL)
-    search = GridSearchCV(pipeline, {"kernelkmeans__gamma": [0.1, 1.0]}, cv=FOLDS, error_score="raise")
+    search = GridSearchCV(pipeline, {"kernelkmeans__kernel__gamma": [0.1, 1.0]}, cv=FOLDS, error_score="raise")
     search.fit(X, kernelkmeans__must_link=TOGETHER)
     check_kept(search.best_estimator_[-1].labels_, TOGETHER, np.full(60, -1))
 

@@ -199,10 +199,10 @@ def few_are_many(monkeypatch):
 
 @pytest.mark.parametrize("kernel", ["rbf", "laplacian", "polynomial", rbf_kernel])
 def test_beyond_the_size_there_is_one_warning_with_a_way_out(kernel, few_are_many):
-    (warning,) = caught_warnings(build(KernelKMeans, 4, kernel=kernel, n_components=30, **quick), X[:400], budget=1024)
+    (warning,) = caught_warnings(build(KernelKMeans, 4, kernel=kernel, **quick), X[:400], budget=1024)
     message = str(warning.message)
     assert issubclass(warning.category, UserWarning)
-    for telling in ("400 samples", "Nystrom", "30 components", "approximation=None", "approximation='nystroem'"):
+    for telling in ("400 samples", "Nystrom", "300 components", "approximation=None", "approximation='nystroem'"):
         assert telling in message
     assert warning.filename == __file__, "the warning points at the line that called fit"
 
@@ -212,7 +212,7 @@ def test_beyond_the_size_there_is_one_warning_with_a_way_out(kernel, few_are_man
 def test_warnings_point_at_the_users_line(Estimator, method, few_are_many):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        getattr(build(Estimator, 3, n_components=30, **quick), method)(X[:400])
+        getattr(build(Estimator, 3, **quick), method)(X[:400])
     assert len(caught) >= 1
     assert {warning.filename for warning in caught} == {__file__}
 
@@ -228,7 +228,7 @@ def test_beyond_the_budget_the_kernel_is_exact_and_not_stored(kernel, weight):
         warnings.filterwarnings("ignore", message="the order of these clusters")
         tiled = clone(model).fit(X[:700], sample_weight=weight)
     np.testing.assert_allclose(tiled.objective_, stored.objective_, rtol=0.05)  # noise: many optima, other starts
-    start = clone(model).set_params(init=stored.labels_)
+    start = clone(model).set_params(solver__init=stored.labels_)
     again = clone(start).fit(X[:700], sample_weight=weight)
     with config_context(working_memory=1):
         tiled = clone(start).fit(X[:700], sample_weight=weight)
@@ -262,8 +262,8 @@ def test_no_warning_up_to_the_size_or_by_choice(options, dtype):
 
 def test_auto_beyond_the_size_is_nystroem(few_are_many):
     with pytest.warns(UserWarning, match="Nystrom"):
-        auto = build(KernelKMeans, 4, n_components=30, random_state=0).fit(X[:400])
-    chosen = KernelKMeans(4, approximation=Nystroem(30), random_state=0).fit(X[:400])
+        auto = KernelKMeans(4, random_state=0).fit(X[:400])
+    chosen = KernelKMeans(4, approximation=Nystroem(300), random_state=0).fit(X[:400])
     np.testing.assert_array_equal(auto.labels_, chosen.labels_)
     assert auto.objective_ == chosen.objective_
 

@@ -10,8 +10,9 @@ from sklearn.base import clone
 import kernelclust
 from kernelclust import StructuredClustering, select_kernel, select_n_clusters, select_structure, stability_bound
 from kernelclust.kernels import RBF
+from kernelclust.solvers import Greedy
 
-QUICK = {"n_perturbations": 2, "n_null": 2, "random_state": 0, "init": "spectral"}
+QUICK = {"n_perturbations": 2, "n_null": 2, "random_state": 0, "solver": Greedy(init="spectral")}
 
 
 def blobs(c=3, n=12):

@@ -142,7 +142,9 @@ def test_three_labels_turn_a_ring_as_they_say(search, solver, label_weight):
         solver=solver,
         label_weight=label_weight,
         random_state=0,
-    ).set_params(compute_confidence=False, solver_params=FEW_STEPS.get(solver))
+        solver_params=FEW_STEPS.get(solver),
+        compute_confidence=False,
+    )
     assert_array_equal(model.fit(Z, y).labels_, at)
     y[[0, 10, 30]] = (5 - at[[0, 10, 30]]) % 8
     assert_array_equal(model.fit(Z, y).labels_, (5 - at) % 8)

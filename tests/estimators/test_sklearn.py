@@ -331,7 +331,11 @@ def test_nothing_of_the_users_is_changed(kernel, dtype, order):
         for array, copy in zip((data, weight, init, loss), copies, strict=True):
             assert_array_equal(array, copy)
         ice = frozen(data)
-        read_only = clone(model).set_params(init=frozen(init), loss=frozen(loss)).fit(ice, sample_weight=frozen(weight))
+        read_only = (
+            clone(model)
+            .set_params(solver__init=frozen(init), objective__loss=frozen(loss))
+            .fit(ice, sample_weight=frozen(weight))
+        )
         assert_array_equal(read_only.labels_, model.labels_)
         read_only.predict(ice)
 
