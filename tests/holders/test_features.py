@@ -24,8 +24,8 @@ def _ring(m=1200, c=6, noise=0.15, seed=0):
 
 @pytest.fixture(autouse=True)
 def small_start(monkeypatch):
-    monkeypatch.setattr("kernelclust.engine.holders._start.START", 200)
-    monkeypatch.setattr("kernelclust.engine.holders._start.EACH", 1)
+    monkeypatch.setattr("kernelclust.engine.holders._subsample.START", 200)
+    monkeypatch.setattr("kernelclust.engine.holders._subsample.EACH", 1)
     monkeypatch.setattr("kernelclust.engine.holders._features.FeaturePool.settled", 0.0)
     monkeypatch.setattr("kernelclust.engine.holders._features.ROWS", 100)
 

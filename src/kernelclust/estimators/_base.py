@@ -57,7 +57,7 @@ class KernelClusterer(Saving, CallbackSupportMixin, ClusterMixin, BaseEstimator)
     max_cluster_size: Any = None
     label_weight: Any = None
     verbose: Any = 0
-    _elsewhere: bool = False  # whether what was fitted lies on a device
+    _fitted_on_device: bool = False  # whether what was fitted lies on a device
     _terms: ClassVar[dict[str, Callable[[Any], Any]]] = {"kernel": as_kernel, "approximation": as_approximation}
 
     def set_params(self, **params):

@@ -74,7 +74,7 @@ class Host:
 
     def fit(self, model: Any, X: Any, y: Any, sample_weight: Any, structure: Structure, links: dict[str, Any]) -> None:
         """Fit an estimator whose samples are one table."""
-        model._elsewhere = False
+        model._fitted_on_device = False
         model._fit_here(X, on_host(y), on_host(sample_weight), structure, links)
 
     def brought(self, X: Any) -> Any:
@@ -202,7 +202,7 @@ class Device(Host):
         holder = DeviceHolder(xp, samples, w, None if known is None else known[used])
         found = fit_all(holder, model._request(structure, model._make_solver()))
         model._keep(found)
-        model._elsewhere, model._used = True, None if everything else used
+        model._fitted_on_device, model._used = True, None if everything else used
         model.labels_ = found.all_labels
         if not everything:
             self._place_rest(model, X, used, known)
@@ -248,7 +248,7 @@ class InPartitions(Host):
         holder = ExactHolder(partitions) if exact else FeatureHolder(partitions, model._kernel_term(), approximation)
         found = fit_all(holder, model._request(structure, model._make_solver()))
         model._keep(found)
-        model._elsewhere, model._used, model.labels_ = False, None, found.all_labels
+        model._fitted_on_device, model._used, model.labels_ = False, None, found.all_labels
 
     def table(self, model, X):
         names = getattr(X, "columns", None)
@@ -334,7 +334,7 @@ def first_row(X: Any, names: Any) -> Any:
 def new_samples(model: Any, X: Any) -> Any:
     """New samples, checked, on the host or on a device where a model was fitted there."""
     xp = namespace_of(X)
-    if not model._elsewhere:
+    if not model._fitted_on_device:
         return model._check_samples(X if xp is None else to_host(X), reset=False)
     X = model._check_samples(X, reset=False) if xp is None else check_elsewhere(xp, X)
     validate_data(model, X, reset=False, skip_check_array=True)

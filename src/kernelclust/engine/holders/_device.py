@@ -19,7 +19,7 @@ from kernelclust.engine.holders._fit import Holder
 from kernelclust.engine.holders._moves import Centring, best_moves, centred, raw_assignment
 from kernelclust.engine.holders._rounds import LabelledPool, climb, level_of, put, tables_of, weight_levels
 from kernelclust.engine.holders._rows import FeatureRows, Rows
-from kernelclust.engine.holders._start import Some, wanted
+from kernelclust.engine.holders._subsample import Subsample, wanted
 from kernelclust.kernels import Kernel, NewSamples, eigenvalue_bounds, mean_distance, natural_gamma
 
 MIDDLE = 2**16  # samples of the stage between
@@ -49,9 +49,9 @@ class DeviceHolder(Holder):
         self._make = _rows_of(self.xp, self.X, self.weight, kernel)
         y = np.full(len(few), -1) if self.y is None else self.y[few]
         places = np.empty(0, dtype=int) if self.y is None else np.unique(self.y[self.y >= 0])
-        return Some(few, X, w, y, places, len(few) == self.m, float(self.xp.min(self.weight)), gamma, rng)
+        return Subsample(few, X, w, y, places, len(few) == self.m, float(self.xp.min(self.weight)), gamma, rng)
 
-    def pool(self, some: Some, start: Fit, climbing: dict[str, Any]) -> DevicePool:
+    def pool(self, some: Subsample, start: Fit, climbing: dict[str, Any]) -> DevicePool:
         """More and more samples, in stages."""
         xp, c, rounds = self.xp, len(start.n), 0
         labels = xp.asarray(start.labels, dtype=xp.int64, device=self.X.device)

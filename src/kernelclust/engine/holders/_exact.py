@@ -25,7 +25,7 @@ from kernelclust.engine.holders._fit import Holder
 from kernelclust.engine.holders._moves import Centring, Tables, best_moves, centred, raw_assignment
 from kernelclust.engine.holders._partitions import DaskPartitions
 from kernelclust.engine.holders._rounds import LEVELS, LabelledPool, level_of, tables_of, weight_levels
-from kernelclust.engine.holders._start import Some
+from kernelclust.engine.holders._subsample import Subsample
 from kernelclust.kernels import NewSamples
 from kernelclust.objectives import Assignment
 
@@ -273,7 +273,7 @@ class ExactHolder(Holder):
     def some(self, request, rng):
         return look_at_all(self.partitions, request.structure.n_clusters, rng, request)
 
-    def pool(self, some: Some, start: Fit, climbing: dict[str, Any]) -> PartitionPool:
+    def pool(self, some: Subsample, start: Fit, climbing: dict[str, Any]) -> PartitionPool:
         partitions, c = self.partitions, len(start.n)
         function = replace(start.kernel.source.function, dtype=np.float64)  # type: ignore[attr-defined]
         few, P = function.prepare(some.X), np.eye(c)[start.labels] * some.w[:, None]

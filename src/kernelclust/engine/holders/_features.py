@@ -21,12 +21,12 @@ from kernelclust._threads import one_thread
 from kernelclust.engine._judge import Fit
 from kernelclust.engine._places import Places, Whole
 from kernelclust.engine._request import Request
-from kernelclust.engine.holders import _start
+from kernelclust.engine.holders import _subsample
 from kernelclust.engine.holders._fit import Holder
 from kernelclust.engine.holders._moves import Centring, centred, raw_assignment
 from kernelclust.engine.holders._partitions import Partitions
 from kernelclust.engine.holders._rounds import Pool
-from kernelclust.engine.holders._start import Some, wanted
+from kernelclust.engine.holders._subsample import Subsample, wanted
 from kernelclust.kernels import (
     Approximation,
     ExactFeatures,
@@ -38,7 +38,8 @@ from kernelclust.kernels import (
 )
 from kernelclust.objectives import Assignment, ClusterObjective
 
-ROWS = 2**14  # of a partition that are looked at together
+ROWS = 2**14  # of a partition that are looked at together,
+THERE = 4  # times as many on a device
 SETTLED = 1e-4  # rounds end when a smaller share of the samples moves
 
 
@@ -46,7 +47,7 @@ SETTLED = 1e-4  # rounds end when a smaller share of the samples moves
 
 
 @dataclass(frozen=True)
-class Seen:
+class PartitionSummary:
     """What a first look at a partition tells; `bad` is the first entry that is no number."""
 
     weight: float
@@ -65,7 +66,7 @@ class Seen:
     ends: np.ndarray  # (2, d) least and largest entries of every column
 
 
-def look(X: Any, w: np.ndarray | None, y: np.ndarray | None, number: int, share: float, seed: int) -> Seen:
+def look(X: Any, w: np.ndarray | None, y: np.ndarray | None, number: int, share: float, seed: int) -> PartitionSummary:
     """Sums, and some samples of a partition: a share of them, and half as many of those whose label is known."""
     X = _array(X)
     xp, m = library(X), int(X.shape[0])
@@ -90,7 +91,9 @@ def look(X: Any, w: np.ndarray | None, y: np.ndarray | None, number: int, share:
     if xp is not np:
         few, ends = few.astype(np.float64), ends.astype(np.float64)
     places = np.unique(y[(y >= 0) & (w > 0)])
-    return Seen(total, mean, *light, square, bad, some, few, w[some], y[some].astype(int), largest, places, ends)
+    return PartitionSummary(
+        total, mean, *light, square, bad, some, few, w[some], y[some].astype(int), largest, places, ends
+    )
 
 
 def drawn(w: np.ndarray, y: np.ndarray, number: int, share: float, seed: int) -> np.ndarray:
@@ -99,7 +102,7 @@ def drawn(w: np.ndarray, y: np.ndarray, number: int, share: float, seed: int) ->
     used = np.flatnonzero(w > 0)
     some = used[rng.random_sample(len(used)) < share]
     told = np.flatnonzero((y >= 0) & (w > 0))
-    return np.union1d(some, told[rng.random_sample(len(told)) < max(share, 0.5 * _start.START / max(len(told), 1))])
+    return np.union1d(some, told[rng.random_sample(len(told)) < max(share, 0.5 * _subsample.START / max(len(told), 1))])
 
 
 @dataclass(frozen=True)
@@ -127,7 +130,7 @@ def _blocks(X: Any, w: Any, y: Any, raw: Any) -> Iterator[tuple[slice, Any, Any,
     X = _array(X)
     xp = library(X)
     with one_thread():
-        for rows in parts(int(X.shape[0]), ROWS):
+        for rows in parts(int(X.shape[0]), ROWS if xp is np else THERE * ROWS):
             B = raw(X[rows]) if xp is np else raw.array(xp, double(X[rows, :]))
             weight = like(np.ones(rows.stop - rows.start) if w is None else np.asarray(w, dtype=float)[rows], B)
             yield rows, B, weight, None if y is None else np.asarray(y)[rows]
@@ -159,7 +162,7 @@ def sweep(X, w, y, raw: Callable, rule: Assignment, before: Assignment | None) -
 
 
 @dataclass(frozen=True)
-class Last:
+class FinalPass:
     """What a last look brings: B'DB of raw features, and the sample of each cluster that is nearest to its mean."""
 
     gram: np.ndarray
@@ -168,7 +171,7 @@ class Last:
     told: np.ndarray  # (c,) whether its label was known
 
 
-def last_look(X, w, y, raw: Callable, T: np.ndarray | None, rule: Assignment, means: np.ndarray) -> Last:
+def last_look(X, w, y, raw: Callable, T: np.ndarray | None, rule: Assignment, means: np.ndarray) -> FinalPass:
     """`means` (r, c) are those of the clusters, in features."""
     c, gram = len(rule.h), np.zeros((rule.M.shape[0], rule.M.shape[0]))
     near, row, told = np.full(c, np.inf), np.full(c, -1), np.zeros(c, dtype=bool)
@@ -184,7 +187,7 @@ def last_look(X, w, y, raw: Callable, T: np.ndarray | None, rule: Assignment, me
         closer = least < near
         near, row = np.where(closer, least, near), np.where(closer, rows.start + best, row)
         told = np.where(closer, False if known is None else known[best] >= 0, told)
-    return Last(gram, near, row, told)
+    return FinalPass(gram, near, row, told)
 
 
 @dataclass(frozen=True)
@@ -309,7 +312,7 @@ class FeatureHolder(Holder):
     def some(self, request, rng):
         return look_at_all(self.partitions, request.structure.n_clusters, rng, request)
 
-    def pool(self, some: Some, start: Fit, climbing: dict[str, Any]) -> FeaturePool:
+    def pool(self, some: Subsample, start: Fit, climbing: dict[str, Any]) -> FeaturePool:
         features = (
             Features(ExactFeatures(SimilarityFunction(self.kernel)), None)
             if self.kernel.has_features
@@ -324,7 +327,7 @@ def look_at_all(
     rng: np.random.RandomState,
     request: Request | None = None,
     names: Sequence[str] | None = None,
-) -> Some:
+) -> Subsample:
     """Look at all partitions, and return some samples of each; errors name columns by `names`."""
     m = sum(partitions.sizes)
     seed = int(deepcopy(rng).randint(2**31))  # the engine starts as it would without partitions
@@ -336,10 +339,10 @@ def look_at_all(
     X, w, y = (np.concatenate([getattr(one, name) for one in seen]) for name in ("rows", "weights", "known"))
     places = np.unique(np.concatenate([one.places for one in seen])).astype(int)
     every, lightest = len(w) == sum(one.counted for one in seen), min(one.least for one in seen)
-    return Some(few, X, w, y, places, every, lightest, None if request is None else _gamma(seen, request), rng)
+    return Subsample(few, X, w, y, places, every, lightest, None if request is None else _gamma(seen, request), rng)
 
 
-def _check(seen: Sequence[Seen], c: int, names: Sequence[str] | None) -> None:
+def _check(seen: Sequence[PartitionSummary], c: int, names: Sequence[str] | None) -> None:
     """Every partition holds numbers, labels and weights."""
     for number, one in enumerate(seen):
         if one.bad is not None:
@@ -359,7 +362,7 @@ def _check(seen: Sequence[Seen], c: int, names: Sequence[str] | None) -> None:
         raise ValueError("all samples are equal: there is nothing to cluster.")
 
 
-def _gamma(seen: Sequence[Seen], request: Request) -> float | None:
+def _gamma(seen: Sequence[PartitionSummary], request: Request) -> float | None:
     """The width of a kernel that has one, from all samples."""
     kernel = request.kernel["kernel"]
     if not kernel.has_gamma:
@@ -387,7 +390,7 @@ class FeaturePool(Pool):
         self.each = partitions.each(sweep, raw=features.raw, rule=rule, before=None)
 
     @classmethod
-    def of(cls, partitions: Partitions, features: Features, some: Some, start: Fit) -> FeaturePool:
+    def of(cls, partitions: Partitions, features: Features, some: Subsample, start: Fit) -> FeaturePool:
         """All samples where F rises most by the clusters of some."""
         P = np.eye(len(start.n))[start.labels] * some.w[:, None]
         total = Sums(P.T @ features.raw(some.X), P.sum(axis=0))

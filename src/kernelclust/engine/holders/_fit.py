@@ -16,7 +16,7 @@ from kernelclust.engine._judge import Certificate, Fit, judge_all, numbering
 from kernelclust.engine._request import Request
 from kernelclust.engine.holders._moves import centred
 from kernelclust.engine.holders._rounds import Climbed, Pool, climb
-from kernelclust.engine.holders._start import Some
+from kernelclust.engine.holders._subsample import Subsample
 from kernelclust.kernels import Approximation
 
 DRIFT = 1e-6  # of totals that calls for new sums of all samples
@@ -28,11 +28,11 @@ class Holder(ABC):
     approximation: Approximation | None = None  # of the kernel that all are compared by
 
     @abstractmethod
-    def some(self, request: Request, rng: np.random.RandomState) -> Some:
+    def some(self, request: Request, rng: np.random.RandomState) -> Subsample:
         """Look at all samples, and return some of them."""
 
     @abstractmethod
-    def pool(self, some: Some, start: Fit, climbing: dict[str, Any]) -> Pool:
+    def pool(self, some: Subsample, start: Fit, climbing: dict[str, Any]) -> Pool:
         """Return all samples, with labels by the fit of some."""
 
 
@@ -53,7 +53,7 @@ def fit_all(holder: Holder, request: Request) -> Fit:
 
 def go_on(
     pool: Pool,
-    some: Some,
+    some: Subsample,
     start: Fit,
     rule: str,
     climbing: dict[str, Any],
@@ -80,7 +80,7 @@ def go_on(
     return _judged(pool, some, start, rule, done, n_iter)
 
 
-def _judged(pool: Pool, some: Some, start: Fit, rule: str, done: Climbed, n_iter: int) -> Fit:
+def _judged(pool: Pool, some: Subsample, start: Fit, rule: str, done: Climbed, n_iter: int) -> Fit:
     (raw, n), movable = pool.totals(), some.movable(pool.c)
     node = numbering(start.structure, start.objective, centred(raw, n, pool.center), n, movable=movable)
     order = np.argsort(node)

@@ -12,7 +12,7 @@ import numpy as np
 from kernelclust._progress import log_round, set_step
 from kernelclust.engine._places import Whole
 from kernelclust.engine.holders._moves import Centring, centred, move_tables
-from kernelclust.engine.holders._start import Some
+from kernelclust.engine.holders._subsample import Subsample
 from kernelclust.objectives import ClusterObjective
 
 LEVELS = 16  # weights that are told apart; more of them are rounded in the judgement of moves, not in the sums
@@ -73,7 +73,7 @@ class Pool(ABC):
         """Return upper bounds on the leading eigenvalues of the kernel of all samples, and its trace."""
 
     @abstractmethod
-    def finish(self, some: Some, objective: ClusterObjective) -> Whole:
+    def finish(self, some: Subsample, objective: ClusterObjective) -> Whole:
         """Return what is known of all samples at their final labels."""
 
     @property

@@ -12,7 +12,7 @@ START, EACH = 2500, 50  # samples that a search begins with, or so many a cluste
 
 
 @dataclass(frozen=True)
-class Some:
+class Subsample:
     """Samples (k) that a search begins with, on the host."""
 
     few: np.ndarray  # (k,) which of all samples they are
