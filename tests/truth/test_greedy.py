@@ -14,7 +14,7 @@ from kernelclust import CLUHSIC, KernelKMeans, StructuredClustering
 from kernelclust.kernels import RBF, DenseKernel, LowRankKernel, one_hot
 from kernelclust.objectives import Dependence
 from kernelclust.solvers import Greedy, _loops, _running, best_placement, placement_problem
-from kernelclust.solvers import _subsamples as starts
+from kernelclust.solvers import _starts as starts
 from kernelclust.solvers._climb import climb
 from kernelclust.structures import as_structure
 

@@ -14,7 +14,7 @@ import numpy as np
 from kernelclust._names import check_flag, check_number
 from kernelclust._solution import Solution
 from kernelclust.constraints import Constraints, repair, size_wishes
-from kernelclust.solvers import _subsamples as starts
+from kernelclust.solvers import _starts as starts
 from kernelclust.solvers._base import Solver
 from kernelclust.solvers._climb import climb
 from kernelclust.solvers._label_placement import place_known

@@ -16,7 +16,7 @@ from kernelclust._warnings import warn
 from kernelclust.constraints import Constraints, contradicted, numbered, repair, size_wishes
 from kernelclust.kernels import LowRankKernel, feature_sums
 from kernelclust.objectives import Assignment, ClusterObjective
-from kernelclust.solvers import _subsamples as starts
+from kernelclust.solvers import _starts as starts
 from kernelclust.solvers._base import Solver
 from kernelclust.solvers._climb import climb
 from kernelclust.solvers._label_placement import place_known

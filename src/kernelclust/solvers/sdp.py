@@ -21,7 +21,7 @@ import numpy as np
 
 from kernelclust.kernels import LowRankKernel
 from kernelclust.objectives import ClusterObjective
-from kernelclust.solvers import _subsamples as starts
+from kernelclust.solvers import _starts as starts
 from kernelclust.solvers._climb import climb
 from kernelclust.solvers._problem import Problem
 from kernelclust.solvers._relaxation import Relaxation, Relaxed, WeightedKernel, labels_of, non_negative_orthonormal
