@@ -22,7 +22,7 @@ from speed import Table
 from threadpoolctl import threadpool_limits
 
 from kernelclust import KernelKMeans, MaxMarginClustering
-from kernelclust.margin import most_violated
+from kernelclust.margin import as_loss, most_violated
 from kernelclust.margin._losses import make_loss
 from kernelclust.margin._search import scan
 from kernelclust.metrics import normalized_mutual_info
@@ -52,7 +52,7 @@ def compare_search(table: Table, n: int, large: int, repeats: int) -> None:
     for name in ("nmi", "rand", "f", "error"):
         f = rng.standard_normal(n) / n
         y = np.where(f >= 0, 1, -1)
-        loss = make_loss(name, n, 1.5)
+        loss = make_loss(as_loss(name), n)
         ours = best(lambda f=f, y=y, name=name: most_violated(f, y, name), 5 * repeats)
         theirs = best(lambda f=f, y=y, loss=loss: scan(f, y > 0, loss), repeats)
         bar = 50.0 if name == "nmi" else None

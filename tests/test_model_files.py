@@ -29,7 +29,7 @@ from kernelclust import (
     load_extra,
 )
 from kernelclust.kernels import RBF, kernel_class, kernel_names
-from kernelclust.margin import loss_names
+from kernelclust.margin import Loss, loss_names
 from kernelclust.multikernel import method_names
 from kernelclust.objectives import Dependence
 from kernelclust.structures import Tree, structure_class, structure_names
@@ -252,9 +252,7 @@ def my_kernel(A, B):
     return A @ B.T
 
 
-class MyLoss:
-    PARAMETERS = ()
-
+class MyLoss(Loss):
     def phi(self, n):
         return n * n
 

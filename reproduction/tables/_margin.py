@@ -20,6 +20,7 @@ from sklearn.metrics import pairwise_distances
 from sklearn.metrics.pairwise import euclidean_distances, rbf_kernel
 
 from kernelclust import MaxMarginClustering
+from kernelclust.margin import CuttingPlane, F
 from kernelclust.metrics import normalized_mutual_info, pair_f_score, rand_index
 from reproduction.baselines import normalized_cut
 from reproduction.data import counts
@@ -94,8 +95,10 @@ def scores(row: str, measure: str, seed: int, work: Work) -> dict[str, float]:
     return {name: MEASURES[measure](y, labels[name]) for name in COLUMNS}
 
 
-def margin(loss: str, seed: int, **settings: Any) -> MaxMarginClustering:
-    return MaxMarginClustering(loss=loss, beta=BETA, random_state=seed, **settings)
+def margin(loss: str, seed: int, C: float | str = "auto", **settings: Any) -> MaxMarginClustering:
+    """The estimator; `settings` are those of its solver."""
+    chosen = F(beta=BETA) if loss == "f" else loss
+    return MaxMarginClustering(loss=chosen, C=C, solver=CuttingPlane(**settings), random_state=seed)
 
 
 def _cut(X: Any, y: np.ndarray, score: Callable[..., float]) -> np.ndarray:

@@ -5,31 +5,33 @@ from itertools import permutations, product
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
 
 import kernelclust.margin.losses as package
 from kernelclust import MaxMarginClustering
-from kernelclust._names import load
-from kernelclust.margin import loss_names, most_violated
-from kernelclust.margin._losses import make_loss
+from kernelclust._terms import term_class
+from kernelclust.kernels import RBF
+from kernelclust.margin import NMI, CuttingPlane, F, as_solver, loss_names, most_violated
+from kernelclust.margin._losses import as_loss, make_loss
 from kernelclust.margin._mass import Mass
 from kernelclust.margin._search import scan, search, two_by_two, value_of
 from kernelclust.margin._table_search import search_table, table
 
 NAMES = loss_names()
-BETA = 1.5
 every_name = pytest.mark.parametrize("name", NAMES)
 
 
-def delta(name, z, y, k, weight=None, beta=BETA):
+def delta(name, z, y, k, weight=None, beta=1.5):
     """Loss between two labelings, from the formula in the package's docstring."""
-    part = load(package, name)
+    part = term_class(package, name)()
+    if "beta" in part.get_params():
+        part.set_params(beta=beta)
     weight = np.ones(len(y)) if weight is None else np.asarray(weight, dtype=float)
     N = np.zeros((k, k))
     np.add.at(N, (z, y), weight)
-    cells = np.diag(N) if getattr(part, "ONLY_DIAGONAL", False) else N
+    cells = np.diag(N) if part.only_diagonal else N
     own, given = (part.phi(N.sum(axis=axis)).sum() for axis in (1, 0))
-    params = {"beta": beta} if "beta" in part.PARAMETERS else {}
-    base, rate = part.affine(np.array([own]), given, weight.sum(), **params)
+    base, rate = part.affine(np.array([own]), given, weight.sum())
     return float(np.ravel(base)[0] - np.ravel(rate)[0] * part.phi(cells).sum())
 
 
@@ -46,6 +48,56 @@ def test_the_folder_is_found():
     assert {"nmi", "rand", "f", "error", "adjusted_rand", "v_measure"} <= set(NAMES)
 
 
+@every_name
+def test_it_prints_as_it_is_written(name):
+    """And it is found by its name, and by its class in the package."""
+    made = term_class(package, name)
+    loss = made(**({"beta": 2.0} if "beta" in made().get_params() else {}))
+    assert loss.kind == "loss" and loss.name == name and type(as_loss(name)) is made
+    assert getattr(package, made.__name__) is made
+    again = eval(repr(loss), {made.__name__: made})
+    assert again.get_params() == clone(loss).get_params() == loss.get_params()
+    assert as_loss(loss) is loss
+    if "beta" in loss.get_params():
+        with pytest.raises(ValueError, match="beta=-1"):
+            as_loss(loss.set_params(beta=-1))
+
+
+def test_the_solver_prints_as_it_is_written():
+    solver = CuttingPlane(n_init=3, balance=0.1)
+    assert repr(solver) == "CuttingPlane(balance=0.1, n_init=3)"
+    assert clone(solver).get_params() == solver.get_params() == eval(repr(solver)).get_params()
+    assert repr(as_solver("cutting_plane")) == "CuttingPlane()"
+    for wrong, says in (({"n_init": 0}, "n_init=0"), ({"tol": -1}, "tol=-1"), ({"center": 1}, "center=1")):
+        with pytest.raises((ValueError, TypeError), match=says):
+            as_solver(CuttingPlane(**wrong))
+
+
+def test_terms_of_the_wrong_kind():
+    X = np.arange(20.0)[:, None]
+    for terms, says in (
+        ({"loss": NMI}, r"loss=NMI is a class, not an object: write loss=NMI\(\)"),
+        ({"loss": RBF()}, r"loss=RBF\(\): RBF is a kernel; .*'nmi'.* such as loss=F\(beta=1.5\)"),
+        ({"loss": 3}, r"loss=3: give one of the names"),
+        ({"solver": NMI()}, r"solver=NMI\(\): NMI is a loss; .* such as solver=CuttingPlane\(n_init=3\)"),
+        ({"solver": "greedy"}, "unknown solver 'greedy'; known: 'cutting_plane'"),
+        ({"kernel": F()}, r"kernel=F\(\): F is a loss"),
+    ):
+        with pytest.raises((TypeError, ValueError), match=says):
+            MaxMarginClustering(**terms).fit(X)
+
+
+def test_nested_parameters_make_objects_of_names():
+    model = MaxMarginClustering(loss="f").set_params(loss__beta=2.0, solver__n_init=3, kernel__gamma=0.5, kernel="rbf")
+    assert [repr(term) for term in (model.loss, model.solver, model.kernel)] == [
+        "F(beta=2.0)",
+        "CuttingPlane(n_init=3)",
+        "RBF(gamma=0.5)",
+    ]
+    with pytest.raises(ValueError, match=r"loss__beta: loss='nmi' has no parameter 'beta' \(it has: none\)"):
+        MaxMarginClustering().set_params(loss__beta=2.0)
+
+
 # -- a loss by itself -------------------------------------------------------------------------------------------------
 
 
@@ -54,7 +106,7 @@ def test_the_folder_is_found():
 def test_equal_labelings_cost_nothing_and_others_something(name, k):
     for n in (1, 2, 4):
         every = labelings(n, k)
-        loss = make_loss(name, n, BETA)
+        loss = make_loss(as_loss(name), n)
         for y in every[:: 5 if n == 4 else 1]:
             assert loss.of_tables(table(y, y, k)) == pytest.approx(0, abs=1e-12)
             values = loss.of_tables(np.array([table(z, y, k) for z in every]))
@@ -66,7 +118,7 @@ def test_equal_labelings_cost_nothing_and_others_something(name, k):
 @every_name
 def test_symmetry(name):
     """Delta(y', y) = Delta(y, y') unless the loss says that it does not hold; with beta = 1 then too."""
-    claimed = getattr(load(package, name), "SYMMETRIC", True)
+    claimed = term_class(package, name).symmetric
     rng = np.random.default_rng(0)
     differ = []
     for _ in range(30):
@@ -81,7 +133,7 @@ def test_symmetry(name):
 def test_concave_in_the_table(name):
     """With the sizes fixed, and for tables of weights too: what the search rests on."""
     n_pos, n_neg = 7, 5
-    loss = make_loss(name, n_pos + n_neg, BETA)
+    loss = make_loss(as_loss(name), n_pos + n_neg)
     for p, step in product(np.arange(0, 12.5, 0.5), (1.0, 0.25)):
         a = np.arange(max(0.0, p - n_neg), min(p, n_pos) + 1e-9, step)
         tables = np.array([[a, p - a], [n_pos - a, n_neg - p + a]]).transpose(2, 0, 1)
@@ -104,7 +156,7 @@ def test_names_of_clusters(name):
         for order in permutations(range(3)):
             new = np.array(order)
             assert delta(name, new[z], new[y], 3) == pytest.approx(delta(name, z, y, 3), abs=1e-12)
-    assert any(matters) is bool(getattr(load(package, name), "ONLY_DIAGONAL", False))
+    assert any(matters) is term_class(package, name).only_diagonal
 
 
 @every_name
@@ -116,7 +168,7 @@ def test_weights_are_repeats(name, k):
         z, y = rng.integers(0, k, (2, 7))
         repeated = delta(name, np.repeat(z, weight), np.repeat(y, weight), k)
         assert delta(name, z, y, k, weight) == pytest.approx(repeated, abs=1e-12)
-        loss = make_loss(name, Mass(7, weight.astype(float)), BETA)
+        loss = make_loss(as_loss(name), Mass(7, weight.astype(float)))
         assert loss.of_tables(table(z, y, k, weight)) == pytest.approx(repeated, abs=1e-12)
 
 
@@ -131,7 +183,7 @@ def test_most_violated_is_the_best_of_all(name):
         f, y = scores_like_the_loss(rng, n), rng.integers(0, 2, n)
         every = labelings(n)
         values = (2 * every - 1) @ f + [delta(name, 1 - z, 1 - y, 2) for z in every]
-        z, value = most_violated(f, 2 * y - 1, loss=name, beta=BETA)
+        z, value = most_violated(f, 2 * y - 1, loss=name)
         assert value == pytest.approx(values.max(), abs=1e-10)
         assert z @ f + delta(name, (z < 0).astype(int), 1 - y, 2) == pytest.approx(value, abs=1e-10)
 
@@ -142,7 +194,7 @@ def test_fast_search_is_the_scan(name):
     for _ in range(60):
         n = int(rng.integers(1, 80))
         f, y = scores_like_the_loss(rng, n), rng.random(n) < rng.random()
-        loss = make_loss(name, n, BETA)
+        loss = make_loss(as_loss(name), n)
         assert value_of(f, y, search(f, y, loss), loss) == pytest.approx(scan(f, y, loss)[2], abs=1e-9)
 
 
@@ -153,9 +205,9 @@ def test_search_with_whole_weights_is_that_of_repeats(name):
     for trial in range(12):
         n = 1 + trial % 5
         f, y, weight = scores_like_the_loss(rng, n), rng.integers(0, 2, n), rng.integers(1, 4, n)
-        z, value = most_violated(f, 2 * y - 1, loss=name, beta=BETA, sample_weight=weight)
+        z, value = most_violated(f, 2 * y - 1, loss=name, sample_weight=weight)
         many_f, many_y = np.repeat(f, weight), np.repeat(y, weight)
-        assert value == pytest.approx(most_violated(many_f, 2 * many_y - 1, loss=name, beta=BETA)[1], abs=1e-10)
+        assert value == pytest.approx(most_violated(many_f, 2 * many_y - 1, loss=name)[1], abs=1e-10)
         if len(many_f) <= 9:
             every = labelings(len(many_f))
             values = (2 * every - 1) @ many_f + [delta(name, 1 - one, 1 - many_y, 2) for one in every]
@@ -173,7 +225,7 @@ def test_search_with_any_weights_is_nearly_the_best(name):
         n = 6
         f, y, weight = scores_like_the_loss(rng, n) / 2, rng.random(n) < 0.5, rng.uniform(1, 3, n)
         mass = Mass(n, weight)
-        loss = make_loss(name, mass, BETA)
+        loss = make_loss(as_loss(name), mass)
         taken = search(f, y, loss, mass)
         value = value_of(f, y, taken, loss, mass)
         whole, quarters = (
@@ -196,7 +248,7 @@ def test_table_search_is_the_best_of_all(name, weighted):
         F, y = rng.standard_normal((n, k)) * 10 ** rng.uniform(-2.5, 0), rng.integers(0, k, n)
         weight = rng.uniform(1, 3, n) if weighted else None
         s = np.ones(n) if weight is None else weight
-        loss = make_loss(name, Mass(n, weight), BETA)
+        loss = make_loss(as_loss(name), Mass(n, weight))
         z, value = search_table(F, y, loss, weight=weight)
         every = labelings(n, k)
         tables = np.einsum("zni,nj,n->zij", np.eye(k)[every], np.eye(k)[y], s)
@@ -216,8 +268,9 @@ def test_a_fit_finds_two_clear_clusters(name):
     side = np.repeat([0, 1], 15)
     X = rng.standard_normal((30, 3)) + 6 * side[:, None]
     weight = rng.integers(1, 4, 30)
-    model = MaxMarginClustering(loss=name, random_state=0, n_init=3).fit(X, sample_weight=weight)
+    model = MaxMarginClustering(loss=name, solver=CuttingPlane(n_init=3), random_state=0)
+    repeated = clone(model).fit(np.repeat(X, weight, axis=0))
+    model.fit(X, sample_weight=weight)
     assert abs(np.mean(model.labels_ == side) - 0.5) == 0.5
-    repeated = MaxMarginClustering(loss=name, random_state=0, n_init=3).fit(np.repeat(X, weight, axis=0))
     assert model.objective_ == pytest.approx(repeated.objective_, rel=1e-6)
     assert_array_equal(np.repeat(model.labels_, weight), repeated.labels_)

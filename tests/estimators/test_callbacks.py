@@ -18,6 +18,7 @@ from kernelclust import (
     select_n_clusters,
     select_structure,
 )
+from kernelclust.margin import CuttingPlane
 
 pytestmark = pytest.mark.usefixtures("few_starts")
 
@@ -55,7 +56,7 @@ ESTIMATORS = [
     (kernelclust.KernelKMeans(2, kernel="rbf", random_state=0), STAGES[:-1]),
     (kernelclust.Diffrac(2, kernel="rbf", random_state=0), STAGES),
     (MultiKernelClustering(2, kernel=["rbf", "linear"], random_state=0), ["kernel", "search", "evidence"]),
-    (MaxMarginClustering(2, n_init=2, random_state=0), ["search"]),
+    (MaxMarginClustering(2, solver=CuttingPlane(n_init=2), random_state=0), ["search"]),
 ]
 
 
@@ -113,7 +114,7 @@ def test_the_progress_bar_of_scikit_learn(capsys):
     assert "StructuredClustering - fit" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("model", [model for model, _ in ESTIMATORS[::3]] + [MaxMarginClustering(2, n_init=2)])
+@pytest.mark.parametrize("model", [model for model, _ in [*ESTIMATORS[::3], ESTIMATORS[-1]]])
 def test_verbose_is_logged_and_not_printed(model, capsys, caplog):
     caplog.set_level(logging.INFO, logger="kernelclust")
     clone(model).set_params(verbose=1).fit(X)

@@ -36,6 +36,7 @@ from kernelclust import (
     StructuredClustering,
 )
 from kernelclust.kernels import RBF, Cholesky, Nystroem, RandomFeatures, kernel_names
+from kernelclust.margin import CuttingPlane
 from kernelclust.multikernel import MKKMMR, Average
 from kernelclust.objectives import Dependence
 from kernelclust.solvers import Greedy
@@ -65,7 +66,7 @@ def one_thread():
 WHOLE = [
     StructuredClustering(),
     KernelKMeans(),
-    MaxMarginClustering(n_init=2),
+    MaxMarginClustering(solver=CuttingPlane(n_init=2)),
     MultiKernelClustering(method=MKKMMR(n_init=1)),
 ]
 IN_SHORT = [  # presets differ from these by their defaults, others by a part that has tests of its own
@@ -82,9 +83,9 @@ IN_SHORT = [  # presets differ from these by their defaults, others by a part th
     MultiKernelClustering(
         structure="ring", kernel=["linear", "rbf"], compute_confidence=False, method=Average(n_init=1)
     ),
-    MaxMarginClustering(3, loss="error", n_init=1),
-    MaxMarginClustering(kernel="rbf", loss="rand", n_init=1),
-    MaxMarginClustering(kernel="graph", bias=True, n_init=1),
+    MaxMarginClustering(3, loss="error", solver=CuttingPlane(n_init=1)),
+    MaxMarginClustering(kernel="rbf", loss="rand", solver=CuttingPlane(n_init=1)),
+    MaxMarginClustering(kernel="graph", bias=True, solver=CuttingPlane(n_init=1)),
 ]
 SHORT = (
     "check_do_not_raise_errors_in_init_or_set_params",

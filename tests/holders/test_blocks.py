@@ -6,7 +6,7 @@ import pytest
 from kernelclust import MaxMarginClustering
 from kernelclust._arrays import to_host
 from kernelclust.engine.holders import ArrayPartitions
-from kernelclust.margin import _blocks, _cuts, _fit
+from kernelclust.margin import CuttingPlane, _blocks, _cuts, _fit
 from kernelclust.margin._blocks import block_features
 from kernelclust.margin._features import make_features
 from kernelclust.margin._mass import make_mass
@@ -66,7 +66,7 @@ def test_scores_and_sums_on_devices(arrays):
 @pytest.mark.parametrize("k", [2, 3])
 def test_a_fit_in_blocks_is_that_of_one_piece(k, tmp_path):
     X = _halves(400 if k == 2 else 200, k)
-    model = MaxMarginClustering(k, n_init=6, random_state=0)
+    model = MaxMarginClustering(k, solver=CuttingPlane(n_init=6), random_state=0)
     labels, F = model.fit(X).labels_, model.objective_
     for there in _ways(X, tmp_path):
         model.fit(there)
@@ -80,9 +80,9 @@ def test_a_fit_in_blocks_is_that_of_one_piece(k, tmp_path):
 
 def test_a_fit_on_a_device_gives_labels_there(arrays):
     X = _halves()
-    labels = MaxMarginClustering(n_init=6, random_state=0).fit(X).labels_
+    labels = MaxMarginClustering(solver=CuttingPlane(n_init=6), random_state=0).fit(X).labels_
     Y = arrays.make(X)
-    model = MaxMarginClustering(n_init=6, random_state=0).fit(Y)
+    model = MaxMarginClustering(solver=CuttingPlane(n_init=6), random_state=0).fit(Y)
     assert type(model.labels_) is type(Y) and type(model.predict(Y)) is type(Y)
     np.testing.assert_array_equal(to_host(model.labels_), labels)
     np.testing.assert_array_equal(to_host(model.predict(Y)), labels)
@@ -90,18 +90,19 @@ def test_a_fit_on_a_device_gives_labels_there(arrays):
 
 def test_known_labels_and_weights_in_blocks(tmp_path):
     X, y = _halves(), np.full(400, -1)
-    found = MaxMarginClustering(n_init=6, random_state=0).fit(X).labels_
+    found = MaxMarginClustering(solver=CuttingPlane(n_init=6), random_state=0).fit(X).labels_
     y[:30] = 1 - found[:30]  # the other way round,
     y[0] = found[0]  # but for one
     copies = np.random.default_rng(0).integers(1, 4, 400)
     for there in _ways(X, tmp_path):
-        model = MaxMarginClustering(n_init=6, random_state=0).fit(there, y)
+        model = MaxMarginClustering(solver=CuttingPlane(n_init=6), random_state=0).fit(there, y)
         labels = np.asarray(model.labels_)
         np.testing.assert_array_equal(labels[:30], y[:30])
         assert np.mean(labels == 1 - found) > 0.99
-        weighted = MaxMarginClustering(n_init=6, random_state=0).fit(there, sample_weight=copies)
+        weighted = MaxMarginClustering(solver=CuttingPlane(n_init=6), random_state=0).fit(there, sample_weight=copies)
         assert weighted.sizes_.sum() == copies.sum()
-        F = MaxMarginClustering(n_init=6, random_state=0).fit(np.repeat(X, copies, axis=0)).objective_
+        repeated = MaxMarginClustering(solver=CuttingPlane(n_init=6), random_state=0).fit(np.repeat(X, copies, axis=0))
+        F = repeated.objective_
         assert weighted.objective_ == pytest.approx(F, rel=0.02)
 
 
@@ -112,7 +113,7 @@ def test_the_price_of_slack_is_that_of_all_samples(tmp_path, monkeypatch):
         _fit, "solve", lambda Z, w, problem, **more: seen.append((len(Z), problem.C)) or solve(Z, w, problem, **more)
     )
     there = next(_ways(X, tmp_path))
-    model = MaxMarginClustering(C=3e-5, n_init=6, random_state=0).fit(there)
+    model = MaxMarginClustering(C=3e-5, solver=CuttingPlane(n_init=6), random_state=0).fit(there)
     ((few, C),) = seen
     assert few < 100 and C * few**2 == pytest.approx(3e-5 * 400**2) and model.C_ == 3e-5
 
@@ -120,7 +121,7 @@ def test_the_price_of_slack_is_that_of_all_samples(tmp_path, monkeypatch):
 def test_losses_of_many_rivals_are_the_same_one_by_one(monkeypatch):
     X = _halves(150, k=3)
     for k in (2, 3):
-        model = MaxMarginClustering(k, n_init=2, random_state=0)
+        model = MaxMarginClustering(k, solver=CuttingPlane(n_init=2), random_state=0)
         history = model.fit(X).diagnostics_.history
         monkeypatch.setattr(_cuts, "TOGETHER", 0)
         assert model.fit(X).diagnostics_.history == history
@@ -130,7 +131,7 @@ def test_losses_of_many_rivals_are_the_same_one_by_one(monkeypatch):
 def test_bad_blocks_are_refused(tmp_path):
     da = pytest.importorskip("dask.array")
     X = _halves()
-    model = MaxMarginClustering(n_init=6, random_state=0)
+    model = MaxMarginClustering(solver=CuttingPlane(n_init=6), random_state=0)
     with pytest.raises(ValueError, match="zeros"):
         model.fit(da.from_array(X, chunks=100), sample_weight=np.arange(400))
     with pytest.raises(ValueError, match="all samples are equal"):

@@ -21,7 +21,7 @@ from sklearn.metrics.pairwise import linear_kernel
 import kernelclust
 from kernelclust._terms import term_names
 from kernelclust.kernels import approximations, kernel_class, kernel_names
-from kernelclust.margin import loss_names
+from kernelclust.margin import CuttingPlane, as_loss, loss_names
 from kernelclust.multikernel import CORRELATIONS, as_method, method_names
 from kernelclust.objectives import NORMALIZATIONS, PLACEMENTS, Dependence
 from kernelclust.solvers import solver_names
@@ -124,7 +124,6 @@ CHOICES: dict[str, Sequence] = {
     "balance": [None, 0.0, 0.1],
 }
 OF_CLASS: dict[str, dict[str, Sequence]] = {
-    "MaxMarginClustering": {"loss": loss_names()},
     "MultiKernelClustering": {"kernel": ["auto", "precomputed", "linear", "graph", ["linear", "rbf"]]},
 }
 
@@ -137,6 +136,9 @@ def _parameters(pick: Pick, name: str) -> tuple[int, dict[str, Any]]:
     if "method" in signature:
         out["method"] = _drawn(pick, as_method(pick(method_names())))
         out["objective"] = _drawn(pick, Dependence())
+    if name == "MaxMarginClustering":
+        out["loss"] = _drawn(pick, as_loss(pick(loss_names())))
+        out["solver"] = _drawn(pick, CuttingPlane())
     c = pick([2, 3, 1, 4, 5, 6])
     if "structure" in signature:
         structure = structure_class(pick(structure_names())).example(c)
@@ -145,7 +147,7 @@ def _parameters(pick: Pick, name: str) -> tuple[int, dict[str, Any]]:
         out["n_clusters"] = c
     if "random_state" in signature:
         out["random_state"] = 0
-    if out.get("loss") == "array":
+    if isinstance(out.get("loss"), str) and out["loss"] == "array":
         out["loss"] = _uneven_loss(c)
     if "objective" in out and isinstance(out["objective"].loss, str) and out["objective"].loss == "array":
         out["objective"].loss = _uneven_loss(c)
@@ -171,7 +173,7 @@ def _agree(name: str, parameters: dict[str, Any]) -> None:
         for key in keys:
             parameters.pop(key, None)
 
-    if parameters.get("solver", "greedy") != "greedy":
+    if isinstance(parameters.get("solver"), str) and parameters["solver"] != "greedy":
         drop("loss", "normalize", "size_prior")
         if name == "CLUHSICAL":
             drop("solver")
@@ -180,10 +182,11 @@ def _agree(name: str, parameters: dict[str, Any]) -> None:
     if parameters.get("approximation") == "random_features":
         parameters["kernel"] = "rbf"
     if name == "MaxMarginClustering":
+        solver = parameters["solver"]
         if parameters.get("kernel", "linear") not in ("linear", "cosine") or parameters.get("n_components"):
-            drop("center")
-        if parameters.get("center", True) and not parameters.get("bias"):
-            drop("balance")
+            solver.center = True
+        if solver.center and not parameters.get("bias"):
+            solver.balance = None
     if name == "MultiKernelClustering":
         objective = parameters["objective"]
         if not objective.takes_size_prior:

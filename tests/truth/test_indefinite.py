@@ -17,6 +17,7 @@ from kernelclust import (
     structured_hsic,
 )
 from kernelclust.kernels import DenseKernel, Precomputed, TiledKernel, fit_kernel, spectrum_ends
+from kernelclust.margin import CuttingPlane
 from kernelclust.multikernel import MKKMMR
 from kernelclust.objectives import Dependence
 from kernelclust.structures import as_structure
@@ -47,7 +48,9 @@ def centred(K, weight):
 
 FAMILIES = {
     "kernel k-means": lambda **params: build(KernelKMeans, 3, kernel="precomputed", random_state=0, **params),
-    "max margin": lambda **params: MaxMarginClustering(2, kernel="precomputed", n_init=1, random_state=0, **params),
+    "max margin": lambda **params: MaxMarginClustering(
+        2, kernel=Precomputed(**params.get("kernel_params", {})), solver=CuttingPlane(n_init=1), random_state=0
+    ),
     "many kernels": lambda **params: MultiKernelClustering(
         3, kernel=Precomputed(**params.get("kernel_params", {})), method=MKKMMR(n_init=1), random_state=0
     ),
@@ -99,7 +102,7 @@ def test_named_kernels_do_not_pay_for_it(monkeypatch):
     X = np.random.default_rng(0).standard_normal((60, 3))
     for kernel in ("rbf", "linear", "polynomial", "graph", "auto"):
         KernelKMeans(2, kernel=kernel, random_state=0).fit(X)
-        MaxMarginClustering(2, kernel=kernel, n_init=1, random_state=0).fit(X)
+        MaxMarginClustering(2, kernel=kernel, solver=CuttingPlane(n_init=1), random_state=0).fit(X)
     MultiKernelClustering(2, method=MKKMMR(n_init=1), random_state=0).fit(X)
     with pytest.raises(TypeError):
         KernelKMeans(2, kernel="precomputed").fit(X @ X.T)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from numbers import Integral
 from typing import Any, ClassVar
@@ -12,7 +12,6 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import validate_data
 
 from kernelclust._input import as_table, check_finite, rows_are_equal
-from kernelclust._names import check_name, check_number
 from kernelclust._progress import log, progress_listener, working
 from kernelclust._terms import Term
 from kernelclust._warnings import warn
@@ -49,10 +48,7 @@ class KernelClusterer(Saving, CallbackSupportMixin, ClusterMixin, BaseEstimator)
     """Base of the estimators; a subclass writes `_fit`."""
 
     kernel: Any = "rbf"
-    gamma: Any = "scale"
-    kernel_params: Any = None
     approximation: Any = "auto"
-    n_components: Any = None
     min_cluster_size: Any = None
     max_cluster_size: Any = None
     label_weight: Any = None
@@ -162,10 +158,10 @@ class KernelClusterer(Saving, CallbackSupportMixin, ClusterMixin, BaseEstimator)
         return {"approximation": self._approximation_term(), "kernel": self._kernel_term()}
 
     def _kernel_term(self) -> Kernel:
-        return kernel_term(self.kernel, self.gamma, self.kernel_params, self.n_components)
+        return as_kernel(self.kernel)
 
     def _approximation_term(self) -> Approximation | None:
-        return approximation_term(self.approximation, self.n_components)
+        return as_approximation(self.approximation)
 
     def _is_exact(self) -> bool:
         """Return whether no approximation was asked for."""
@@ -188,37 +184,6 @@ class KernelClusterer(Saving, CallbackSupportMixin, ClusterMixin, BaseEstimator)
         tags.input_tags.pairwise = self._is_pairwise()
         tags.input_tags.sparse = kernel_class(self.kernel).accepts_sparse
         return tags
-
-
-def kernel_term(kernel: Any, gamma: Any = "scale", kernel_params: Any = None, n_components: Any = None) -> Kernel:
-    """Return the kernel that the parameters of an estimator say, every one of them checked."""
-    if isinstance(gamma, str):
-        check_name("gamma", gamma, ["scale"], also=", or a positive number")
-    else:
-        check_number("gamma", gamma, above=True)
-    _check_rank(n_components)
-    declared, own = kernel_class(kernel), {}
-    if isinstance(kernel, Kernel):
-        if gamma != "scale":
-            name = type(kernel).__name__
-            raise ValueError(f"gamma={gamma!r}: {name} has parameters of its own; write kernel={name}(...).")
-    elif not callable(kernel):
-        own = {"gamma": gamma} if declared.has_gamma else {}
-        own |= {"n_functions": n_components} if declared.has_functions and n_components is not None else {}
-    if own and (kernel_params is None or isinstance(kernel_params, Mapping)):
-        kernel_params = own | dict(kernel_params or {})
-    return as_kernel(kernel, kernel_params)
-
-
-def approximation_term(approximation: Any, n_components: Any = None) -> Approximation | None:
-    """Return the approximation that the parameters of an estimator say; None is the exact kernel."""
-    _check_rank(n_components)
-    return as_approximation(approximation, n_components)
-
-
-def _check_rank(n_components: Any) -> None:
-    if n_components is not None:
-        check_number("n_components", n_components, whole=True, least=1)
 
 
 def equal_labels(tables: Sequence, n_clusters: int, *, free: bool = True) -> np.ndarray | None:

@@ -7,25 +7,28 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Bunch, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from kernelclust._names import check_flag, check_name, check_number, check_starts
+from kernelclust._names import check_flag, check_name, check_number
 from kernelclust._threads import one_thread
 from kernelclust._warnings import warn
 from kernelclust.constraints import check_labels
-from kernelclust.estimators._base import (
-    KernelClusterer,
-    approximation_term,
-    check_jobs,
-    check_verbose,
-    equal_labels,
-    kernel_term,
-)
+from kernelclust.estimators._base import KernelClusterer, check_jobs, check_verbose, equal_labels
 from kernelclust.estimators._data import Host, on_host, where
 from kernelclust.kernels import kernel_class
-from kernelclust.margin import Embedding, Hyperplanes, Problem, check_loss, embed, solve, solve_blocks, stay
+from kernelclust.margin import (
+    CuttingPlane,
+    Embedding,
+    Hyperplanes,
+    Problem,
+    as_loss,
+    as_solver,
+    embed,
+    solve,
+    solve_blocks,
+    stay,
+)
 from kernelclust.objectives import check_weights
 
 TRIVIAL = 0.999  # share of the objective of w = 0 above which a fit has found nothing
-STARTS = 10
 
 
 class MaxMarginClustering(KernelClusterer):
@@ -48,46 +51,31 @@ class MaxMarginClustering(KernelClusterer):
     Parameters
     ----------
     n_clusters : int, default=2
-    kernel : str or callable, default="linear"
-        "linear" and "cosine" work on the samples themselves, sparse ones included; "rbf", "laplacian", "polynomial",
-        "auto" and "graph" (images, whatever has neighbours), "diffusion", "precomputed" or a function k(X, Y) through
-        their leading eigenvectors.
-    gamma : float or "scale", default="scale"
-        Inverse width of "rbf" and "laplacian", factor of "polynomial". "scale" is 1 / mean squared distance between
-        samples (1 / mean distance for "laplacian").
-    kernel_params : dict, optional
-        More parameters of the kernel, as in `StructuredClustering`: {"degree": 2, "coef0": 1} of "polynomial",
-        n_neighbors of "graph" and so on.
-    loss : {"nmi", "rand", "f", "error", "adjusted_rand", "v_measure"} or object, default="nmi"
-        Delta. `kernelclust.margin.losses` says how to bring your own. "error" is conventional max-margin clustering
-        (MMC, CPMMC): |v|^2 / 2 + (C' / n) sum_i (1 - |v . x_i|)_+ with v = 2 n w and C' = 4 n^2 C.
-    beta : float, default=1.5
-        Of "f" and "v_measure": above 1, separating what belongs together costs more than joining what does not.
+    loss : {"nmi", "rand", "f", "error", "adjusted_rand", "v_measure"} or Loss, default="nmi"
+        Delta. A name has the defaults; an object carries parameters, as in `kernelclust.margin.losses.F(beta=2.0)`, or
+        is a loss of your own, as `kernelclust.margin.losses` describes it. "error" is conventional max-margin
+        clustering (MMC, CPMMC): |v|^2 / 2 + (C' / n) sum_i (1 - |v . x_i|)_+ with v = 2 n w and C' = 4 n^2 C.
     C : float or "auto", default="auto"
         Price of the slack xi, after samples are centred and scaled to a mean square length of one. "auto" is 10 / n^2,
         or 10 k / n^2 for k > 2 clusters, n the sum of all weights. A tenth of it lets the first cut decide, thirty
         times as much learns any start by heart.
-    center : bool, default=True
-        Whether the mean is subtracted, so that the hyperplane runs through it. False is the paper's form, which needs
-        `balance`; for "linear" and "cosine" without `n_components`.
     bias : bool, default=False
         Whether two clusters have a threshold of their own (its square counts in |w|^2). Clusters of unequal size need
-        it; "error" then also needs `balance`. More than two clusters always have it.
-    balance : float, optional
-        l in |sum_i w . x_i| <= l, in the units of w . x, which are about 1 / n. On centred samples it bounds n |bias|,
-        and is refused where there is no bias.
-    n_init : int or "auto", default="auto"
-        Starts: the principal direction and random ones; the lowest objective wins. "auto" is 10.
-    approximation : {"auto", "nystroem", "cholesky", "random_features"} or None, default="auto"
+        it; "error" then also needs `balance` of the solver. More than two clusters always have it.
+    kernel : str, Kernel or callable, default="linear"
+        "linear" and "cosine" work on the samples themselves, sparse ones included; "rbf", "laplacian", "polynomial",
+        "auto" and "graph" (images, whatever has neighbours), "diffusion", "precomputed" or a function k(X, Y) through
+        their leading eigenvectors. An object carries parameters, as in `kernelclust.kernels.RBF(gamma=0.5)`.
+    approximation : str, Approximation or None, default="auto"
         As in `StructuredClustering`.
     n_components : int, optional
         Leading directions in use. None: 100 for kernels, and for "linear" and "cosine" with more than 300 features, as
         random starts are lost among many directions (text: 20 to 100); else all. As many as features: the samples
         themselves.
+    solver : "cutting_plane" or CuttingPlane, default="cutting_plane"
+        Starts, tolerance and balance: `kernelclust.margin.CuttingPlane(n_init=3, tol=0.01)`.
     max_iter : int, default=100
         Constraints in the quadratic programs at most, for each start.
-    tol : float, default=0.03
-        Labelings may violate the margin by so much beyond xi, in the units of Delta (epsilon of the paper).
     n_jobs : int, optional
         Threads over starts; the labels do not depend on it.
     random_state : int, RandomState or None
@@ -131,43 +119,33 @@ class MaxMarginClustering(KernelClusterer):
     2
     """
 
+    _terms = KernelClusterer._terms | {"loss": as_loss, "solver": as_solver}
+
     def __init__(
         self,
         n_clusters=2,
         *,
-        kernel="linear",
-        gamma="scale",
-        kernel_params=None,
         loss="nmi",
-        beta=1.5,
         C="auto",
-        center=True,
         bias=False,
-        balance=None,
-        n_init="auto",
+        kernel="linear",
         approximation="auto",
         n_components=None,
+        solver="cutting_plane",
         max_iter=100,
-        tol=0.03,
         n_jobs=None,
         random_state=None,
         verbose=0,
     ):
         self.n_clusters = n_clusters
-        self.kernel = kernel
-        self.gamma = gamma
-        self.kernel_params = kernel_params
         self.loss = loss
-        self.beta = beta
         self.C = C
-        self.center = center
         self.bias = bias
-        self.balance = balance
-        self.n_init = n_init
+        self.kernel = kernel
         self.approximation = approximation
         self.n_components = n_components
+        self.solver = solver
         self.max_iter = max_iter
-        self.tol = tol
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -238,7 +216,6 @@ class MaxMarginClustering(KernelClusterer):
                 weight,
                 self._problem(),
                 known=known if (known >= 0).any() else None,
-                n_init=self._starts(),
                 rng=check_random_state(self.random_state),
                 n_jobs=self.n_jobs,
                 report=self._report,
@@ -267,11 +244,11 @@ class MaxMarginClustering(KernelClusterer):
         embedding = embed(
             samples,
             weight,
-            kernel=kernel_term(self.kernel, self.gamma, self.kernel_params),
-            approximation=approximation_term(self.approximation),
+            kernel=self._kernel_term(),
+            approximation=self._approximation_term(),
             n_clusters=int(self.n_clusters),
             n_components=self.n_components,
-            center=self.center,
+            center=bool(self._make_solver().center),
             rng=rng,
         )
         planes = solve(
@@ -279,7 +256,6 @@ class MaxMarginClustering(KernelClusterer):
             weight,
             self._problem(),
             known=known if (known >= 0).any() else None,
-            n_init=self._starts(),
             rng=rng,
             n_jobs=self.n_jobs,
             report=self._report,
@@ -329,7 +305,7 @@ class MaxMarginClustering(KernelClusterer):
             self._warn_trivial("the objective is lower with empty clusters; the labels are the best with all in use")
         stopped = {
             "max_iter": f"stopped after max_iter={self.max_iter} constraints, before all were met within "
-            f"tol={self.tol}; raise max_iter or tol, or lower C.",
+            f"tol={self._make_solver().tol}; raise max_iter or tol, or lower C.",
             "stalled": "stopped while labels went on changing and the objective no longer fell; the labels are the "
             "best seen. Raise n_init or tol, or lower C.",
         }
@@ -337,8 +313,8 @@ class MaxMarginClustering(KernelClusterer):
             warn(stopped[fit.stopped_because], ConvergenceWarning)
 
     def _warn_trivial(self, what: str) -> None:
-        free = self.bias or not self.center or self.n_clusters > 2
-        advice = "balance=0 or another value near it, loss='nmi'" if free else "a larger C"
+        free = self.bias or not self._make_solver().center or self.n_clusters > 2
+        advice = "solver=CuttingPlane(balance=0) or another value near it, loss='nmi'" if free else "a larger C"
         warn(f"{what}. Try {advice}, another kernel or other n_components.")
 
     def decision_function(self, X):
@@ -364,7 +340,7 @@ class MaxMarginClustering(KernelClusterer):
         The objective of max-margin clustering on X, relative to that of w = 0, at the best length of w: neither the
         units of the kernel nor the C of the fit count, only where the hyperplane runs. So kernels and their parameters
         can be compared, on samples that were not fitted: a kernel that learned its samples by heart has scores
-        near 0 for others. On the fitted samples with C="auto" it is 1 + objective_ / (C_ xi(0)), up to `tol`. 0 where a
+        near 0 for others. On the fitted samples with C="auto" it is 1 + objective_ / (C_ xi(0)), up to tol. 0 where a
         cluster is empty. Different losses, or numbers of clusters, have different scores.
 
         Parameters
@@ -387,30 +363,28 @@ class MaxMarginClustering(KernelClusterer):
 
     def _check_parameters(self) -> None:
         check_number("n_clusters", self.n_clusters, whole=True, least=1)
-        check_loss(self.loss, self.beta)
+        as_loss(self.loss)
         self._check_kernel()
+        if self.n_components is not None:
+            check_number("n_components", self.n_components, whole=True, least=1)
         if isinstance(self.C, str):
             check_name("C", self.C, ["auto"], also=", or a positive number")
         else:
             check_number("C", self.C, above=True)
-        if self.balance is not None:
-            check_number("balance", self.balance)
-        check_number("tol", self.tol)
         check_number("max_iter", self.max_iter, whole=True, least=1)
-        check_starts(self.n_init)
         check_jobs(self.n_jobs)
         check_verbose(self.verbose)
-        check_flag("center", self.center)
         check_flag("bias", self.bias)
-        if not self.center and (not kernel_class(self.kernel).has_features or self.n_components is not None):
+        solver = self._make_solver()
+        if not solver.center and (not kernel_class(self.kernel).has_features or self.n_components is not None):
             raise ValueError(
-                "center=False works on the samples themselves: with kernel='linear' or 'cosine' and no n_components; "
-                "eigenvectors of a kernel are centred."
+                "center=False of the solver works on the samples themselves: with kernel='linear' or 'cosine' and no "
+                "n_components; eigenvectors of a kernel are centred."
             )
-        if self.balance is not None and self.center and not self.bias and self.n_clusters == 2:
+        if solver.balance is not None and solver.center and not self.bias and self.n_clusters == 2:
             raise ValueError(
-                f"balance={self.balance!r} changes nothing: centred samples without a bias are balanced. Set "
-                "bias=True or center=False, or leave balance out."
+                f"balance={solver.balance!r} of the solver changes nothing: centred samples without a bias are "
+                "balanced. Set bias=True or CuttingPlane(center=False), or leave balance out."
             )
 
     def _check_known(self, y, n_samples: int) -> np.ndarray:
@@ -421,19 +395,16 @@ class MaxMarginClustering(KernelClusterer):
 
     # -- parts ----------------------------------------------------------------------------------------------------
 
-    def _starts(self) -> int:
-        return STARTS if isinstance(self.n_init, str) else int(self.n_init)
+    def _make_solver(self) -> CuttingPlane:
+        return as_solver(self.solver)
 
     def _problem(self) -> Problem:
         return Problem(
             int(self.n_clusters),
-            loss=self.loss,
-            beta=self.beta,
+            as_loss(self.loss),
+            self._make_solver(),
             C=None if isinstance(self.C, str) else self.C,
-            center=self.center,
             bias=self.bias,
-            balance=self.balance,
-            tol=self.tol,
             max_iter=self.max_iter,
         )
 

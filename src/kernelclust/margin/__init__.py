@@ -1,19 +1,28 @@
 """Max-margin clustering with multivariate losses: the exact search, the losses (a file each) and the cutting planes.
 
-For users: `most_violated`, the search by itself; `loss_names`, and `kernelclust.margin.losses` for how to bring a loss
-of your own. For the estimator: `check_loss`, `embed`, `Problem`, `solve`, `solve_blocks` and `stay`.
+For users: `CuttingPlane` and the losses (`NMI`, `F`, ...); `most_violated`, the search by itself; `loss_names`, and
+`kernelclust.margin.losses` for how to bring a loss of your own. For the estimator: `as_loss`, `as_solver`, `embed`,
+`Problem`, `solve`, `solve_blocks` and `stay`.
 """
 
+import sys
+
+from kernelclust._terms import as_term, exposes_terms
 from kernelclust.margin._embedding import Embedding, embed
 from kernelclust.margin._fit import Hyperplanes, Problem, solve, solve_blocks, stay
-from kernelclust.margin._losses import check_loss, loss_names
+from kernelclust.margin._losses import as_loss, loss_names
 from kernelclust.margin._search import most_violated
+from kernelclust.margin.cutting_plane import CuttingPlane
+from kernelclust.margin.losses import Loss
 
 __all__ = [
+    "CuttingPlane",
     "Embedding",
     "Hyperplanes",
+    "Loss",
     "Problem",
-    "check_loss",
+    "as_loss",
+    "as_solver",
     "embed",
     "loss_names",
     "most_violated",
@@ -21,3 +30,13 @@ __all__ = [
     "solve_blocks",
     "stay",
 ]
+
+
+def as_solver(value: object) -> CuttingPlane:
+    """Return the solver that a user gave as a name or an object, its parameters checked."""
+    made = as_term(value, CuttingPlane, sys.modules[__name__])
+    made.check()
+    return made
+
+
+__getattr__, __dir__ = exposes_terms(__name__, f"{__name__}.losses")

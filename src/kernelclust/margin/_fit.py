@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,8 @@ from kernelclust.margin._machines import Machine, ManyClusters, TwoClusters
 from kernelclust.margin._mass import Mass, make_mass
 from kernelclust.margin._separation import separation
 from kernelclust.margin._solve import POLISH, Search, idle_slack, natural_C, solve_many, solve_two, trivial_slack
-from kernelclust.margin.cutting_plane import MarginFit, from_labels
+from kernelclust.margin.cutting_plane import CuttingPlane, MarginFit, from_labels
+from kernelclust.margin.losses import Loss
 
 FEW = 20_000  # samples that all starts are tried on, where there are more and they lie in blocks
 
@@ -28,25 +29,22 @@ class Problem:
     """What is to be solved; parameters as in `MaxMarginClustering`, C None for "auto"."""
 
     n_clusters: int
-    loss: Any = "nmi"
-    beta: float = 1.5
+    loss: Loss
+    solver: CuttingPlane = field(default_factory=CuttingPlane)
     C: float | None = None
-    center: bool = True
     bias: bool = False
-    balance: float | None = None
-    tol: float = 0.03
     max_iter: int = 100
 
     def price(self, total: float) -> float:
         return natural_C(total, self.n_clusters) if self.C is None else float(self.C)
 
     def options(self, mass: Mass) -> Options:
-        return Options(self.price(mass.total), self.balance, self.tol, self.max_iter)
+        return Options(self.price(mass.total), self.solver.balance, self.solver.tol, self.max_iter)
 
     def separation(self, scores: np.ndarray, length: float, weight: np.ndarray, known: np.ndarray | None) -> float:
         """See `_separation.py`; of scores (n, 1) or (n, k) of any samples."""
         mass = make_mass(weight)
-        return separation(scores, length, make_loss(self.loss, mass, self.beta), mass, known)
+        return separation(scores, length, make_loss(self.loss, mass), mass, known)
 
 
 @dataclass(frozen=True)
@@ -68,7 +66,6 @@ def solve(
     problem: Problem,
     *,
     known: np.ndarray | None,
-    n_init: int,
     rng: np.random.RandomState,
     n_jobs: int | None = None,
     report: Callable[[str], None] = lambda line: None,
@@ -78,12 +75,12 @@ def solve(
     known: labels 0..k-1, -1 where they are not known, or None. Clusters without known labels are numbered by size.
     """
     mass, k = make_mass(weight), problem.n_clusters
-    features = make_features(Z, center=problem.center, bias=problem.bias or k > 2, mass=mass)
+    features = make_features(Z, center=bool(problem.solver.center), bias=problem.bias or k > 2, mass=mass)
     options = problem.options(mass)
-    search = Search(n_init, rng, report, n_jobs)
+    search = Search(problem.solver.starts, rng, report, n_jobs)
 
     def losses(mass: Mass):
-        return make_loss(problem.loss, mass, problem.beta)
+        return make_loss(problem.loss, mass)
 
     if k == 1:
         fit = MarginFit(np.zeros(features.n_features), np.zeros(mass.n, bool), 0.0, 0.0, 0, "converged", [0.0])
@@ -101,7 +98,6 @@ def solve_blocks(
     problem: Problem,
     *,
     known: np.ndarray | None,
-    n_init: int,
     rng: np.random.RandomState,
     n_jobs: int | None = None,
     report: Callable[[str], None] = lambda line: None,
@@ -111,14 +107,16 @@ def solve_blocks(
     Some of them are clustered by `solve`, from all its starts; all start from the hyperplane found there.
     """
     mass, k = make_mass(weight), problem.n_clusters
-    features = block_features(blocks, n_features, center=problem.center, bias=problem.bias or k > 2, mass=mass)
+    features = block_features(
+        blocks, n_features, center=bool(problem.solver.center), bias=problem.bias or k > 2, mass=mass
+    )
     few = draw(mass.n, FEW, known, rng)
     Z = np.concatenate(blocks.each(block_rows, rows=_rows(few, blocks)))
     told = None if known is None or (known[few] < 0).all() else known[few]
     share = float(mass.total) / float(weight[few].sum())
     small = replace(problem, C=problem.price(mass.total) * share**2)
     set_step("{} of {} samples", len(few), mass.n)
-    start = solve(Z, weight[few], small, known=told, n_init=n_init, rng=rng, n_jobs=n_jobs, report=report)
+    start = solve(Z, weight[few], small, known=told, rng=rng, n_jobs=n_jobs, report=report)
     if len(few) == mass.n:
         return start
     if k == 1:
@@ -128,11 +126,13 @@ def solve_blocks(
     scores = np.concatenate(blocks.each(block_scores, V=start.V, mean=np.zeros(n_features))) + start.b
     labels = _side(scores)
     labels = labels if known is None else np.where(known >= 0, known, labels)
-    loss = make_loss(problem.loss, mass, problem.beta)
+    loss = make_loss(problem.loss, mass)
     machine: Machine = (
-        TwoClusters(features, loss, known) if k == 2 else ManyClusters(features, loss, k, 0.01 * problem.tol, known)
+        TwoClusters(features, loss, known)
+        if k == 2
+        else ManyClusters(features, loss, k, 0.01 * problem.solver.tol, known)
     )
-    finer = replace(problem.options(mass), tol=(POLISH if k == 2 else 1.0) * problem.tol)
+    finer = replace(problem.options(mass), tol=(POLISH if k == 2 else 1.0) * problem.solver.tol)
     fit = from_labels(machine, labels.astype(bool) if k == 2 else labels, finer)
     report(f"all samples: objective = {fit.objective:.6g} after {fit.n_iter} constraints, {fit.stopped_because}")
     return _planes(fit, features, problem, known)
@@ -147,7 +147,7 @@ def _rows(few: np.ndarray, blocks: Any) -> list[np.ndarray]:
 def _planes(fit: MarginFit, features: Features, problem: Problem, known: np.ndarray | None) -> Hyperplanes:
     """Hyperplanes in the coordinates that were given, and numbered clusters."""
     k, mass = problem.n_clusters, features.mass
-    loss = make_loss(problem.loss, mass, problem.beta)
+    loss = make_loss(problem.loss, mass)
     machine: Machine = TwoClusters(features, loss, known) if k <= 2 else ManyClusters(features, loss, k, known=known)
     W = _numbered(fit, k, features, known)
     V, b = features.raw(W)
@@ -161,7 +161,7 @@ def _planes(fit: MarginFit, features: Features, problem: Problem, known: np.ndar
 def stay(n_coordinates: int, weight: np.ndarray, problem: Problem, labels: np.ndarray) -> Hyperplanes:
     """w = 0, for samples that no hyperplane can separate, and the labels that they are given."""
     mass, k = make_mass(weight), problem.n_clusters
-    C, slack = problem.price(mass.total), trivial_slack(make_loss(problem.loss, mass, problem.beta), k)
+    C, slack = problem.price(mass.total), trivial_slack(make_loss(problem.loss, mass), k)
     fit = MarginFit(np.zeros(n_coordinates), labels, C * slack, slack, 0, "converged", [C * slack])
     columns = 1 if k <= 2 else k
     return Hyperplanes(np.zeros((n_coordinates, columns)), np.zeros(columns), labels, 0.0, C, C * slack, fit)

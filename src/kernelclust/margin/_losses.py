@@ -1,4 +1,4 @@
-"""A loss for samples of some weight and k clusters: its name or object turned into sums and numbers."""
+"""A loss for samples of some weight and k clusters: turned into sums and numbers."""
 
 from __future__ import annotations
 
@@ -9,23 +9,30 @@ import numpy as np
 
 import kernelclust.margin.losses as package
 from kernelclust._compiled import floats
-from kernelclust._names import check_name, check_number, load, names
+from kernelclust._terms import as_term, term_names
 from kernelclust.margin._mass import Mass
+from kernelclust.margin.losses import Loss
 
 _NONE = np.empty(0)
-NEEDED = ("PARAMETERS", "phi", "affine")
 
 
 def loss_names() -> list[str]:
-    return names(package)
+    """List the names of the losses."""
+    return term_names(package)
+
+
+def as_loss(value: object) -> Loss:
+    """Return the loss that a user gave as a name or an object, its parameters checked."""
+    made = as_term(value, Loss, package)
+    made.check()
+    return made
 
 
 @dataclass(frozen=True)
 class TableLoss:
     """Delta between labelings of samples, from their table; cells of whole numbers are counts, others weights."""
 
-    part: Any
-    params: dict[str, float]
+    part: Loss
     n: float  # copies in all
     phi: np.ndarray  # (ticks + 1,): phi of 0, 1, 2, ... ticks; a tick is a sample, a copy, or a small weight
     factor: float = 1.0  # copies in a weight of one
@@ -33,7 +40,7 @@ class TableLoss:
 
     @property
     def only_diagonal(self) -> bool:
-        return bool(getattr(self.part, "ONLY_DIAGONAL", False))
+        return self.part.only_diagonal
 
     @property
     def off(self) -> np.ndarray:
@@ -48,7 +55,7 @@ class TableLoss:
 
     def affine(self, own: np.ndarray, given: Any) -> tuple[np.ndarray, np.ndarray]:
         own = np.asarray(own, dtype=float)
-        base, rate = self.part.affine(own, given, self.n, **self.params)
+        base, rate = self.part.affine(own, given, self.n)
         if np.shape(base) == np.shape(rate) == own.shape:
             return base, rate
         return np.broadcast_to(base, own.shape), np.broadcast_to(rate, own.shape)
@@ -71,50 +78,21 @@ class TableLoss:
         return np.maximum(base - rate * joint, 0.0)  # rounding
 
 
-def make_loss(loss: Any, mass: Mass | int, beta: float) -> TableLoss:
-    """The loss of this name, or of this object with the attributes that `kernelclust.margin.losses` describes.
-
-    For samples of these weights, or in this number.
-    """
-    part = _part(loss)
-    given = {"beta": beta}
-    unknown = [name for name in part.PARAMETERS if name not in given]
-    if unknown:
-        raise ValueError(f"the loss asks for the parameter {unknown[0]!r}; known: {', '.join(map(repr, given))}.")
-    params = {name: float(given[name]) for name in part.PARAMETERS}
+def make_loss(loss: Loss, mass: Mass | int) -> TableLoss:
+    """The loss for samples of these weights, or in this number."""
     mass = mass if isinstance(mass, Mass) else Mass(mass)
     n = mass.ticks if mass.whole else mass.total * mass.factor
     ticks = np.arange(mass.ticks + 1) if mass.whole else np.linspace(0.0, n, mass.ticks + 1)
-    made = TableLoss(part, params, n, np.ascontiguousarray(part.phi(ticks), dtype=float), mass.factor)
-    if part is loss:
-        _check_concave(made)
+    made = TableLoss(loss, n, np.ascontiguousarray(loss.phi(ticks), dtype=float), mass.factor)
+    _check_concave(made)
     return made
 
 
 def _check_concave(loss: TableLoss) -> None:
-    """Refuse somebody's own loss that is not concave in the table: the search would miss the most violated labeling."""
+    """Refuse a loss that is not concave in the table: the search would miss the most violated labeling."""
     phi = loss.phi
     if np.diff(phi, 2).min(initial=0.0) < -1e-9 * np.abs(phi).max():
         raise ValueError(f"loss={loss.part!r}: phi is not convex in the counts, so Delta is not concave in the table.")
     rates = loss.affine(phi + phi[::-1], float(phi[-1]))[1]
     if rates.min() < 0:
         raise ValueError(f"loss={loss.part!r}: affine gives a rate below 0, so Delta is not concave in the table.")
-
-
-def check_loss(loss: Any, beta: object) -> None:
-    """Raise an error for an unknown loss or a negative beta."""
-    _part(loss)
-    check_number("beta", beta)
-
-
-def _part(loss: Any) -> Any:
-    if loss is None or isinstance(loss, str):
-        check_name("loss", loss, loss_names(), also=", or an object as kernelclust.margin.losses describes it")
-        return load(package, str(loss))
-    missing = [name for name in NEEDED if not hasattr(loss, name)]
-    if missing:
-        raise TypeError(
-            f"loss={loss!r} has no {', '.join(missing)}: give a name ({', '.join(map(repr, loss_names()))}) or an "
-            "object with PARAMETERS, phi and affine, as kernelclust.margin.losses describes it."
-        )
-    return loss

@@ -6,11 +6,11 @@ import numpy as np
 
 from kernelclust._compiled import floats
 from kernelclust.margin._loops import best_table
-from kernelclust.margin._losses import TableLoss, check_loss, make_loss
+from kernelclust.margin._losses import TableLoss, as_loss, make_loss
 from kernelclust.margin._mass import Mass, make_mass
 
 
-def most_violated(scores, labels, loss="nmi", beta: float = 1.5, sample_weight=None) -> tuple[np.ndarray, float]:
+def most_violated(scores, labels, loss="nmi", sample_weight=None) -> tuple[np.ndarray, float]:
     """The labeling y' that maximises sum_i s_i y'_i f_i + Delta(y', y), and that maximum; s are weights, one without.
 
     This is the most violated constraint of max-margin clustering with a multivariate loss (Zhao, Kwok and Zhang, 2009,
@@ -24,10 +24,8 @@ def most_violated(scores, labels, loss="nmi", beta: float = 1.5, sample_weight=N
         f_i.
     labels : (n,) array of -1 and +1
         y.
-    loss : {"nmi", "rand", "f", "error", "adjusted_rand", "v_measure"} or object, default="nmi"
-        Delta; see `kernelclust.margin.losses` for your own.
-    beta : float, default=1.5
-        Of "f" and "v_measure".
+    loss : {"nmi", "rand", "f", "error", "adjusted_rand", "v_measure"} or Loss, default="nmi"
+        Delta; an object such as F(beta=2.0) carries parameters. See `kernelclust.margin.losses` for your own.
     sample_weight : (n,) array, optional
         s_i above zero: a weight counts as that many copies, and y' may differ between copies. With whole numbers the
         result is exactly that of repeated samples, while they sum to 20 000 or 20 n at most. Other weights are divided
@@ -55,11 +53,11 @@ def most_violated(scores, labels, loss="nmi", beta: float = 1.5, sample_weight=N
         raise ValueError("scores hold values that are not finite.")
     if not np.isin(y, (-1, 1)).all():
         raise ValueError("labels: give -1 and +1.")
-    check_loss(loss, beta)
+    chosen_loss = as_loss(loss)
     mass = Mass(len(f)) if sample_weight is None else make_mass(np.asarray(sample_weight, dtype=float))
     if mass.weight is not None and (mass.weight.shape != f.shape or not (mass.weight > 0).all()):
         raise ValueError("sample_weight: give one number above zero a sample.")
-    table_loss = make_loss(loss, mass, beta)
+    table_loss = make_loss(chosen_loss, mass)
     chosen = search(f, y > 0, table_loss, mass)
     y_prime = np.where(chosen, 1, -1) if mass.weight is None else 2 * chosen / mass.weight - 1
     return y_prime, value_of(f, y > 0, chosen, table_loss, mass)

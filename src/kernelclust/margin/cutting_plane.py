@@ -12,13 +12,64 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kernelclust._names import check_flag, check_number, check_starts
+from kernelclust._terms import Term
 from kernelclust.margin._cuts import Cuts, Options
 from kernelclust.margin._machines import Machine
 
 CCCP_TOL = 1e-4  # relative fall of the objective that ends an inner loop: the paper's "alpha %", alpha = 0.01
 CCCP_STEPS = 20
 ROUNDS = 20
+STARTS = 10  # that n_init="auto" stands for
 PATIENCE = 8  # cuts without a lower objective after which a run that follows its labels is given up
+
+
+class CuttingPlane(Term):
+    """Solve max-margin clustering by cutting planes, from several starts.
+
+    Parameters
+    ----------
+    n_init : int or "auto", default="auto"
+        Starts: the principal direction and random ones; the lowest objective wins. "auto" is 10.
+    tol : float, default=0.03
+        Labelings may violate the margin by so much beyond xi, in the units of Delta (epsilon of the paper).
+    center : bool, default=True
+        Whether the mean is subtracted, so that the hyperplane runs through it. False is the paper's form, which needs
+        `balance`; for "linear" and "cosine" without `n_components`.
+    balance : float, optional
+        l in |sum_i w . x_i| <= l, in the units of w . x, which are about 1 / n. On centred samples it bounds n |bias|,
+        and is refused where there is no bias.
+
+    Examples
+    --------
+    >>> from kernelclust.margin import CuttingPlane
+    >>> CuttingPlane(n_init=3, tol=0.01)
+    CuttingPlane(n_init=3, tol=0.01)
+    """
+
+    kind = "solver"
+    example = "CuttingPlane(n_init=3)"
+
+    def __init__(
+        self, n_init: int | str = "auto", tol: float = 0.03, center: bool = True, balance: float | None = None
+    ):
+        self.n_init = n_init
+        self.tol = tol
+        self.center = center
+        self.balance = balance
+
+    def check(self) -> None:
+        """Raise an error for a parameter that no data could make right."""
+        check_starts(self.n_init)
+        check_number("tol", self.tol)
+        check_flag("center", self.center)
+        if self.balance is not None:
+            check_number("balance", self.balance)
+
+    @property
+    def starts(self) -> int:
+        """The number of starts."""
+        return STARTS if isinstance(self.n_init, str) else int(self.n_init)
 
 
 @dataclass(frozen=True)
@@ -121,3 +172,6 @@ def from_labels(machine: Machine, labels: np.ndarray, options: Options) -> Margi
             break
     assert best is not None  # there is at least one round
     return MarginFit(*best, len(cuts), stopped, history)
+
+
+PART = CuttingPlane

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 
-def phi(counts) -> np.ndarray:
+def squares(counts) -> np.ndarray:
     return np.square(np.asarray(counts, dtype=float))
 
 

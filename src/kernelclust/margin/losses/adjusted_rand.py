@@ -4,17 +4,30 @@ from __future__ import annotations
 
 import numpy as np
 
-from kernelclust.margin.losses._pairs import pairs, phi
-
-__all__ = ["PARAMETERS", "affine", "phi"]
-
-PARAMETERS = ()
+from kernelclust.margin.losses._base import Loss
+from kernelclust.margin.losses._pairs import pairs, squares
 
 
-def affine(own, given, n: float):
-    together, given_together = pairs(own, n), pairs(given, n)
-    expected = together * given_together / max(n * (n - 1) / 2, 1)
-    room = (together + given_together) / 2 - expected
-    trivial = room <= 0
-    safe = np.where(trivial, 1.0, room)
-    return np.where(trivial, 0.0, 1 + (expected + n / 2) / safe), np.where(trivial, 0.0, 0.5 / safe)
+class AdjustedRand(Loss):
+    """1 - adjusted Rand index.
+
+    Examples
+    --------
+    >>> from kernelclust.margin.losses import AdjustedRand
+    >>> AdjustedRand()
+    AdjustedRand()
+    """
+
+    def phi(self, counts) -> np.ndarray:
+        return squares(counts)
+
+    def affine(self, own, given, n: float):
+        together, given_together = pairs(own, n), pairs(given, n)
+        expected = together * given_together / max(n * (n - 1) / 2, 1)
+        room = (together + given_together) / 2 - expected
+        trivial = room <= 0
+        safe = np.where(trivial, 1.0, room)
+        return np.where(trivial, 0.0, 1 + (expected + n / 2) / safe), np.where(trivial, 0.0, 0.5 / safe)
+
+
+PART = AdjustedRand

@@ -4,13 +4,26 @@ from __future__ import annotations
 
 import numpy as np
 
-PARAMETERS = ()
-ONLY_DIAGONAL = True
+from kernelclust.margin.losses._base import Loss
 
 
-def phi(counts) -> np.ndarray:
-    return np.asarray(counts, dtype=float)
+class Error(Loss):
+    """Share of samples with another label.
+
+    Examples
+    --------
+    >>> from kernelclust.margin.losses import Error
+    >>> Error()
+    Error()
+    """
+
+    only_diagonal = True
+
+    def phi(self, counts) -> np.ndarray:
+        return np.asarray(counts, dtype=float)
+
+    def affine(self, own, given, n: float):
+        return np.ones(np.shape(own)), np.full(np.shape(own), 1 / n)
 
 
-def affine(own, given, n: float):
-    return np.ones(np.shape(own)), np.full(np.shape(own), 1 / n)
+PART = Error

@@ -4,16 +4,34 @@ from __future__ import annotations
 
 import numpy as np
 
-from kernelclust.margin.losses._pairs import pairs, phi
-
-__all__ = ["PARAMETERS", "SYMMETRIC", "affine", "phi"]
-
-PARAMETERS = ("beta",)
-SYMMETRIC = False  # unless beta = 1
+from kernelclust.margin.losses._base import BetaLoss
+from kernelclust.margin.losses._pairs import pairs, squares
 
 
-def affine(own, given, n: float, *, beta: float):
-    weighted = (beta**2 * pairs(given, n) + pairs(own, n)) / (beta**2 + 1)
-    nothing = weighted <= 0  # neither labeling joins any two samples: they agree
-    safe = np.where(nothing, 1.0, weighted)
-    return np.where(nothing, 0.0, 1 + n / (2 * safe)), np.where(nothing, 0.0, 0.5 / safe)
+class F(BetaLoss):
+    """1 - F_beta of the decision to put two samples together.
+
+    Parameters
+    ----------
+    beta : float, default=1.5
+        Above 1, separating what belongs together costs more than joining what does not.
+
+    Examples
+    --------
+    >>> from kernelclust.margin.losses import F
+    >>> F(beta=2.0)
+    F(beta=2.0)
+    """
+
+    def phi(self, counts) -> np.ndarray:
+        return squares(counts)
+
+    def affine(self, own, given, n: float):
+        beta = float(self.beta)
+        weighted = (beta**2 * pairs(given, n) + pairs(own, n)) / (beta**2 + 1)
+        nothing = weighted <= 0  # neither labeling joins any two samples: they agree
+        safe = np.where(nothing, 1.0, weighted)
+        return np.where(nothing, 0.0, 1 + n / (2 * safe)), np.where(nothing, 0.0, 0.5 / safe)
+
+
+PART = F

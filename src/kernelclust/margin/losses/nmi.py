@@ -4,17 +4,26 @@ from __future__ import annotations
 
 import numpy as np
 
-from kernelclust.margin.losses._entropy import entropy, phi
-
-__all__ = ["PARAMETERS", "affine", "phi"]
-
-PARAMETERS = ()
+from kernelclust.margin.losses._base import Loss
+from kernelclust.margin.losses._entropy import entropy, information_loss, x_log_x
 
 
-def affine(own, given, n: float):
-    H, H_given = entropy(own, n), entropy(given, n)
-    mean = np.sqrt(H * H_given)
-    trivial = mean == 0
-    safe = np.where(trivial, 1.0, mean)
-    base = np.where(trivial, (H != H_given).astype(float), 1 - (H + H_given - np.log(n)) / safe)
-    return base, np.where(trivial, 0.0, 1 / (n * safe))
+class NMI(Loss):
+    """1 - normalised mutual information, with the geometric mean of both entropies.
+
+    Examples
+    --------
+    >>> from kernelclust.margin.losses import NMI
+    >>> NMI()
+    NMI()
+    """
+
+    def phi(self, counts) -> np.ndarray:
+        return x_log_x(counts)
+
+    def affine(self, own, given, n: float):
+        H, H_given = entropy(own, n), entropy(given, n)
+        return information_loss(H, H_given, np.sqrt(H * H_given), n)
+
+
+PART = NMI

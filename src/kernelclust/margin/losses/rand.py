@@ -4,13 +4,26 @@ from __future__ import annotations
 
 import numpy as np
 
-from kernelclust.margin.losses._pairs import phi
-
-__all__ = ["PARAMETERS", "affine", "phi"]
-
-PARAMETERS = ()
+from kernelclust.margin.losses._base import Loss
+from kernelclust.margin.losses._pairs import squares
 
 
-def affine(own, given, n: float):
-    ordered = max(n * (n - 1), 1)
-    return (own + given) / ordered, np.full(np.shape(own), 2 / ordered)
+class Rand(Loss):
+    """Share of pairs of samples that one labeling puts together and the other apart.
+
+    Examples
+    --------
+    >>> from kernelclust.margin.losses import Rand
+    >>> Rand()
+    Rand()
+    """
+
+    def phi(self, counts) -> np.ndarray:
+        return squares(counts)
+
+    def affine(self, own, given, n: float):
+        ordered = max(n * (n - 1), 1)
+        return (own + given) / ordered, np.full(np.shape(own), 2 / ordered)
+
+
+PART = Rand

@@ -7,18 +7,31 @@ from __future__ import annotations
 
 import numpy as np
 
-from kernelclust.margin.losses._entropy import entropy, phi
-
-__all__ = ["PARAMETERS", "SYMMETRIC", "affine", "phi"]
-
-PARAMETERS = ("beta",)
-SYMMETRIC = False  # unless beta = 1
+from kernelclust.margin.losses._base import BetaLoss
+from kernelclust.margin.losses._entropy import entropy, information_loss, x_log_x
 
 
-def affine(own, given, n: float, *, beta: float):
-    H, H_given = entropy(own, n), entropy(given, n)
-    mean = (beta * H + H_given) / (1 + beta)
-    trivial = mean == 0
-    safe = np.where(trivial, 1.0, mean)
-    base = np.where(trivial, (H != H_given).astype(float), 1 - (H + H_given - np.log(n)) / safe)
-    return base, np.where(trivial, 0.0, 1 / (n * safe))
+class VMeasure(BetaLoss):
+    """1 - V measure, homogeneity and completeness together.
+
+    Parameters
+    ----------
+    beta : float, default=1.5
+        Above 1, separating what belongs together costs more than joining what does not.
+
+    Examples
+    --------
+    >>> from kernelclust.margin.losses import VMeasure
+    >>> VMeasure(beta=2.0)
+    VMeasure(beta=2.0)
+    """
+
+    def phi(self, counts) -> np.ndarray:
+        return x_log_x(counts)
+
+    def affine(self, own, given, n: float):
+        H, H_given, beta = entropy(own, n), entropy(given, n), float(self.beta)
+        return information_loss(H, H_given, (beta * H + H_given) / (1 + beta), n)
+
+
+PART = VMeasure
