@@ -113,7 +113,7 @@ def test_features_that_are_not_centred_have_the_slopes_and_values_of_their_kerne
     K = (X * T) @ (X * T).T
     M, h = objective.slopes(P.T @ K @ P, total.n)
     rule = features.rule(objective, total)
-    np.testing.assert_allclose(X @ rule.W + rule.h, K @ P @ M + h)
+    np.testing.assert_allclose(X @ rule.M + rule.h, K @ P @ M + h)
     assert features.value(objective, total) == pytest.approx(objective.value(P.T @ K @ P, total.n))
 
 
