@@ -10,6 +10,7 @@ from sklearn.base import clone
 import kernelclust
 from kernelclust import StructuredClustering, select_kernel, select_n_clusters, select_structure, stability_bound
 from kernelclust.kernels import RBF
+from kernelclust.objectives import Dependence
 from kernelclust.solvers import Greedy
 
 QUICK = {"n_perturbations": 2, "n_null": 2, "random_state": 0, "solver": Greedy(init="spectral")}
@@ -97,8 +98,10 @@ def test_functions_and_structures_are_candidates():
 
 
 def test_parameters_are_passed_on():
-    model = select_kernel(blobs(), 3, ["rbf", "linear"], structure="chain", rho=1.0, **QUICK).best_estimator_
-    assert model.rho == 1.0 and str(model.structure_) == "chain:3"
+    model = select_kernel(
+        blobs(), 3, ["rbf", "linear"], structure="chain", objective=Dependence(rho=1.0), **QUICK
+    ).best_estimator_
+    assert model.objective.rho == 1.0 and str(model.structure_) == "chain:3"
     assert select_n_clusters(blobs(), [3, 4], structure="ring", **QUICK).best_estimator_.structure_.n_clusters in (3, 4)
 
 
