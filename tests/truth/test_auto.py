@@ -5,7 +5,6 @@ import warnings
 
 import numpy as np
 import pytest
-from flat_parameters import build
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from scipy.spatial.distance import cdist
@@ -26,6 +25,7 @@ from kernelclust.kernels._graphs import (
     smoothest,
 )
 from kernelclust.kernels._views import informative_views
+from kernelclust.objectives import Dependence
 from kernelclust.policies import auto as policy
 from kernelclust.policies.auto import ViewClusterings, alignment
 from kernelclust.structures import as_structure
@@ -298,7 +298,7 @@ def test_views_that_disagree_bring_the_size_prior():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warnings.filterwarnings("ignore", message=".*look at both")
-        told = build(KernelKMeans, 3, kernel="auto", size_prior=0, random_state=0).fit(noisy)
+        told = StructuredClustering(3, objective=Dependence(size_prior=0), random_state=0).fit(noisy)
     assert told.diagnostics_.size_prior == 0
     data, _ = make_blobs(120, centers=3, n_features=8, random_state=0)
     with warnings.catch_warnings():

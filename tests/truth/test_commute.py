@@ -85,7 +85,7 @@ def test_without_structure_other_norms_are_still_refined():
 @pytest.mark.parametrize("kernel", ["rbf", "auto", "linear"])
 def test_new_samples_of_placed_clusters_go_to_the_nearest_mean(kernel):
     data, _ = make_blobs(80, centers=5, n_features=3, cluster_std=1.5, random_state=2)
-    flat = build(KernelKMeans, 5, kernel=kernel, random_state=0, size_prior=0).fit(data)
+    flat = StructuredClustering(5, kernel=kernel, objective=Dependence(size_prior=0), random_state=0).fit(data)
     model = fitted(data, "tree:(a,(b,(c,(d,e))))", kernel=kernel, search="place", size_prior=0)
     assert adjusted_rand_score(flat.labels_, model.labels_) == 1
     new = data + 0.5

@@ -234,7 +234,7 @@ def test_the_relaxation_knows_the_labels():
     X = rng.standard_normal((20, 2))
     constraints = make_constraints(np.ones(20), 3, labels=y)
     problem = a_problem(LowRankKernel(X), Dependence(rho=0.0).bind(as_structure("chain:3")), constraints)
-    Y, relaxed = low_rank_sdp.relax(problem, np.random.RandomState(0), rank=3)
+    Y, relaxed = low_rank_sdp.LowRankSDP(rank=3).relax_factor(problem, np.random.RandomState(0))
     assert relaxed.stopped_because == "converged"
     for i in np.flatnonzero(y >= 0):
         others = np.delete(np.arange(3), y[i])

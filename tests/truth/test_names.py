@@ -39,7 +39,7 @@ X = np.column_stack([TRUE, 0 * TRUE]) + 0.1 * rng.standard_normal((36, 2))
 def fitted(structure, y=None, model=StructuredClustering, **more):
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
-        found = model(structure=structure, **QUICK | more).fit(X, y)
+        found = build(model, structure=structure, **QUICK | more).fit(X, y)
     return found, [str(one.message) for one in said if issubclass(one.category, NameWarning)]
 
 

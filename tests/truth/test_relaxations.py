@@ -14,10 +14,10 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 from kernelclust import CLUHSIC, Diffrac, DisKMeans, KernelKMeans, StructuredClustering
 from kernelclust.datasets import structured_blobs
-from kernelclust.kernels import DenseKernel, LowRankKernel, discriminative, fit_kernel, leading_spectrum
+from kernelclust.kernels import DenseKernel, LowRankKernel, Nystroem, discriminative, fit_kernel, leading_spectrum
 from kernelclust.metrics import structured_accuracy
 from kernelclust.objectives import Dependence
-from kernelclust.solvers import SDP, Greedy, LowRankSDP, low_rank_sdp, nmf, polar, sdp, spectral
+from kernelclust.solvers import SDP, Greedy, LowRankSDP, Polar, Spectral, low_rank_sdp, nmf, polar, sdp, spectral
 from kernelclust.solvers._problem import Problem
 from kernelclust.solvers._relaxation import WeightedKernel, non_negative_orthonormal, trace_value
 from kernelclust.solvers.low_rank_sdp import minimise
@@ -99,14 +99,12 @@ def test_orthonormal_labels_of_a_linear_kernel_are_kernel_pca():
             assert trace_value(problem.kernel @ Y, Y, np.eye(3)) < relaxed.value
 
 
-@pytest.mark.parametrize("solver", ["spectral", "polar"])
+@pytest.mark.parametrize("solver", [Spectral, Polar])
 @pytest.mark.parametrize("spec", ["chain:5", "ring:6", "tree:2x3", "grid:2x3"])
 def test_rounding_keeps_what_the_structure_says(spec, solver):
     """Blobs whose means are placed like the structure come out in place, without polish and without placement."""
     data = structured_blobs(spec, n_samples=120, noise=0.1, random_state=0)
-    model = build(
-        CLUHSIC, structure=spec, kernel="linear", solver=solver, solver_params={"polish": False}, random_state=0
-    ).fit(data.data)
+    model = CLUHSIC(structure=spec, kernel="linear", solver=solver(polish=False), random_state=0).fit(data.data)
     assert structured_accuracy(data.target, model.labels_, spec) == 1
 
 
@@ -401,8 +399,10 @@ def test_solver_parameters_are_checked():
     X = np.random.default_rng(0).standard_normal((12, 2))
     with pytest.raises(ValueError, match="rank=0"):
         CLUHSIC(structure="chain:3", solver=LowRankSDP(rank=0)).fit(X)
-    with pytest.raises(ValueError, match=r"'ranks'.*pull, rank"):
-        CLUHSIC(structure="chain:3", solver=LowRankSDP(ranks=2)).fit(X)
+    with pytest.raises(TypeError, match="'ranks'"):
+        LowRankSDP(ranks=2)
+    with pytest.raises(ValueError, match=r"no parameter 'ranks'.*pull, rank"):
+        CLUHSIC(structure="chain:3", solver=LowRankSDP()).set_params(solver__ranks=2)
     with pytest.raises(ValueError, match=r"Did you mean 'spectral'"):
         CLUHSIC(structure="chain:3", solver="spectrl").fit(X)
 
@@ -495,8 +495,8 @@ def test_ridge_kernels_are_k_times_the_inverse_for_dense_and_low_rank(weighted):
         assert_allclose(discriminative(kernel, 0.3).operator @ np.eye(18), truth, atol=1e-9)
 
 
-@pytest.mark.parametrize("options", [{"kernel": "linear"}, {"kernel": "rbf"}, {"kernel": "graph"}, {"kernel": "rbf",
-                         "approximation": "nystroem", "n_components": 20}])  # fmt: skip
+@pytest.mark.parametrize("options", [{"kernel": "linear"}, {"kernel": "rbf"}, {"kernel": "graph"},
+                         {"kernel": "rbf", "approximation": Nystroem(20)}])  # fmt: skip
 @pytest.mark.parametrize("estimator", [Diffrac, DisKMeans])
 def test_discriminative_presets_cluster_and_predict(estimator, options):
     data = structured_blobs("flat:3", n_samples=60, noise=0.2, random_state=0)
