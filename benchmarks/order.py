@@ -1,4 +1,4 @@
-"""Does `order_confidence_` mean what it says, and does `order_pvalue_` keep its level?
+"""Does `order_confidence_` mean what it says, and does `order_.pvalue` keep its level?
 
     python benchmarks/order.py [--data DIR] [--only level,chains,calibration,real,cost,others] [--fits 200]
 

@@ -10,7 +10,7 @@ labels (needs DIR as benchmarks/auto.py does): structured accuracy with a typica
 labelled, less that without labels, on the families of benchmarks/auto.py. Typical of a class: nearest to its mean in
 feature space, labelled with the class. Typical of a cluster: nearest to the mean of one of the fit without labels,
 labelled with its own class, so that labels may be missing or given twice.
-questions (the same families): structured accuracy without labels, and what the answers to `questions(n)` add; the
+questions (the same families): structured accuracy without labels, and what the answers to `order_.queries(n)` add; the
 accuracy under the best naming is what no order of these clusters can exceed.
 speed: CPU time of a fit of 10 000 samples with 1 000 must-links and 1 000 cannot-links, as a ratio to none.
 copies: F on rows repeated many times, against the same rows with weights.

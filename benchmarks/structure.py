@@ -18,6 +18,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import _root  # noqa: F401
 import auto
@@ -43,12 +44,20 @@ STAND_INS: dict[str, Callable] = {
     "000, 003: faces": _sets.face,
     "003: COIL": _sets.coil,
 }
+
+
+def structured(task: Task, search: str, **given: Any) -> np.ndarray:
+    """Labels with the task's structure."""
+    model = StructuredClustering(
+        structure=task.structure, solver=Greedy(search=search), compute_confidence=False, **given
+    )
+    return model.fit_predict(task.X)
+
+
 WAYS: dict[str, Callable] = {
     "flat": lambda task, **given: KernelKMeans(as_structure(task.structure).n_clusters, **given).fit_predict(task.X),
-    "structured": lambda task, **given: StructuredClustering(structure=task.structure, **given).fit_predict(task.X),
-    "global": lambda task, **given: StructuredClustering(
-        structure=task.structure, solver=Greedy(search="global"), **given
-    ).fit_predict(task.X),
+    "structured": lambda task, **given: structured(task, "refine", **given),
+    "global": lambda task, **given: structured(task, "global", **given),
 }
 
 
@@ -75,7 +84,7 @@ def scores(task: Task, kernel: str, seed: int) -> dict[str, tuple[float, float]]
     """Accuracy under the best naming and as the structure allows, of every way."""
     found = {}
     for name, way in WAYS.items():
-        labels = way(task, kernel=kernel, random_state=seed, compute_confidence=False)
+        labels = way(task, kernel=kernel, random_state=seed)
         places = arrange(task.X, labels, task.structure, kernel=kernel).labels if name == "flat" else labels
         found[name] = clustering_accuracy(task.y, labels), structured_accuracy(task.y, places, task.structure)
     truth = arrange(task.X, task.y, task.structure, kernel=kernel).labels

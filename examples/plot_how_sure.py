@@ -51,5 +51,5 @@ ax.legend(frameon=False, loc="upper right")
 plt.show()
 
 # %%
-# ``order_pvalue_`` asks a weaker question: how often would noise, clustered and placed the same way, look as
+# ``order_.pvalue`` asks a weaker question: how often would noise, clustered and placed the same way, look as
 # orderly? The user guide says how to read both, and how often the confidence was right where it was tried.

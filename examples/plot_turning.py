@@ -43,4 +43,4 @@ plt.show()
 # %%
 # How sure is this order? A number between 0 and 1, and the chance that noise looks as orderly:
 
-print(f"order_confidence_ {model.order_confidence_:.2f}, order_pvalue_ {model.order_.pvalue:.2f}")
+print(f"order_confidence_ {model.order_confidence_:.2f}, order_.pvalue {model.order_.pvalue:.2f}")

@@ -196,7 +196,7 @@ def test_awkward_parameters_survive(path):
     )
     check_round_trip(quietly(model, X), NEW, path)
     again = load(path)
-    assert type(again.gamma) is np.float32
+    assert type(again.kernel.gamma) is np.float32
     assert again.max_cluster_size == (np.inf, 20, 20.5)
 
 

@@ -68,6 +68,6 @@ def labels_of(method: str, K: np.ndarray, structure: str, seed: int, **sdp: int)
         return hierarchical_kmeans(K, structure, n_init=1, random_state=seed)
     if method == "greedy":
         return algorithm_1(K, structure, random_starts(K, c, 1, seed))
-    solvers = {"NMF": NMF(polish=False), "SDPLR": LowRankSDP(polish=False, rank=10, **sdp)}
+    solvers = {"NMF": NMF(polish=False), "SDPLR": LowRankSDP(**{"polish": False, "rank": 10} | sdp)}
     model = CLUHSIC(structure=structure, solver=solvers.get(method, "greedy"), compute_confidence=False, **given)
     return model.fit_predict(K)

@@ -104,6 +104,7 @@ def test_settings_reach_the_estimator(blobs, monkeypatch, tmp_path):
     assert {name: repr(seen[name]) for name in given} == {name: repr(value) for name, value in given.items()}
     assert seen["random_state"] == 7 and seen["structure"] == "chain:3"
     default = StructuredClustering().get_params()
+    seen.clear()
     assert main(["fit", blobs, "--drop", "name"]) == 2
     assert seen | {"random_state": None} == default | {"random_state": None}  # left out means the library's default
 

@@ -74,13 +74,13 @@ def test_rounding_is_no_lack_of_symmetry(dtype):
 
 @pytest.mark.parametrize("scale", [1e-300, 1e-160, 1e160, 1e300])
 def test_a_width_beyond_floating_point_is_said(scale):
-    with pytest.warns(UserWarning, match="gamma_ is (inf|0): X has entries of size"):
+    with pytest.warns(UserWarning, match="gamma is (inf|0): X has entries of size"):
         model = KernelKMeans(3, random_state=0).fit(X * scale)
     assert adjusted_rand_score(y, model.labels_) == 1
 
 
 @pytest.mark.parametrize("scale", [1e-310, 1e-200, 1e200, 1e300])
-@pytest.mark.filterwarnings("ignore:gamma_ is")
+@pytest.mark.filterwarnings("ignore:gamma is")
 def test_many_kernels_know_no_unit(scale):
     one = MultiKernelClustering(3, random_state=0).fit(X)
     other = MultiKernelClustering(3, random_state=0).fit(X * scale)

@@ -52,7 +52,7 @@ def resolve_gamma(gamma, X, weight: np.ndarray, unit: float, power: int) -> tupl
             resolved = float(np.float64(inner) / np.float64(unit) ** power)
         if not 0 < resolved < np.inf:
             warn(
-                f"gamma_ is {resolved:g}: X has entries of size {unit:.3g}, so that its width leaves floating point. "
+                f"gamma is {resolved:g}: X has entries of size {unit:.3g}, so that its width leaves floating point. "
                 "The kernel was computed in other units, so labels are not concerned; rescale X to use the width."
             )
         return inner, resolved
