@@ -330,10 +330,10 @@ def test_weights_are_repeats(kernel, structure, rng):
 def test_weights_are_repeats_under_every_objective(loss, normalize, rng):
     weight = rng.integers(1, 4, len(blobs))
     copies = np.repeat(np.arange(len(blobs)), weight)
-    for Estimator in (StructuredClustering, CLUHSIC, CLUHSICAL):
+    for Estimator in (StructuredClustering, CLUHSICAL, *([CLUHSIC] if loss is None else [])):
         kernel = {} if loss is None else {"kernel": "rbf"}  # else the default of each, once
         options = {"structure": "ring", "normalize": normalize, "n_init": 5, "random_state": 0} | kernel
-        options |= {} if Estimator is CLUHSIC else {"loss": loss}
+        options |= {} if Estimator is CLUHSIC else {"loss": loss}  # which has none
         one = build(Estimator, 6, **options).fit(blobs, sample_weight=weight)
         many = build(Estimator, 6, **options).fit(blobs[copies])
         assert_allclose(one.objective_, many.objective_, rtol=1e-9)

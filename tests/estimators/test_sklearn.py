@@ -187,7 +187,7 @@ def test_parameters_are_kept_as_given(Estimator):
 def test_set_params(Estimator):
     model = Estimator(5, random_state=0)
     assert model.set_params(n_clusters=3, kernel="rbf", kernel__gamma=0.01) is model
-    assert_array_equal(model.fit(X).labels_, build(Estimator, 3, gamma=0.01, random_state=0).fit(X).labels_)
+    assert_array_equal(model.fit(X).labels_, Estimator(3, kernel=RBF(gamma=0.01), random_state=0).fit(X).labels_)
 
 
 @pytest.mark.parametrize(
