@@ -20,11 +20,11 @@ from sklearn.metrics.pairwise import linear_kernel
 
 import kernelclust
 from kernelclust._terms import term_names
-from kernelclust.kernels import approximations, kernel_class, kernel_names
+from kernelclust.kernels import approximations, as_kernel, kernel_class, kernel_names
 from kernelclust.margin import CuttingPlane, as_loss, loss_names
 from kernelclust.multikernel import CORRELATIONS, as_method, method_names
 from kernelclust.objectives import NORMALIZATIONS, PLACEMENTS, Dependence
-from kernelclust.solvers import solver_names
+from kernelclust.solvers import as_solver, solver_names
 from kernelclust.solvers.greedy import INITS, SEARCHES
 from kernelclust.structures import structure_class, structure_names
 
@@ -139,6 +139,12 @@ def _parameters(pick: Pick, name: str) -> tuple[int, dict[str, Any]]:
     if name == "MaxMarginClustering":
         out["loss"] = _drawn(pick, as_loss(pick(loss_names())))
         out["solver"] = _drawn(pick, CuttingPlane())
+    elif "solver" in signature:
+        out["solver"] = _drawn(pick, as_solver(out.get("solver", "greedy")))
+    if "objective" in signature:
+        out["objective"] = _drawn(pick, Dependence())
+    if isinstance(out.get("kernel"), str) and kernel_class(out["kernel"]).has_gamma:
+        out["kernel"] = _drawn(pick, as_kernel(out["kernel"]))
     c = pick([2, 3, 1, 4, 5, 6])
     if "structure" in signature:
         structure = structure_class(pick(structure_names())).example(c)
@@ -173,12 +179,15 @@ def _agree(name: str, parameters: dict[str, Any]) -> None:
         for key in keys:
             parameters.pop(key, None)
 
-    if isinstance(parameters.get("solver"), str) and parameters["solver"] != "greedy":
-        drop("loss", "normalize", "size_prior")
+    objective = parameters.get("objective")
+    if getattr(parameters.get("solver"), "is_relaxation", False):
+        drop("normalize")
+        if objective is not None:
+            objective.set_params(loss=None, normalize="l2", size_prior="auto")
         if name == "CLUHSICAL":
             drop("solver")
-    if parameters.get("loss") is not None or parameters.get("normalize", "l2") is None:
-        drop("size_prior")
+    if objective is not None and not objective.takes_size_prior:
+        objective.size_prior = "auto"
     if parameters.get("approximation") == "random_features":
         parameters["kernel"] = "rbf"
     if name == "MaxMarginClustering":
@@ -188,9 +197,6 @@ def _agree(name: str, parameters: dict[str, Any]) -> None:
         if solver.center and not parameters.get("bias"):
             solver.balance = None
     if name == "MultiKernelClustering":
-        objective = parameters["objective"]
-        if not objective.takes_size_prior:
-            objective.size_prior = "auto"
         if parameters.get("kernel") == "graph":
             parameters["method"].center = True
         if parameters.get("kernel") == "precomputed":

@@ -20,7 +20,7 @@ from scipy.spatial.distance import cdist, pdist
 from sklearn.base import clone
 
 from kernelclust import StructuredClustering, structured_hsic
-from kernelclust.kernels import fit_kernel, kernel_class
+from kernelclust.kernels import as_kernel, fit_kernel, kernel_class
 from kernelclust.multikernel import as_method
 from kernelclust.objectives import loss_matrix
 
@@ -151,10 +151,9 @@ def similarities(model: Any, X: Any, weight: np.ndarray) -> tuple[np.ndarray, fl
     """K by its formula, or, for a kernel without one, as the library makes it; and the size of entries, which rounding
     is measured by."""
     K, size = library_similarities(model, X, weight)
-    exact = model.approximation in (None, "auto") and model.n_components is None
-    kernel = _kernel_of(model)
-    if exact and isinstance(kernel, str) and kernel in PLAIN and _moderate(Z := _dense(X)):
-        K = PLAIN[kernel](Z, model.diagnostics_.gamma)
+    name = as_kernel(_kernel_of(model)).name
+    if model._is_exact() and name in PLAIN and _moderate(Z := _dense(X)):
+        K = PLAIN[name](Z, model.diagnostics_.gamma)
     return K, max(size, np.abs(K).max())
 
 
@@ -168,7 +167,8 @@ def library_similarities(model: Any, X: Any, weight: np.ndarray) -> tuple[np.nda
 
 def _kernel_of(model: Any) -> Any:
     """The kernel that F is of: "auto" places clusters on a map by rbf, whose width it then has."""
-    return "rbf" if model.kernel == "auto" and model.diagnostics_.gamma is not None else model.kernel
+    by_rbf = isinstance(model.kernel, str) and model.kernel == "auto" and model.diagnostics_.gamma is not None
+    return "rbf" if by_rbf else model.kernel
 
 
 def _moderate(X: np.ndarray) -> bool:
@@ -180,8 +180,8 @@ def formula(model: Any) -> tuple[np.ndarray, np.ndarray | None]:
     """A (c x c) with rho, and the loss, as the formula has them."""
     A = np.array(model.structure_.kernel)
     if not np.array_equal(A, A[0, 0] * np.eye(len(A))):
-        A = A + model.rho * np.eye(len(A))
-    return A, loss_matrix(model.loss, model.structure_)
+        A = A + model._make_objective().rho * np.eye(len(A))
+    return A, loss_matrix(model._make_objective().loss, model.structure_)
 
 
 def centred(K: np.ndarray, weight: np.ndarray) -> np.ndarray:
@@ -204,10 +204,11 @@ def dependence(model: Any, K: np.ndarray, weight: np.ndarray, labels: np.ndarray
     A, Delta = formula(model)
     c = len(A)
     T = np.eye(c) if Delta is None else np.diag(Delta.sum(axis=1)) - Delta
-    coef, penalty = (1.0, 0.0) if Delta is None or model.normalize == "l1" else (0.04, 0.1)
+    normalize = model._make_objective().normalize
+    coef, penalty = (1.0, 0.0) if Delta is None or normalize == "l1" else (0.04, 0.1)
     n = np.bincount(labels, weight, minlength=c)
     seen = n + model.diagnostics_.size_prior * n.sum() / c
-    N = {None: np.ones(c), "l1": seen @ np.abs(T), "l2": np.sqrt(seen @ T**2)}[model.normalize]
+    N = {None: np.ones(c), "l1": seen @ np.abs(T), "l2": np.sqrt(seen @ T**2)}[normalize]
     P = weight[:, None] * np.eye(c)[labels] @ T * np.divide(1.0, N, out=np.zeros(c), where=N > 0)
     K, change = centred(K, weight), 1.0
     if model.diagnostics_.ridge is not None:
@@ -331,7 +332,8 @@ def objective_is_F(fit: Fitted) -> None:
         return
     A, Delta = formula(model)
     K = (fit.K + fit.K.T) / 2
-    score = structured_hsic(K, fit.labels, A, loss=Delta, normalize=model.normalize, sample_weight=fit.weight)
+    normalize = model._make_objective().normalize
+    score = structured_hsic(K, fit.labels, A, loss=Delta, normalize=normalize, sample_weight=fit.weight)
     assert abs(score - value) <= room, f"structured_hsic {score!r}, F {value!r}, room {room:.3g}"
 
 
@@ -393,12 +395,12 @@ def score_is_a_share(fit: Fitted) -> None:
 def nearest_mean(fit: Fitted) -> None:
     """For a flat l2 fit on a kernel with a formula, predict gives a sample the nearest mean in feature space."""
     model = fit.model
-    plain = fit.has_dependence and model.kernel in PLAIN and model.approximation in (None, "auto")
-    flat = plain and model.n_components is None and type(model.structure_).__name__ == "Flat"
+    plain = fit.has_dependence and as_kernel(model.kernel).name in PLAIN and model._is_exact()
+    flat = plain and type(model.structure_).__name__ == "Flat"
     if (
         not flat
-        or model.loss is not None
-        or model.normalize != "l2"
+        or model._make_objective().loss is not None
+        or model._make_objective().normalize != "l2"
         or model.diagnostics_.size_prior
         or model.diagnostics_.ridge is not None
     ):
@@ -493,7 +495,11 @@ def _ties_matter(fit: Fitted, nodes: bool = False) -> bool:
         return False
     X = _dense(fit.given.X)
     X = X / max(np.abs(X).max(), np.finfo(float).tiny)
-    views = [X, _directions(X)] if fit.model.kernel == "auto" and X.shape[1] >= 4 else [X]  # as it looks at them
+    views = (
+        [X, _directions(X)]
+        if isinstance(fit.model.kernel, str) and fit.model.kernel == "auto" and X.shape[1] >= 4
+        else [X]
+    )  # as it looks at them
     return any(_tied(np.unique(view, axis=0) if nodes else view) for view in views)
 
 
