@@ -56,9 +56,11 @@ def test_examples_run(name, tmp_path, monkeypatch, capsys):
 
 
 def test_readme_example_follows_the_clock():
-    (example,) = code_of(ROOT / "README.md")
+    example, terms = code_of(ROOT / "README.md")
     seen: dict = {}
     exec(example, seen)
+    exec(terms.replace("StructuredClustering(", "written_out = StructuredClustering("), seen)
+    assert len(set(seen["written_out"].fit(seen["X"]).labels_)) == 6
     shift = np.round(seen["hour"] / 4).astype(int) % 6
     place = [np.bincount(seen["model"].labels_[shift == s]).argmax() for s in range(6)]
     assert set(np.diff([*place, place[0]]) % 6) in ({1}, {5})
