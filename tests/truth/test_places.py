@@ -266,7 +266,7 @@ def test_weights_are_repeats():
     _, Z = curve(60)
     weight = draw.integers(1, 4, 60)
     start = np.argsort(np.argsort(Z[:, 1])) // 15
-    settings = {"structure": "chain:4", "init": start, "gamma": 0.5, "random_state": 0}
+    settings = {"structure": "chain:4", "init": start, "random_state": 0}
     weighted = build(StructuredClustering, **settings).fit(Z, sample_weight=weight)
     settings["init"] = np.repeat(start, weight)
     repeated = build(StructuredClustering, **settings).fit(np.repeat(Z, weight, axis=0))
