@@ -65,7 +65,7 @@ class Fit:
 
     @property
     def moving_objective(self) -> ClusterObjective:
-        """What samples are moved by: F without structure where clusters were placed and not refined."""
+        """Return the objective of moves: F without structure where clusters were arranged and not refined."""
         return flat_objective(self.objective) if self.solution.placed else self.objective
 
     def prediction(self) -> Prediction:
@@ -196,7 +196,7 @@ def judge_all(
 
 @dataclass(frozen=True)
 class Certificate:
-    """What bounds F and the explained share: bounds on the leading eigenvalues of the kernel, its trace, and the least
+    """Limits of F and of the explained fraction: bounds on the leading eigenvalues of the kernel, its trace, and the least
     weight of a sample."""
 
     bounds: np.ndarray
@@ -224,7 +224,7 @@ def numbering(structure: Structure, objective: ClusterObjective, S: np.ndarray, 
 
 
 def numbered_like(found: Fit, labels: np.ndarray) -> Fit:
-    """The same fit, its clusters numbered as nearly like these labels of the samples as the structure allows."""
+    """Return the fit with its clusters numbered as closely to these labels as the structure allows."""
     c, weight = len(found.n), found.kernel.operator.weight
     alike = np.bincount(labels * c + found.labels, weight, minlength=c * c).reshape(c, c)
     node = np.asarray(found.structure.align(alike))
