@@ -196,8 +196,8 @@ def judge_all(
 
 @dataclass(frozen=True)
 class Certificate:
-    """Limits of F and of the explained fraction: bounds on the leading eigenvalues of the kernel, its trace, and the least
-    weight of a sample."""
+    """Limits of F and of the explained fraction: bounds on the leading eigenvalues of the kernel, its trace, and the
+    least weight of a sample."""
 
     bounds: np.ndarray
     trace: float
