@@ -92,7 +92,7 @@ def arranged(name: str, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarra
     c, d = structure.n_clusters, int(rng.choice([3, 5, 10, 30]))
     y = np.repeat(np.arange(c), int(rng.choice([10, 20, 40])))
     inside = rng.choice([0.0, 0.3, 0.5]) * rng.uniform(-1, 1, len(y))
-    if structure.is_sweep:
+    if structure.is_one_dimensional:
         X = curve((y + 0.5 + inside) / c, name.startswith("ring"), d, rng)
     elif name.startswith("grid"):
         row, column = np.divmod(y, structure.columns)

@@ -143,7 +143,7 @@ def fitted(operator, structure="ring:4", known=None, **request):
     """How sure the order is depends on the operator alone: it is judged once."""
     confidence = known is None and not request
     terms = {"objective": Dependence(**{"rho": 0.0} | request), "solver": Greedy(n_init=3)}
-    asked = engine.Request(as_structure(structure), **terms, confidence=confidence, random_state=0)
+    asked = engine.FitConfig(as_structure(structure), **terms, confidence=confidence, random_state=0)
     return engine.fit(None, operator.weight, asked, known, FittedKernel(operator, ByRows()))
 
 

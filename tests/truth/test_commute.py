@@ -13,7 +13,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from kernelclust import CLUHSIC, CLUHSICAL, Diffrac, DisKMeans, KernelKMeans, StructuredClustering, structured_hsic
 from kernelclust.datasets import structured_blobs
-from kernelclust.engine import Policy, Request, Samples
+from kernelclust.engine import FitConfig, Policy, Samples
 from kernelclust.kernels import DenseKernel, LowRankKernel, fit_kernel, leading_spectrum
 from kernelclust.kernels._graphs import n_neighbors_for, spread_neighbors
 from kernelclust.metrics import structured_accuracy
@@ -144,9 +144,9 @@ def test_twelve_months_are_found_in_order():
 
 def test_structures_say_whether_they_close_and_whether_they_are_maps():
     closed = {"chain:4": False, "ring:4": True, "grid:2x2": False, "tree:2x2": False, "flat:4": False}
-    assert {name: as_structure(name).is_closed for name in closed} == closed
+    assert {name: as_structure(name).is_cyclic for name in closed} == closed
     maps = {"grid:2x3": True, "grid:1x4": False, "chain:2*ring:4": True, "flat:2*chain:2": False, "ring:5": False}
-    assert {name: as_structure(name).is_map for name in maps} == maps
+    assert {name: as_structure(name).is_multidimensional for name in maps} == maps
 
 
 # -- near ties ---------------------------------------------------------------------------------------------------------
@@ -306,7 +306,7 @@ def test_the_size_prior_is_left_out_where_graph_and_rbf_of_x_as_given_agree(monk
 def tie_break(data, text):
     structure, weight = as_structure(text), np.ones(len(data))
     kernel = fit_kernel(data, weight, kernel="auto", n_clusters=structure.n_clusters, rng=np.random.RandomState(0))
-    return AutoPolicy(Request(structure), Samples(data, weight), kernel).tie_break()
+    return AutoPolicy(FitConfig(structure), Samples(data, weight), kernel).tie_break()
 
 
 def test_rbf_settles_ties_of_chains_and_rings_with_more_than_a_few_samples_per_cluster(monkeypatch):
@@ -330,9 +330,9 @@ def test_a_kernel_that_the_user_chose_leaves_nothing_to_decide():
     for structure in map(as_structure, ("grid:2x2", "ring:4")):
         settings = {"kernel": "graph"}
         assert Policy.arrangement_kernel(settings, structure) == settings
-        expected = "rbf" if structure.is_map else "auto"
+        expected = "rbf" if structure.is_multidimensional else "auto"
         assert AutoPolicy.arrangement_kernel({"kernel": "auto"}, structure) == {"kernel": expected}
         kernel = fit_kernel(data, np.ones(30), kernel="graph", n_clusters=4, rng=np.random.RandomState(0))
-        plain = Policy(Request(structure), Samples(data, np.ones(30)), kernel)
+        plain = Policy(FitConfig(structure), Samples(data, np.ones(30)), kernel)
         assert (plain.size_prior(), plain.tie_break(), plain.diagnostics(np.zeros(30, dtype=int))) == (0.0, None, {})
-        assert plain.solver(kernel).search == ("refine" if structure.is_map else "place")
+        assert plain.solver(kernel).search == ("refine" if structure.is_multidimensional else "place")

@@ -254,7 +254,7 @@ def test_soft_labels_are_evidence_as_far_as_they_are_trusted():
     hard = label_evidence(make_constraints(weight, 5, labels=y), at, E, A)
     for trust, share in ((0.0, 0.0), (0.5, 0.5), (1.0, 1.0), (7.0, 1.0)):
         soft = make_constraints(weight, 5, labels=y, label_weight=trust)
-        for one in (soft, soft.pulled(0.01)):
+        for one in (soft, soft.with_bonus_unit(0.01)):
             assert_allclose(label_evidence(one, at, E, A), share * hard)
 
 

@@ -1,7 +1,7 @@
 """Side information: known labels, links between samples, sizes of clusters; checked, and labelings that respect it."""
 
 from kernelclust.constraints._constraints import Constraints
-from kernelclust.constraints._label_evidence import contradicted, label_evidence, numbered, size_wishes
+from kernelclust.constraints._label_evidence import contradicted, label_evidence, numbered, size_penalty
 from kernelclust.constraints._repair import repair
 from kernelclust.constraints._repair_loops import count_blocked
 from kernelclust.constraints._side_information import equal_rows, make_constraints
@@ -19,5 +19,5 @@ __all__ = [
     "make_constraints",
     "numbered",
     "repair",
-    "size_wishes",
+    "size_penalty",
 ]

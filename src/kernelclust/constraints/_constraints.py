@@ -31,10 +31,10 @@ class Constraints:
     links: sparse.csr_array  # (M, M) symmetric: blocks that may not share a cluster
     lower: np.ndarray  # (c,) weight that each cluster holds at least
     upper: np.ndarray  # (c,) and at most
-    pull: np.ndarray  # (M, c) what F gains with a block in a cluster
+    soft_bonus: np.ndarray  # (M, c) what F gains with a block in a cluster
     witness: np.ndarray | None = None  # (M,) a labeling that keeps everything
     strict: bool = True  # False for a part of the samples: sizes are aims
-    unit: float = 1.0  # of pull, for a soft label of weight one
+    unit: float = 1.0  # of soft_bonus, for a soft label of weight one
 
     @property
     def n_clusters(self) -> int:
@@ -81,21 +81,21 @@ class Constraints:
     def known(self) -> bool:
         """Whether anything says which cluster sits where, not only who is with whom."""
         uneven = np.ptp(self.lower) > 0 or np.any(self.upper != self.upper[0])
-        return bool((self.place >= 0).any() or self.pull.any() or uneven)
+        return bool((self.place >= 0).any() or self.soft_bonus.any() or uneven)
 
     @cached_property
     def seeds(self) -> np.ndarray:
         """(m,) known place of each sample, hard or soft, or -1."""
-        soft = np.where(self.pull.max(axis=1) > 0, np.argmax(self.pull, axis=1), -1)
+        soft = np.where(self.soft_bonus.max(axis=1) > 0, np.argmax(self.soft_bonus, axis=1), -1)
         return np.where(self.place >= 0, self.place, soft)[self.block]
 
     @cached_property
-    def votes(self) -> np.ndarray:
+    def label_weight(self) -> np.ndarray:
         """(M, c) copies of samples that are known to be at a place, counted less where the label is trusted less."""
-        votes = np.minimum(self.pull / self.unit, self.weight[:, None])
+        out = np.minimum(self.soft_bonus / self.unit, self.weight[:, None])
         placed = np.flatnonzero(self.place >= 0)
-        votes[placed, self.place[placed]] = self.weight[placed]
-        return votes
+        out[placed, self.place[placed]] = self.weight[placed]
+        return out
 
     @cached_property
     def movable(self) -> np.ndarray:
@@ -126,7 +126,7 @@ class Constraints:
             sample_weight=self.sample_weight[used],
             place=self.place[present],
             links=self.links[present][:, present],
-            pull=self.pull[present],
+            soft_bonus=self.soft_bonus[present],
             witness=self.witness[present],
         )
 
@@ -152,7 +152,7 @@ class Constraints:
             self.links[present][:, present],
             np.maximum(self.lower * share - heaviest, 0.0),
             self.upper * share + heaviest,
-            self.pull[present],
+            self.soft_bonus[present],
             None if self.witness is None else self.witness[present],
             strict=False,
             unit=self.unit,
@@ -162,11 +162,13 @@ class Constraints:
         """Links and sizes alone; None where there are none."""
         if self.n_blocks == len(self.block) and not (self.has_links or self.has_sizes):
             return None
-        return replace(self, place=np.full(self.n_blocks, -1), pull=np.zeros_like(self.pull))
+        return replace(self, place=np.full(self.n_blocks, -1), soft_bonus=np.zeros_like(self.soft_bonus))
 
-    def pulled(self, unit: float) -> Constraints:
+    def with_bonus_unit(self, unit: float) -> Constraints:
         """With `unit` of F for a soft label of weight one."""
-        return replace(self, pull=self.pull * unit, unit=self.unit * unit) if self.pull.any() else self
+        if not self.soft_bonus.any():
+            return self
+        return replace(self, soft_bonus=self.soft_bonus * unit, unit=self.unit * unit)
 
     # -- labels of samples and of blocks ------------------------------------------------------------------------------
 
@@ -198,22 +200,22 @@ class Constraints:
 
     def gain(self, labels: np.ndarray) -> float:
         """What soft labels add to F."""
-        return float(self.pull[np.arange(self.n_blocks), self.of_blocks(labels)].sum())
+        return float(self.soft_bonus[np.arange(self.n_blocks), self.of_blocks(labels)].sum())
 
-    def wishes(self, labels: np.ndarray) -> np.ndarray:
+    def placement_bonus(self, labels: np.ndarray) -> np.ndarray:
         """(c, c) what soft labels add when cluster j goes to node p."""
         out = np.zeros((self.n_clusters,) * 2)
-        np.add.at(out, self.of_blocks(labels), self.pull)
+        np.add.at(out, self.of_blocks(labels), self.soft_bonus)
         return out
 
-    def missed(self, labels: np.ndarray) -> np.ndarray:
+    def size_violation(self, labels: np.ndarray) -> np.ndarray:
         """(c, c) share of all samples by which cluster j misses the size of node p."""
         n = np.bincount(labels, self.sample_weight, minlength=self.n_clusters)[:, None]
         return (np.maximum(self.lower - n, 0.0) + np.maximum(n - self.upper, 0.0)) / n.sum()
 
     def placing(self, labels: np.ndarray) -> dict[str, Any]:
         """What a placement of these clusters has to respect."""
-        return {"movable": self.movable, "linear": self.wishes(labels)}
+        return {"movable": self.movable, "linear": self.placement_bonus(labels)}
 
     def together(self, labels: np.ndarray) -> np.ndarray:
         """Labels with every block whole."""

@@ -29,19 +29,21 @@ def numbered(constraints: Constraints, labels: np.ndarray, E: np.ndarray) -> np.
     belong: sum_i w_i |x_i - mu_j(i)|^2 with j(i) the cluster that gets the number y_i."""
     if not constraints.known:
         return labels
-    votes, c = constraints.votes, constraints.n_clusters
-    given = np.flatnonzero(votes.any(axis=1))
+    known, c = constraints.label_weight, constraints.n_clusters
+    given = np.flatnonzero(known.any(axis=1))
     far = cdist(np.asarray(constraints.mean[given] @ E), _means(constraints, labels, E)[0], "sqeuclidean")
-    cost = far.T @ votes[given]
-    cost = cost / max(cost.sum(), np.finfo(float).tiny) + c * constraints.missed(labels)
+    cost = far.T @ known[given]
+    cost = cost / max(cost.sum(), np.finfo(float).tiny) + c * constraints.size_violation(labels)
     return linear_sum_assignment(cost)[1][labels]
 
 
-def size_wishes(constraints: Constraints | None, labels: np.ndarray, S: np.ndarray, A: np.ndarray) -> np.ndarray | None:
+def size_penalty(
+    constraints: Constraints | None, labels: np.ndarray, S: np.ndarray, A: np.ndarray
+) -> np.ndarray | None:
     """(c, c) `linear` of a placement problem that puts clusters where their sizes are allowed, before all else."""
     if constraints is None or not constraints.has_sizes:
         return None
-    return -10 * np.abs(A).max() * np.abs(S).sum() * constraints.missed(labels)
+    return -10 * np.abs(A).max() * np.abs(S).sum() * constraints.size_violation(labels)
 
 
 def label_evidence(constraints: Constraints, labels: np.ndarray, E: np.ndarray, A: np.ndarray) -> np.ndarray:
@@ -51,7 +53,7 @@ def label_evidence(constraints: Constraints, labels: np.ndarray, E: np.ndarray, 
     e = np.minimum(e, 1 / (1 + FOR * q.max(axis=0)[place]))  # never evidence against its own place
     chance = e[:, None] * q[:, place].T  # (labels, c) of this label where the cluster's place is p
     chance[np.arange(len(place)), place] = 1 - e
-    np.add.at(L, near, constraints.votes[block, place][:, None] * np.log(chance))
+    np.add.at(L, near, constraints.label_weight[block, place][:, None] * np.log(chance))
     return L
 
 
@@ -74,7 +76,7 @@ def mistakes(
     size = np.bincount(near, weight, minlength=c)
     unsure = np.bincount(near, weight * doubt**5, minlength=c) / np.where(size > 0, size, 1.0)
     share = np.minimum(np.bincount(labels, weight, minlength=c) * (used.sum() / weight.sum()), 1.0)
-    block, place = np.nonzero(constraints.votes)
+    block, place = np.nonzero(constraints.label_weight)
     near, doubt = _nearest(np.asarray(constraints.mean[block] @ E), means, used)
     right = (1 - doubt**5 / 2) * (1 - unsure[near] / 2)
     return block, place, near, np.maximum((1 - right) / (1 - right + right * share[near]), LEAST)
@@ -85,7 +87,7 @@ def contradicted(constraints: Constraints, labels: np.ndarray, E: np.ndarray) ->
     the standard deviation of their number, at rates of BORNE at most."""
     block, place, _, e = mistakes(constraints, labels, E)
     e = np.minimum(e, BORNE)
-    count = constraints.votes[block, place]
+    count = constraints.label_weight[block, place]
     wrong = constraints.of_blocks(numbered(constraints, labels, E))[block] != place
     return bool(count @ wrong > count @ e + 2 * np.sqrt(count @ (e * (1 - e))))
 
@@ -102,7 +104,7 @@ def mistaken(A: np.ndarray) -> np.ndarray:
 def _means(constraints: Constraints, labels: np.ndarray, E: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Means of clusters (c, d), of samples without labels where there are such, and which clusters have one."""
     c, weight = constraints.n_clusters, constraints.sample_weight
-    open_weight = np.where(constraints.votes.sum(axis=1)[constraints.block] > 0, 0.0, weight)
+    open_weight = np.where(constraints.label_weight.sum(axis=1)[constraints.block] > 0, 0.0, weight)
     n = np.bincount(labels, open_weight, minlength=c)
     counted = np.where(n[labels] > 0, open_weight, weight)
     n = np.bincount(labels, counted, minlength=c)

@@ -198,7 +198,7 @@ def pack_largest(order, label, weight, room) -> None:
 
 
 @compiled
-def missed(size, lower, upper, slack):
+def violation(size, lower, upper, slack):
     """How far a size is from its bounds."""
     if size > upper + slack:
         return size - upper
@@ -220,25 +220,28 @@ def clashes(u, j, gone, label, link_first, link):
 def best_exchange(free, label, weight, n, link_first, link, lower, upper, slack, score, total):
     """The move, or swap, of `free` blocks that lowers what all sizes miss (`total`) the most, at least cost in score.
 
-    Returns what is missed then, the block, its partner in a swap or -1, and the block's new cluster; block -1 for none.
+    Returns the violation of all sizes then, the block, its partner in a swap or -1, and the block's new cluster; block
+    -1 for none.
     """
     c = len(n)
     least, cheapest, block, partner, target = total * (1 - 1e-9), np.inf, -1, -1, -1
     for q in range(len(free)):
         u = free[q]
         a = label[u]
-        here = missed(n[a], lower[a], upper[a], slack)
+        here = violation(n[a], lower[a], upper[a], slack)
         for t in range(-c, len(free)):  # clusters to move to, then blocks to swap with
             v = free[t] if t >= 0 else -1
             b = label[v] if t >= 0 else t + c
             if b == a or (t >= 0 and a > b):
                 continue
-            there = missed(n[b], lower[b], upper[b], slack)
+            there = violation(n[b], lower[b], upper[b], slack)
             if here == 0.0 and there == 0.0:
                 continue
             shift = weight[u] - (weight[v] if t >= 0 else 0.0)
             after = total - here - there
-            after += missed(n[a] - shift, lower[a], upper[a], slack) + missed(n[b] + shift, lower[b], upper[b], slack)
+            after += violation(n[a] - shift, lower[a], upper[a], slack) + violation(
+                n[b] + shift, lower[b], upper[b], slack
+            )
             after = 0.0 if after < 1e-12 * total else after
             if after > least:
                 continue
@@ -268,7 +271,7 @@ def settle_sizes(free, label, weight, link_first, link, lower, upper, slack, sco
             n[label[u]] += weight[u]
         total = 0.0
         for j in range(c):
-            total += missed(n[j], lower[j], upper[j], slack)
+            total += violation(n[j], lower[j], upper[j], slack)
         while total > 0.0 and rounds > 0:
             rounds -= 1
             after, u, v, b = best_exchange(free, label, weight, n, link_first, link, lower, upper, slack, score, total)

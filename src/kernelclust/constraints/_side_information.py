@@ -46,14 +46,14 @@ def make_constraints(
     graph = sparse.coo_array((np.ones(len(must)), (pairs[:, 0], pairs[:, 1])), shape=(m, m)).tocsr()
     n_blocks, block = connected_components(graph, directed=False)
     block = block.astype(np.intp)
-    place, pull = np.full(n_blocks, -1), np.zeros((n_blocks, c))
+    place, soft_bonus = np.full(n_blocks, -1), np.zeros((n_blocks, c))
     if label_weight is None:
         place = _block_places(y, block, n_blocks, graph)
     else:
         known = np.flatnonzero(y >= 0)
-        np.add.at(pull, (block[known], y[known]), label_weight * weight[known])
+        np.add.at(soft_bonus, (block[known], y[known]), label_weight * weight[known])
     links = _block_links(cannot, block, n_blocks, graph)
-    constraints = Constraints(block, weight, place, links, lower, upper, pull)
+    constraints = Constraints(block, weight, place, links, lower, upper, soft_bonus)
     n_whole = int((constraints.weight > 0).sum())
     if len(must) and n_whole < c and not allow_empty:
         raise ValueError(

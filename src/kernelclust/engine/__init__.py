@@ -8,7 +8,7 @@ from kernelclust.engine._order import FEW, UNSURE, Order, n_arrangements
 from kernelclust.engine._order_result import ClusterOrder, cluster_order, confidence_of
 from kernelclust.engine._places import Places, fitted_places
 from kernelclust.engine._prediction import Prediction
-from kernelclust.engine._request import Policy, Request, Samples, distance_exponent
+from kernelclust.engine._request import FitConfig, Policy, Samples, distance_exponent
 from kernelclust.engine._steps import is_connected, order_agreement, place, squared_distances, steps
 
 __all__ = [
@@ -17,11 +17,11 @@ __all__ = [
     "Alternative",
     "ClusterOrder",
     "Fit",
+    "FitConfig",
     "Order",
     "Places",
     "Policy",
     "Prediction",
-    "Request",
     "Samples",
     "alternatives",
     "arrange",

@@ -14,7 +14,7 @@ from kernelclust._threads import one_thread
 from kernelclust._warnings import warn
 from kernelclust.constraints import Constraints, equal_rows
 from kernelclust.engine._judge import Fit, judge, with_order
-from kernelclust.engine._request import Request, Samples, distance_exponent
+from kernelclust.engine._request import FitConfig, Samples, distance_exponent
 from kernelclust.kernels import (
     FittedKernel,
     KernelOperator,
@@ -34,7 +34,7 @@ ROUNDING = 1e-12  # of a kernel's entries, times the total weight: eigenvalues b
 def fit(
     X,
     weight: np.ndarray,
-    request: Request,
+    request: FitConfig,
     known: Constraints | None = None,
     kernel: FittedKernel | None = None,
     spectrum: Spectrum | None = None,
@@ -55,7 +55,7 @@ def fit(
 
 def _fit(
     samples: Samples,
-    request: Request,
+    request: FitConfig,
     kernel: FittedKernel,
     spectrum: Spectrum | None,
     rng: np.random.RandomState,
@@ -89,7 +89,7 @@ def _fit(
     return with_order(found, problem) if request.confidence else found
 
 
-def _samples(X, weight: np.ndarray, request: Request, known: Constraints | None) -> Samples:
+def _samples(X, weight: np.ndarray, request: FitConfig, known: Constraints | None) -> Samples:
     """Return the samples, with groups of equal ones where nothing else ties samples to each other."""
     comparable = kernel_class(request.kernel.get("kernel")).equal_rows_are_equal
     tied = known is not None and known.unlabelled() is not None
@@ -99,7 +99,7 @@ def _samples(X, weight: np.ndarray, request: Request, known: Constraints | None)
 
 
 def _decomposed(
-    kernel: FittedKernel, spectrum: Spectrum | None, request: Request, rng: np.random.RandomState
+    kernel: FittedKernel, spectrum: Spectrum | None, request: FitConfig, rng: np.random.RandomState
 ) -> tuple[FittedKernel, Spectrum, float | None]:
     """Return the kernel that is searched under, its spectrum, and its ridge where it is a discriminative one."""
     operator, c = kernel.operator, request.structure.n_clusters
@@ -127,7 +127,7 @@ def _useful(kernel: KernelOperator, n_clusters: int) -> int:
     return n_clusters - 1 if kernel.centred else n_clusters
 
 
-def _warn_of_stop(solution: Solution, request: Request) -> None:
+def _warn_of_stop(solution: Solution, request: FitConfig) -> None:
     if solution.converged:
         return
     messages = {
@@ -139,7 +139,7 @@ def _warn_of_stop(solution: Solution, request: Request) -> None:
 
 
 def arrange(
-    kernel: FittedKernel, labels: np.ndarray, request: Request, node: np.ndarray | None = None
+    kernel: FittedKernel, labels: np.ndarray, request: FitConfig, node: np.ndarray | None = None
 ) -> tuple[Fit, np.ndarray]:
     """Return a fit that keeps the clusters of `labels`, and the node (c,) of each.
 

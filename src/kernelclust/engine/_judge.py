@@ -48,7 +48,7 @@ class Fit:
     diagnostics: dict[str, float] = field(default_factory=dict)  # of the policy
     data_kernel: FittedKernel | None = None  # of X, where `kernel` was made of it or took its place in the search
     order: Order | None = None
-    image: np.ndarray | None = field(default=None, repr=False)  # K D Pi (m, c), where it is known
+    kernel_times_labels: np.ndarray | None = field(default=None, repr=False)  # K D Pi (m, c), where it is known
     whole: Whole | None = field(default=None, repr=False)  # all samples, where the search began with some of them
 
     @property
@@ -76,9 +76,9 @@ class Fit:
         judged, base, S = None, self.kernel.base, self.S
         if base is not None:
             judged = base.combination(Pi), base.operator.cluster_sums(self.labels, len(self.n))
-        similarities = self.kernel.combination(Pi, self.image)
-        if self.kernel.seen is not None:
-            S, judged = self.kernel.seen.cluster_sums(self.labels, len(self.n)), (similarities, S)
+        similarities = self.kernel.combination(Pi, self.kernel_times_labels)
+        if self.kernel.unshifted_operator is not None:
+            S, judged = self.kernel.unshifted_operator.cluster_sums(self.labels, len(self.n)), (similarities, S)
         return Prediction.of(similarities, self.moving_objective, S, self.n, judged, self.reach)
 
     def places(self, prediction: Prediction) -> Located:
@@ -90,7 +90,7 @@ class Fit:
         if base is not None:
             operator, G, S = base.operator, base.operator @ Pi, prediction.sums
         else:
-            G, S = operator @ Pi if self.image is None else self.image, self.S
+            G, S = operator @ Pi if self.kernel_times_labels is None else self.kernel_times_labels, self.S
         axes = self.structure.axes()
         return fitted_places(prediction, axes, G, operator.diagonal(), S, self.labels, operator.weight)
 
@@ -108,14 +108,14 @@ def judge(
     `placed_by` (c x c) are the cluster sums that the clusters were placed by, where those of the kernel were not.
     """
     objective, operator = problem.objective, problem.kernel
-    c, spectrum, S, image = objective.n_clusters, problem.spectrum, solution.cluster_sums, None
+    c, spectrum, S, KPi = objective.n_clusters, problem.spectrum, solution.cluster_sums, None
     if not spectrum.certain:
         Pi = one_hot(solution.labels, c, operator.weight)
-        spectrum, image = certified(operator, spectrum, Pi)
-        S = Pi.T @ image
+        spectrum, KPi = certified(operator, spectrum, Pi)
+        S = Pi.T @ KPi
         S = (S + S.T) / 2
     elif operator.factor is None and solution.warm_start_sums.shape == (c, operator.n_samples):
-        image = solution.warm_start_sums.T
+        KPi = solution.warm_start_sums.T
     n = problem.sizes(solution.labels)
     if c == 1 and operator.centred:  # over all samples K adds up to zero: what else was found is rounding
         S = np.zeros((1, 1))
@@ -125,7 +125,7 @@ def judge(
     labels = node[solution.labels]
     arranged = renumbered(node, arranged, n)[0]
     S, n = renumbered(node, S, n)
-    image = None if image is None else image[:, np.argsort(node)]
+    KPi = None if KPi is None else KPi[:, np.argsort(node)]
     fresh = problem.constraints is not None or not problem.spectrum.certain
     value = objective.value(S, n) if fresh else solution.value
     power = distance_exponent(kernel, structure)
@@ -143,7 +143,7 @@ def judge(
         value,
         placement_margin=placement_margin(placing),
         placing=placing,
-        image=image,
+        kernel_times_labels=KPi,
         **certificate.of(objective, n, value, operator.centred, solution.bound),
     )
 
@@ -188,7 +188,7 @@ def judge_all(
         placement_margin=placement_margin(placing),
         placing=placing,
         order=judged,
-        image=None,
+        kernel_times_labels=None,
         whole=whole,
         **certificate.of(objective, n, value, centred),
     )
@@ -237,8 +237,9 @@ def numbered_like(found: Fit, labels: np.ndarray) -> Fit:
     judged = found.order
     if judged is not None:
         judged = replace(judged, links=judged.links[np.ix_(order, order)])
-    image = None if found.image is None else found.image[:, order]
-    return replace(found, labels=node[found.labels], S=S, n=n, image=image, placing=placing, order=judged)
+    KPi = None if found.kernel_times_labels is None else found.kernel_times_labels[:, order]
+    labels = node[found.labels]
+    return replace(found, labels=labels, S=S, n=n, kernel_times_labels=KPi, placing=placing, order=judged)
 
 
 def with_order(found: Fit, problem: Problem, companions: Sequence[tuple[np.ndarray, np.ndarray]] | None = None) -> Fit:

@@ -39,7 +39,7 @@ class Policy:
     in the order in which they stand here.
     """
 
-    def __init__(self, request: Request, samples: Samples, kernel: FittedKernel):
+    def __init__(self, request: FitConfig, samples: Samples, kernel: FittedKernel):
         self.request, self.samples, self.kernel = request, samples, kernel
 
     @staticmethod
@@ -64,7 +64,7 @@ class Policy:
         """
         A = self.request.structure.kernel
         flat = np.array_equal(A, A[0, 0] * np.eye(len(A)))
-        return kernel.supports_refinement or self.request.structure.is_map or flat
+        return kernel.supports_refinement or self.request.structure.is_multidimensional or flat
 
     def search(
         self, kernel: FittedKernel, problem: Problem, rng: np.random.RandomState
@@ -83,7 +83,7 @@ class Policy:
 
 
 @dataclass(frozen=True)
-class Request:
+class FitConfig:
     """What to fit, every part checked: the terms of the formula and how to search."""
 
     structure: Structure
@@ -99,4 +99,4 @@ class Request:
 
 def distance_exponent(kernel: FittedKernel, structure: Structure) -> float:
     """Return the exponent of the squared distances that assign clusters to the nodes of a structure."""
-    return kernel.ring_distance_exponent if structure.is_closed else 1.0
+    return kernel.ring_distance_exponent if structure.is_cyclic else 1.0

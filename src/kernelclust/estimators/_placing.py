@@ -89,7 +89,7 @@ class Placing(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     def _keep_known(self, known: Constraints | None) -> None:
         """Samples whose label is known, fully or softly, are not asked for."""
         if known is not None:
-            told = (known.place >= 0) | known.pull.any(axis=1)
+            told = (known.place >= 0) | known.soft_bonus.any(axis=1)
             self._asked[told[known.block]] = -1
 
     def transform(self, X):

@@ -12,7 +12,7 @@ from scipy.spatial.distance import squareform
 
 from kernelclust import engine
 from kernelclust._input import quoted
-from kernelclust.engine import Request
+from kernelclust.engine import FitConfig
 from kernelclust.estimators.structured import StructuredClustering
 from kernelclust.kernels import FittedKernel, fit_kernel
 from kernelclust.objectives import check_weights
@@ -127,7 +127,7 @@ def _arranged(kept: FittedKernel, codes, used, called: list, shape: Structure | 
     if shape is None:
         tree, node = _linked(kept, labels, len(called))
         shape = tree
-    found, place = engine.arrange(kept, labels, Request(shape, random_state=0), node)
+    found, place = engine.arrange(kept, labels, FitConfig(shape, random_state=0), node)
     order = [called[j] for j in np.argsort(place)]
     return Arrangement(
         labels=np.where(codes >= 0, place[codes], -1),

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from kernelclust.engine import Request
+from kernelclust.engine import FitConfig
 from kernelclust.estimators.presets import Preset, preset
 from kernelclust.kernels import Spectrum
 from kernelclust.objectives import Dependence
@@ -24,7 +24,7 @@ class _Discriminative(Preset):
     _strength: str
     _strength_is_per_sample: bool
 
-    def _request(self, structure: Structure, solver: Solver) -> Request:
+    def _request(self, structure: Structure, solver: Solver) -> FitConfig:
         def ridge(spectrum: Spectrum, total: float, rounding: float) -> float:
             """The parameter's value, or the c-th eigenvalue of the kernel, the first that c clusters do not need."""
             value = getattr(self, self._strength)

@@ -24,8 +24,8 @@ from kernelclust.estimators._placing import Placing
 from kernelclust.estimators._views import fit_views, in_rows, new_views
 from kernelclust.multikernel import (
     ManyFit,
-    ManyRequest,
     Method,
+    MultiKernelConfig,
     Views,
     as_method,
     check_kernels,
@@ -394,10 +394,10 @@ class MultiKernelClustering(Placing, KernelClusterer):
         check_name("placement", objective.placement, PLACEMENTS)
         return objective
 
-    def _request(self, structure: Structure) -> ManyRequest:
+    def _request(self, structure: Structure) -> MultiKernelConfig:
         """What is asked for."""
         method = self._make_method()
-        return ManyRequest(
+        return MultiKernelConfig(
             structure,
             method,
             kernel=method.default_kernel if is_auto(self.kernel) else self.kernel,

@@ -13,7 +13,7 @@ from kernelclust._progress import working
 from kernelclust._scale_warning import ScaleWarning, scale_warning
 from kernelclust._warnings import warn
 from kernelclust.constraints import Constraints
-from kernelclust.engine import Fit, Request, fit, numbered_like
+from kernelclust.engine import Fit, FitConfig, fit, numbered_like
 from kernelclust.estimators._base import (
     KernelClusterer,
     check_enough_samples,
@@ -379,9 +379,9 @@ class StructuredClustering(Placing, KernelClusterer):
     def _make_solver(self) -> Solver:
         return as_solver(self.solver)
 
-    def _request(self, structure: Structure, solver: Solver) -> Request:
+    def _request(self, structure: Structure, solver: Solver) -> FitConfig:
         """What the engine is asked for."""
-        return Request(
+        return FitConfig(
             structure,
             kernel=self._kernel_settings(),
             policy=policy_for(self.kernel),
@@ -404,7 +404,7 @@ class StructuredClustering(Placing, KernelClusterer):
         return out
 
 
-def request_of(model: StructuredClustering, n_samples: int) -> Request:
+def request_of(model: StructuredClustering, n_samples: int) -> FitConfig:
     """What the engine is asked for by an estimator with these parameters, all of them checked."""
     model._check_parameters()
     structure = check_structure(model.n_clusters, model.structure)

@@ -18,8 +18,8 @@ COMMUTE: dict[str, Any] = {"supports_refinement": False, "ring_distance_exponent
 class FittedKernel:
     """A kernel operator over the fitted samples and the means to compare new ones.
 
-    `seen` is the operator without what fitted samples have in common with themselves alone: what a new sample, which
-    has no part in that, compares clusters by.
+    `unshifted_operator` is the operator without what fitted samples have in common with themselves alone: new samples,
+    which have no part in that, are compared by it.
 
     `supports_refinement` says whether F with a structure sees the borders of clusters under this kernel. Commute
     kernels put nearly all weight on their first functions: there F merges crowded nodes and splits wide ones, so that
@@ -32,7 +32,7 @@ class FittedKernel:
     source: Source
     gamma: float | None = None
     base: FittedKernel | None = None  # that a discriminative kernel was made of
-    seen: KernelOperator | None = None
+    unshifted_operator: KernelOperator | None = None
     supports_refinement: bool = True
     ring_distance_exponent: float = 1.0
     remedy: str | None = None  # for a user whose kernel is not positive semidefinite; None where it is known to be

@@ -98,7 +98,7 @@ def _shifted(X: np.ndarray, dense: DenseKernel) -> FittedKernel:
     K = X.astype(np.float64)  # a copy
     K[np.diag_indices(len(K))] += lift / dense.weight
     shifted = DenseKernel(K, dense.weight, center=dense.centred)
-    return FittedKernel(shifted, Function(None), seen=dense)
+    return FittedKernel(shifted, Function(None), unshifted_operator=dense)
 
 
 def _lowest(dense: DenseKernel) -> float:

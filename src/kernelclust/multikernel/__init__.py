@@ -18,14 +18,14 @@ from kernelclust.multikernel._simplex import minimize_on_simplex, optimality_gap
 from kernelclust.multikernel._task import Relaxed, Task
 from kernelclust.multikernel._views import Views, check_kernels, check_views, columns_of, is_many
 
-from kernelclust.multikernel._fit import ManyFit, ManyRequest, fit_many  # isort: skip
+from kernelclust.multikernel._fit import ManyFit, MultiKernelConfig, fit_many  # isort: skip
 from kernelclust.multikernel._sums import Weighing, raw_features, weighing  # isort: skip
 
 __all__ = [
     "CORRELATIONS",
     "ManyFit",
-    "ManyRequest",
     "Method",
+    "MultiKernelConfig",
     "Refined",
     "Relaxed",
     "Task",

@@ -45,7 +45,7 @@ DEGENERATE = 0.01  # residual, as a share of the trace, that is next to none
 
 
 @dataclass(frozen=True)
-class ManyRequest:
+class MultiKernelConfig:
     """What to fit, every part checked: parameters as in `MultiKernelClustering`."""
 
     structure: Structure
@@ -71,13 +71,13 @@ class ManyFit:
     variant: int = 0  # of the method, where it has several
 
 
-def fit_many(views: Views, weight: np.ndarray, request: ManyRequest, known: Constraints | None = None) -> ManyFit:
+def fit_many(views: Views, weight: np.ndarray, request: MultiKernelConfig, known: Constraints | None = None) -> ManyFit:
     """Fit samples of positive weight."""
     with one_thread():
         return _fit(views, weight, request, known)
 
 
-def _fit(views: Views, weight: np.ndarray, request: ManyRequest, known: Constraints | None) -> ManyFit:
+def _fit(views: Views, weight: np.ndarray, request: MultiKernelConfig, known: Constraints | None) -> ManyFit:
     structure, c, method = request.structure, request.structure.n_clusters, request.method
     rng = check_random_state(request.random_state)
     set_stage(KERNEL, "the kernels of {} samples", len(weight))
@@ -96,7 +96,9 @@ def _fit(views: Views, weight: np.ndarray, request: ManyRequest, known: Constrai
         objective,
         rule=request.objective.rule,
         known=known,
-        keeps=not (all(one.supports_refinement for one in fitted) or structure.is_map or objective.has_loss),
+        keeps=not (
+            all(one.supports_refinement for one in fitted) or structure.is_multidimensional or objective.has_loss
+        ),
         power=min(distance_exponent(one, structure) for one in fitted),
         n_jobs=request.n_jobs,
         report=request.report,
@@ -112,10 +114,14 @@ def _fit(views: Views, weight: np.ndarray, request: ManyRequest, known: Constrai
     spectrum = useful_spectrum(operator, c, rng)
     problem = Problem(operator, spectrum, objective, flat_objective(objective), known)
     seen = None
-    if any(one.seen is not None for one in fitted):
+    if any(one.unshifted_operator is not None for one in fitted):
         seen = WeightedSumKernel(_prepared(fitted, held, weight, request, seen=True), coefficients)
     kernel = FittedKernel(
-        operator, source, seen=seen, supports_refinement=not search.keeps, ring_distance_exponent=search.power
+        operator,
+        source,
+        unshifted_operator=seen,
+        supports_refinement=not search.keeps,
+        ring_distance_exponent=search.power,
     )
     solution = _solution(found, problem)
     fit = judge(kernel, problem, solution, structure, request.objective.rule, found.placed)
@@ -140,16 +146,24 @@ def _solution(found: Found, problem: Problem) -> Solution:
     return Solution(labels, value, found.S, len(found.refined.history), stopped, found.refined.history)
 
 
-def _prepared(fitted: Sequence[FittedKernel], held, weight: np.ndarray, request: ManyRequest, *, seen=False) -> list:
+def _prepared(
+    fitted: Sequence[FittedKernel], held, weight: np.ndarray, request: MultiKernelConfig, *, seen=False
+) -> list:
     """Kernels over all samples, or what new samples see of them."""
     return [
-        prepare(one.operator, weight, samples, unit=bool(request.method.unit_diagonal), seen=one.seen if seen else None)
+        prepare(
+            one.operator,
+            weight,
+            samples,
+            unit=bool(request.method.unit_diagonal),
+            seen=one.unshifted_operator if seen else None,
+        )
         for one, samples in zip(fitted, held, strict=True)
     ]
 
 
 def _fit_kernels(
-    views: Views, weight: np.ndarray, request: ManyRequest, rng: np.random.RandomState
+    views: Views, weight: np.ndarray, request: MultiKernelConfig, rng: np.random.RandomState
 ) -> tuple[list[FittedKernel], list[int | None]]:
     """The kernels, and the view that each looks at; None is all views together, the last of kernel="auto"."""
     given = pairwise_kernel(request.kernel)
@@ -174,7 +188,7 @@ def _fit_kernels(
     return fitted, view_of
 
 
-def _fit_kernel(X, weight, kernel: Kernel, total: int, request: ManyRequest, rng) -> FittedKernel:
+def _fit_kernel(X, weight, kernel: Kernel, total: int, request: MultiKernelConfig, rng) -> FittedKernel:
     if not kernel.dense_among_many:  # among several it is held by the smoothest functions on its graphs
         kernel = clone(kernel).set_params(dense_limit=0)
     fitted = fit_kernel(
@@ -191,7 +205,7 @@ def _fit_kernel(X, weight, kernel: Kernel, total: int, request: ManyRequest, rng
     return fitted
 
 
-def _warn_of_stop(found: Found, request: ManyRequest) -> None:
+def _warn_of_stop(found: Found, request: MultiKernelConfig) -> None:
     if not found.refined.converged:
         warn(
             f"method={request.method.name!r} stopped before it had converged; raise max_iter={request.max_iter}, or "
@@ -200,7 +214,7 @@ def _warn_of_stop(found: Found, request: ManyRequest) -> None:
         )
 
 
-def _warn_of_degenerate(relaxed: Relaxed, weights: np.ndarray, task: Task, request: ManyRequest) -> None:
+def _warn_of_degenerate(relaxed: Relaxed, weights: np.ndarray, task: Task, request: MultiKernelConfig) -> None:
     p = int(np.argmax(weights))
     if len(weights) == 1 or weights[p] < DOMINANT or relaxed.coefficients is None:
         return

@@ -108,7 +108,7 @@ def pulled(
     c, total = objective.n_clusters, float(kernel.weight.sum())
     bounds = leading_spectrum(kernel, c, max(c - 1, 1), rng).bounds
     bound = objective.size_bound(bounds, np.full(c, total / c))
-    return known.pulled(bound / total if bound > 0 else 1.0)
+    return known.with_bonus_unit(bound / total if bound > 0 else 1.0)
 
 
 def place(

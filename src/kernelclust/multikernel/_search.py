@@ -87,7 +87,7 @@ class Search:
 
     def _known(self, task: Task, relaxed: Relaxed) -> Constraints | None:
         """What is known, soft labels in units of the objective."""
-        if self.known is None or not self.known.pull.any():
+        if self.known is None or not self.known.soft_bonus.any():
             return self.known
         return pulled(self.known, consensus(task, relaxed), self.objective, task.rng)
 

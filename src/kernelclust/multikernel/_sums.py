@@ -15,7 +15,7 @@ from sklearn.utils import check_random_state
 
 from kernelclust.kernels import Kernel, LowRankKernel
 from kernelclust.multikernel._base import make_task
-from kernelclust.multikernel._fit import ManyFit, ManyRequest
+from kernelclust.multikernel._fit import ManyFit, MultiKernelConfig
 from kernelclust.multikernel._new_samples import Summed
 from kernelclust.multikernel._prepare import ROUNDING, SMALL
 from kernelclust.multikernel._refine import Refined, Unrelaxed
@@ -185,7 +185,7 @@ def weighing(
     gram: np.ndarray,
     columns: Sequence[slice],
     few: ManyFit,
-    request: ManyRequest,
+    request: MultiKernelConfig,
     objective: ClusterObjective,
     total: float,
     lightest: float,

@@ -27,7 +27,7 @@ from kernelclust._solution import Solution
 from kernelclust._threads import in_order
 from kernelclust._warnings import warn
 from kernelclust.constraints import Constraints
-from kernelclust.engine import Policy, Request, Samples, useful_spectrum
+from kernelclust.engine import FitConfig, Policy, Samples, useful_spectrum
 from kernelclust.kernels import FittedKernel, LowRankKernel, fit_kernel, leading_spectrum
 from kernelclust.kernels.auto import GraphMean, evenly_spaced
 from kernelclust.objectives import ClusterObjective
@@ -54,7 +54,7 @@ class AutoPolicy(Policy):
 
     kernel: GraphMean
 
-    def __init__(self, request: Request, samples: Samples, kernel: FittedKernel):
+    def __init__(self, request: FitConfig, samples: Samples, kernel: FittedKernel):
         super().__init__(request, samples, kernel)
         c = request.structure.n_clusters
         self._views = ViewClusterings(self.kernel.view_factors if c > 1 else [], samples.weight, c)
@@ -63,7 +63,7 @@ class AutoPolicy(Policy):
     @staticmethod
     def arrangement_kernel(settings: dict[str, Any], structure: Structure) -> dict[str, Any]:
         """Return the settings of an rbf kernel on grids: commute times hardly grow with the distance there."""
-        return settings | {"kernel": "rbf"} if structure.is_map else settings
+        return settings | {"kernel": "rbf"} if structure.is_multidimensional else settings
 
     def size_prior(self) -> float:
         """Return a size prior where the views disagree, unless rbf confirms the clusters of X as given."""
@@ -83,13 +83,13 @@ class AutoPolicy(Policy):
 
     def tie_break(self) -> tuple[np.ndarray, float] | None:
         """Return the rbf clusters on chains and rings of more than a few samples per cluster."""
-        if self._rbf_labels is None or not self.request.structure.is_sweep or self._has_few_samples():
+        if self._rbf_labels is None or not self.request.structure.is_one_dimensional or self._has_few_samples():
             return None
         return self._rbf_labels, DOUBTED_TIE if self._views.agreement() < DOUBTED_VIEWS else NEAR_TIE
 
     def refines(self, kernel: FittedKernel) -> bool:
         """Return True for chains and rings of few samples per cluster too: neighbours are the next steps there."""
-        return super().refines(kernel) or (self.request.structure.is_sweep and self._has_few_samples())
+        return super().refines(kernel) or (self.request.structure.is_one_dimensional and self._has_few_samples())
 
     def search(
         self, kernel: FittedKernel, problem: Problem, rng: np.random.RandomState
@@ -99,7 +99,7 @@ class AutoPolicy(Policy):
         A seed gives the same landmarks as kernel="rbf" has with it.
         """
         request, structure = self.request, self.request.structure
-        if self._rbf_labels is None or not structure.is_map or not request.solver.refines:
+        if self._rbf_labels is None or not structure.is_multidimensional or not request.solver.refines:
             return super().search(kernel, problem, rng)
         _, _, flat = super().search(kernel, replace(problem, objective=problem.flat), rng)
         self._graph_labels = flat.labels

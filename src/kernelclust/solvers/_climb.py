@@ -164,7 +164,7 @@ def _known(constraints: Constraints) -> Known:
         place=integers(constraints.place),
         link_first=integers(first),
         link=integers(link),
-        pull=floats(constraints.pull),
+        soft_bonus=floats(constraints.soft_bonus),
         lower=floats(constraints.lower),
         upper=floats(constraints.upper),
         slack=float(constraints.slack),

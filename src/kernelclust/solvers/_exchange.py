@@ -109,7 +109,7 @@ class Exchanges:
         c = len(n)
         M, h = objective.slopes(state.S, n)
         rise = self.running.gains() @ M + np.where(n > 0, h, 0.0)
-        rise = rise * constraints.weight[:, None] + constraints.pull
+        rise = rise * constraints.weight[:, None] + constraints.soft_bonus
         rise -= rise[np.arange(len(label)), label][:, None]
         tops, gain = np.full((c, c, depth), -1, dtype=np.intp), np.full((c, c, depth), -np.inf)
         for a in range(c):

@@ -40,7 +40,7 @@ def place_known(
     E are features (m, d), `structure` is what A is the kernel of.
     """
     free = best_placement(problem, restarts)
-    if constraints is None or not constraints.votes.any():
+    if constraints is None or not constraints.label_weight.any():
         return free
     L = label_evidence(constraints, labels, E, problem.A)
     t, c = temperature(problem, free), len(free)

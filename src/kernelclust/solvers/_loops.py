@@ -55,7 +55,7 @@ class Known(NamedTuple):
     place: np.ndarray  # (M,) known place, or -1
     link_first: np.ndarray  # cannot-links of block u: link[link_first[u]:link_first[u + 1]]
     link: np.ndarray
-    pull: np.ndarray  # (M, c) what F gains with a block in a cluster
+    soft_bonus: np.ndarray  # (M, c) what F gains with a block in a cluster
     lower: np.ndarray  # (c,) sizes
     upper: np.ndarray
     slack: float
@@ -251,7 +251,7 @@ def may_move(u, w, known, state):
     free = False
     for b in range(len(n)):
         allowed = b == a or (state.blocked[u, b] == 0 and n[b] + w <= known.upper[b] + known.slack)
-        extra[b] = known.pull[u, b] if allowed else -np.inf
+        extra[b] = known.soft_bonus[u, b] if allowed else -np.inf
         free = free or (allowed and b != a)
     return free
 
@@ -434,7 +434,7 @@ def exchange(first, ids, new, was, slot, C, gains, blocks, known, state, form, l
         sums_after(start, stop, ids, new, was, slot, C, gains, weight, S, S_new)
         rise = -before
         for s in range(start, stop):
-            rise += known.pull[ids[s], new[s]] - known.pull[ids[s], was[s]]
+            rise += known.soft_bonus[ids[s], new[s]] - known.soft_bonus[ids[s], was[s]]
         for j in range(c):
             n_new[j] = n_new[j] if n_new[j] > 0.0 else 0.0
         after = form_value(S_new, n_new, form, loss, scratch)

@@ -51,7 +51,7 @@ class Problem:
             return None
         c, total = objective.n_clusters, float(self.kernel.weight.sum())
         bound = objective.size_bound(self.spectrum.bounds, np.full(c, total / c))
-        return self.constraints.pulled(bound / total if bound > 0 else 1.0)
+        return self.constraints.with_bonus_unit(bound / total if bound > 0 else 1.0)
 
     def placing(self, objective: ClusterObjective, labels: np.ndarray) -> dict[str, Any]:
         """What a placement of these clusters has to respect."""

@@ -13,7 +13,7 @@ import numpy as np
 
 from kernelclust._names import check_flag, check_number
 from kernelclust._solution import Solution
-from kernelclust.constraints import Constraints, repair, size_wishes
+from kernelclust.constraints import Constraints, repair, size_penalty
 from kernelclust.solvers import _starts as starts
 from kernelclust.solvers._base import Solver
 from kernelclust.solvers._climb import climb
@@ -78,7 +78,7 @@ def _numbered(labels: np.ndarray, problem: Problem, constraints: Constraints) ->
         return labels
     objective = problem.objective
     S = problem.kernel.cluster_sums(labels, objective.n_clusters)
-    linear = size_wishes(constraints, labels, S, objective.A)
+    linear = size_penalty(constraints, labels, S, objective.A)
     placing = placement_problem("F", objective, S, problem.sizes(labels), linear=linear)
     return place_known(placing, constraints, labels, problem.spectrum.embedding, problem.structure)[labels]
 

@@ -13,7 +13,7 @@ from kernelclust._names import check_name, check_starts
 from kernelclust._solution import Solution
 from kernelclust._threads import one_thread, useful_jobs
 from kernelclust._warnings import warn
-from kernelclust.constraints import Constraints, contradicted, numbered, repair, size_wishes
+from kernelclust.constraints import Constraints, contradicted, numbered, repair, size_penalty
 from kernelclust.kernels import LowRankKernel, feature_sums
 from kernelclust.objectives import Assignment, ClusterObjective
 from kernelclust.solvers import _starts as starts
@@ -154,7 +154,7 @@ class Greedy(Solver):
             value = objective.value(S, n[order])
         else:
             mended = repair(constraints, labels, problem.spectrum.embedding, allow_empty=self.allow_empty)
-            if constraints.pull.any():  # soft labels pull to the places that clusters have now
+            if constraints.soft_bonus.any():  # soft labels pull to the places that clusters have now
                 known = problem.constraints_for(problem.flat)
                 mended = climb(problem.kernel, problem.flat, mended, constraints=known, **self.climbing(run)).labels
             if not np.array_equal(mended, labels):
@@ -173,7 +173,7 @@ class Greedy(Solver):
         """
         climber = _Climber(problem.flat, self.climbing(run), _numbered)
         known, chosen = problem.constraints, isinstance(self.init, str)
-        if known is not None and known.votes.any() and chosen:
+        if known is not None and known.label_weight.any() and chosen:
             whole = _whole(problem, climber)
             found = self._flat(problem.unlabelled(), run, rng)
             own = climber(whole, found.labels)
@@ -201,7 +201,7 @@ class Greedy(Solver):
             known, S = part.constraints, part.kernel.cluster_sums(labels, objective.n_clusters)
             n = np.bincount(labels, part.kernel.weight, minlength=objective.n_clusters)
             placing = placement_problem(
-                problem.rule, objective, S, n, linear=size_wishes(known, labels, S, objective.A)
+                problem.rule, objective, S, n, linear=size_penalty(known, labels, S, objective.A)
             )
             return place_known(placing, known, labels, part.E, problem.structure, restarts)[labels]
 

@@ -59,13 +59,13 @@ class Structure:
     size_is_enough: ClassVar[bool] = False
     """Whether the number of clusters alone defines the structure."""
 
-    is_sweep: ClassVar[bool] = False
+    is_one_dimensional: ClassVar[bool] = False
     """Whether clusters follow one another in a single run, open or closed, so that their order is a question."""
 
-    is_closed: ClassVar[bool] = False
+    is_cyclic: ClassVar[bool] = False
     """Whether that run comes back to where it started."""
 
-    is_map: bool = False
+    is_multidimensional: bool = False
     """Whether places run in two directions or more."""
 
     n_clusters: int

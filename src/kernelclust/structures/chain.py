@@ -42,7 +42,7 @@ class Chain(Structure):
 
     text_form = "chain:5"
     size_is_enough = True
-    is_sweep = True
+    is_one_dimensional = True
 
     def __init__(self, n_clusters: int | None = None, names: Sequence[str] | None = None) -> None:
         c = named_size(n_clusters, names, "Chain's n_clusters")

@@ -49,7 +49,7 @@ class Grid(Structure):
         self.rows = check_size(rows, "Grid's rows")
         self.columns = check_size(columns, "Grid's columns")
         super().__init__(self.rows * self.columns, self.rows, self.columns, names=names)
-        self.is_map = min(self.rows, self.columns) > 1
+        self.is_multidimensional = min(self.rows, self.columns) > 1
 
     def _make_kernel(self) -> Floats:
         return np.kron(chain_kernel(self.rows), chain_kernel(self.columns)).astype(np.float64)

@@ -52,7 +52,9 @@ class Product(Structure):
         self.factors: tuple[Structure, ...] = tuple(part for one in made for part in getattr(one, "factors", (one,)))
         super().__init__(int(np.prod([factor.n_clusters for factor in self.factors])), *self.factors)
         self.names = _joined(self.factors)
-        self.is_map = all(factor.is_sweep or factor.is_map for factor in self.factors)
+        self.is_multidimensional = all(
+            factor.is_one_dimensional or factor.is_multidimensional for factor in self.factors
+        )
 
     def _make_kernel(self) -> Floats:
         A = np.ones((1, 1))

@@ -34,8 +34,8 @@ class Ring(Structure):
 
     text_form = "ring:12"
     size_is_enough = True
-    is_sweep = True
-    is_closed = True
+    is_one_dimensional = True
+    is_cyclic = True
 
     def __init__(self, n_clusters: int | None = None, names: Sequence[str] | None = None) -> None:
         c = named_size(n_clusters, names, "Ring's n_clusters")

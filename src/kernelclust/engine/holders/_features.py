@@ -20,7 +20,7 @@ from kernelclust._progress import set_step
 from kernelclust._threads import one_thread
 from kernelclust.engine._judge import Fit
 from kernelclust.engine._places import Places, Whole
-from kernelclust.engine._request import Request
+from kernelclust.engine._request import FitConfig
 from kernelclust.engine.holders import _subsample
 from kernelclust.engine.holders._fit import Holder
 from kernelclust.engine.holders._moves import Centring, centred, raw_assignment
@@ -325,7 +325,7 @@ def look_at_all(
     partitions: Partitions,
     c: int,
     rng: np.random.RandomState,
-    request: Request | None = None,
+    request: FitConfig | None = None,
     names: Sequence[str] | None = None,
 ) -> Subsample:
     """Look at all partitions, and return some samples of each; errors name columns by `names`."""
@@ -362,7 +362,7 @@ def _check(seen: Sequence[PartitionSummary], c: int, names: Sequence[str] | None
         raise ValueError("all samples are equal: there is nothing to cluster.")
 
 
-def _gamma(seen: Sequence[PartitionSummary], request: Request) -> float | None:
+def _gamma(seen: Sequence[PartitionSummary], request: FitConfig) -> float | None:
     """The width of a kernel that has one, from all samples."""
     kernel = request.kernel["kernel"]
     if not kernel.has_gamma:

@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 from kernelclust._progress import progress_listener, set_step
 from kernelclust.engine._fit import fit
 from kernelclust.engine._judge import Certificate, Fit, judge_all, numbering
-from kernelclust.engine._request import Request
+from kernelclust.engine._request import FitConfig
 from kernelclust.engine.holders._moves import centred
 from kernelclust.engine.holders._rounds import Climbed, Pool, climb
 from kernelclust.engine.holders._subsample import Subsample
@@ -28,7 +28,7 @@ class Holder(ABC):
     approximation: Approximation | None = None  # of the kernel that all are compared by
 
     @abstractmethod
-    def some(self, request: Request, rng: np.random.RandomState) -> Subsample:
+    def some(self, request: FitConfig, rng: np.random.RandomState) -> Subsample:
         """Look at all samples, and return some of them."""
 
     @abstractmethod
@@ -36,7 +36,7 @@ class Holder(ABC):
         """Return all samples, with labels by the fit of some."""
 
 
-def fit_all(holder: Holder, request: Request) -> Fit:
+def fit_all(holder: Holder, request: FitConfig) -> Fit:
     """Fit all samples of a holder."""
     rng = check_random_state(request.random_state)
     some = holder.some(request, rng)
