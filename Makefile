@@ -58,7 +58,7 @@ SHORT_quality := --seeds 1
 SHORT_relaxations := --seeds 1 --methods greedy,NMF,spectral,CLUHSIC,default
 SHORT_rivals := --largest 2000 --out build/bench
 SHORT_scale := --only stored,graph,margin --largest 10000 --out build/bench
-SHORT_selection := --seeds 1 --only kernel,structure
+SHORT_selection := --seeds 1 --only structure
 SHORT_side_information := --only copies,sizes
 SHORT_speed := --repeats 1 --only import,kernel,tslearn,predict
 

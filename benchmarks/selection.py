@@ -1,13 +1,11 @@
-"""Is the right kernel, number and structure chosen without labels? Does the eigengap guide the Cholesky factor well?
+"""Is the right number and structure chosen without labels? Does the eigengap guide the Cholesky factor well?
 
-    python benchmarks/selection.py [--seeds 20] [--first 0] [--only kernel,number,structure,table,real] [--data DIR]
+    python benchmarks/selection.py [--seeds 20] [--first 0] [--only number,structure,table,real] [--data DIR]
 
-kernel: the three toy sets of Song, Smola, Gretton and Borgwardt (2007): clusters on a line (rbf), a ring around a disc
-(graph), XOR (polynomial of degree 2); beside our rule, the kernel with the smallest gamma (the paper's), the smallest
-bound, and the largest alignment. number: groups of several kinds, and months, beside silhouette, the gap statistic and
+number: groups of several kinds, and months, beside silhouette, the gap statistic and
 the eigengap. structure: clusters on a chain, a ring, in random places; beside our rule, the largest dependence.
-With --data (.npz files with X, y): table, the paper's table 1: error before and after incomplete Cholesky on nine UCI
-sets, columns kept, and time of the eigenvectors; real, kernels and structures chosen on real sets.
+With --data (.npz files with X, y): table, table 1 of Song, Smola, Gretton and Borgwardt (2007): error before and after
+incomplete Cholesky on nine UCI sets, columns kept, and time of the eigenvectors; real, structures chosen on real sets.
 """
 
 from __future__ import annotations
@@ -26,9 +24,9 @@ from sklearn.datasets import make_blobs
 from sklearn.metrics import silhouette_score
 from sklearn.metrics.pairwise import rbf_kernel
 
-from kernelclust import KernelKMeans, select_kernel, select_n_clusters, select_structure
+from kernelclust import KernelKMeans, select_n_clusters, select_structure
 from kernelclust.datasets import rotated_images, structured_blobs
-from kernelclust.kernels import RBF, Polynomial, incomplete_cholesky
+from kernelclust.kernels import RBF, incomplete_cholesky
 from kernelclust.metrics import clustering_accuracy, clustering_distance
 
 PAPER = {  # name: errors before and after, columns kept, seconds before and after
@@ -42,60 +40,6 @@ PAPER = {  # name: errors before and after, columns kept, seconds before and aft
     "usps_test": (47.0, 46.9, 1518, 537.9, 157.3),
     "vowel": (68.9, 68.9, 309, 57.1, 2.1),
 }
-
-
-def collinear(rng: np.random.Generator, noise: float = 0.56, n: int = 150) -> tuple[np.ndarray, np.ndarray]:
-    """Three round clusters on a line."""
-    y = np.arange(n) * 3 // n
-    return 2.0 * np.c_[y, y] + noise * rng.standard_normal((n, 2)), y
-
-
-def ring(rng: np.random.Generator, inner: float = 0.0, n: int = 200) -> tuple[np.ndarray, np.ndarray]:
-    """A ring around a disc, or around a smaller ring."""
-    y, angle = np.arange(n) * 2 // n, rng.uniform(0, 2 * np.pi, n)
-    radius, noise = np.where(y == 0, inner, 4.0), np.where(y == 0, 0.2 if inner else 0.6, 0.25)
-    return radius[:, None] * np.c_[np.cos(angle), np.sin(angle)] + noise[:, None] * rng.standard_normal((n, 2)), y
-
-
-def xor(rng: np.random.Generator, noise: float = 0.6, n: int = 200) -> tuple[np.ndarray, np.ndarray]:
-    """Four groups at the corners of a square; opposite corners are one cluster."""
-    sign = rng.choice([-1, 1], (n, 2))
-    return 2.0 * sign + noise * rng.standard_normal((n, 2)), (sign.prod(axis=1) > 0).astype(int)
-
-
-def compare_kernels(seeds: Sequence[int], n_perturbations: int = 9) -> int:
-    """Print how often each rule takes the right kernel; return the number of sets missed more than once in ten."""
-    sets: list[tuple[str, Callable, int, str]] = [
-        ("line, far apart", lambda rng: collinear(rng, 0.32), 3, "rbf"),
-        ("line", collinear, 3, "rbf"),
-        ("line, touching", lambda rng: collinear(rng, 0.8), 3, "rbf"),
-        ("ring and disc", ring, 2, "graph"),
-        ("two rings", lambda rng: ring(rng, 1.5), 2, "graph"),
-        ("XOR, far apart", lambda rng: xor(rng, 0.4), 2, "polynomial"),
-        ("XOR", xor, 2, "polynomial"),
-        ("XOR, touching", lambda rng: xor(rng, 0.8), 2, "polynomial"),
-    ]
-    columns = ("chosen", "min gamma", "min bound", "max alignment")
-    print(f"{'right kernel of rbf, graph, polynomial':40}{'right':>12}" + "".join(f"{name:>15}" for name in columns))
-    misses = 0
-    for name, make, c, right in sets:
-        hits, accuracy = Counter(), []
-        for seed in seeds:
-            X, y = make(np.random.default_rng(seed))
-            found = select_kernel(X, c, n_perturbations=n_perturbations, n_null=0, random_state=seed)
-            rows = found.rows
-            picks = {
-                "chosen": rows[found.best_index],
-                "min gamma": min(rows, key=lambda row: row.gamma),
-                "min bound": min(rows, key=lambda row: row.bound),
-                "max alignment": max(rows, key=lambda row: row.dependence),
-            }
-            hits.update(rule for rule, row in picks.items() if row.name.startswith(right))
-            accuracy.append(clustering_accuracy(y, found.labels_))
-        misses += hits["chosen"] < 0.9 * len(seeds)
-        cells = "".join(f"{f'{hits[rule]}/{len(seeds)}':>15}" for rule in columns)
-        print(f"{name:40}{right:>12}{cells}   accuracy {100 * np.mean(accuracy):.1f}", flush=True)
-    return misses
 
 
 def compare_numbers(seeds: Sequence[int], n_null: int = 20) -> int:
@@ -255,33 +199,6 @@ def table_1(folder: Path, seeds: Sequence[int], scale: float = 1.0) -> int:
     return misses
 
 
-def real_kernels(folder: Path, rows: int = 300) -> None:
-    """Print the accuracy of the kernel chosen on real sets beside that of every kernel and of the best by labels."""
-    kernels = ["rbf", "linear", "cosine", "graph", Polynomial(degree=2, coef0=0)]
-    names = [*PAPER, "zoo", "ionosphere", "digits_uci_optdigits_test", "satellite_landsat", "letter_AvB"]
-    print(f"\n{'accuracy %':28}{'chosen':>9}{'best':>7}  rbf, linear, cosine, graph, polynomial; {rows} rows at most")
-    table = []
-    for name in names:
-        X, y = _load(folder / f"{name}.npz", rows)
-        c = len(np.unique(y))
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            found = select_kernel(X, c, kernels, n_perturbations=6, n_null=0, random_state=0)
-            each = [
-                KernelKMeans(c, random_state=0, **({"kernel": one} if isinstance(one, str) else one)).fit_predict(X)
-                for one in kernels
-            ]
-        scores = [100 * clustering_accuracy(y, labels) for labels in (found.labels_, *each)]
-        table.append([scores[0], max(scores[1:]), *scores[1:]])
-        cells = "".join(f"{score:7.1f}" for score in scores[1:])
-        print(
-            f"{name:28}{scores[0]:>9.1f}{max(scores[1:]):>7.1f}  {cells}  {found.rows[found.best_index].name}",
-            flush=True,
-        )
-    chosen, best, *each = np.mean(table, axis=0)
-    print(f"{'mean':28}{chosen:>9.1f}{best:>7.1f}  " + "".join(f"{score:7.1f}" for score in each))
-
-
 def real_structures(folder: Path, kernels: Sequence[str] = ("rbf", "graph")) -> None:
     """Print which structure is chosen for turning objects, turning heads and sets without a known order."""
     turning = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]
@@ -333,12 +250,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Selection without labels.")
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--first", type=int, default=0, help="first seed")
-    parser.add_argument("--only", default="kernel,number,structure,table,real", help="parts to run")
+    parser.add_argument("--only", default="number,structure,table,real", help="parts to run")
     parser.add_argument("--data", type=Path, help="folder with the nine sets of table 1")
     options = parser.parse_args(argv)
     parts, seeds, misses = options.only.split(","), range(options.first, options.first + options.seeds), 0
-    if "kernel" in parts:
-        misses += compare_kernels(seeds)
     if "number" in parts:
         misses += compare_numbers(seeds)
     if "structure" in parts:
@@ -346,7 +261,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     if options.data and "table" in parts:
         misses += table_1(options.data, seeds[:3])
     if options.data and "real" in parts:
-        real_kernels(options.data)
         real_structures(options.data)
     print(f"{misses} missed" if misses else "all reached")
     return 0

@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # what editors and type checkers see; `_HOME` says the same t
     )
     from kernelclust.estimators.arrange import arrange
     from kernelclust.objectives import structured_hsic
-    from kernelclust.selection import select_kernel, select_n_clusters, select_structure, stability_bound
+    from kernelclust.selection import select_n_clusters, select_structure, stability_bound
 
 __version__ = "0.1.0.dev0"
 
@@ -37,7 +37,6 @@ __all__ = [
     "arrange",
     "load",
     "load_extra",
-    "select_kernel",
     "select_n_clusters",
     "select_structure",
     "stability_bound",
@@ -48,7 +47,6 @@ _HOME = {
     "structured_hsic": "objectives",
     "load": "_model_files",
     "load_extra": "_model_files",
-    "select_kernel": "selection",
     "select_n_clusters": "selection",
     "select_structure": "selection",
     "stability_bound": "selection",

@@ -313,8 +313,6 @@ def test_select(plain, tmp_path, capsys):
     found = json.loads(capsys.readouterr().out)
     assert found["best"] == wanted.best and len(found["rows"]) == 3 and found["rows"][0]["moved"] is None
     more = ["--noise-refits", "1", "--reference-refits", "2"]
-    assert main(["select", "kernel", plain, "-c", "3", "--among", "rbf,linear", *more]) == 0
-    assert "kernel" in capsys.readouterr().out
     assert main(["select", "structure", plain, "-c", "3", "--among", "flat,chain", *more, "-k", "rbf"]) == 0
     assert "chain:3" in capsys.readouterr().out
 
@@ -324,7 +322,6 @@ def test_select(plain, tmp_path, capsys):
     [
         (["k", "--among", "two"], "give numbers of clusters, such as 2-10"),
         (["k", "-c", "3"], "-c is what select k chooses"),
-        (["kernel", "-k", "rbf"], "-k is what select kernel chooses"),
         (["structure", "--among", "ring"], "'ring' does not say how many clusters"),
     ],
 )

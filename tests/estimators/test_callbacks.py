@@ -14,7 +14,6 @@ from kernelclust import (
     MultiKernelClustering,
     StructuredClustering,
     _progress,
-    select_kernel,
     select_n_clusters,
     select_structure,
 )
@@ -93,7 +92,6 @@ def test_callbacks_of_a_pipeline_reach_the_fit():
 
 
 SELECTIONS = {
-    "select_kernel": (lambda **more: select_kernel(X, 2, ["rbf", "linear"], **more), 2),
     "select_n_clusters": (lambda **more: select_n_clusters(X, [2, 3], **more), 1),
     "select_structure": (lambda **more: select_structure(X, ["flat:3", "chain:3", "flat:4"], **more), 2),
 }

@@ -37,7 +37,7 @@ class SelectionDisplay(Display):
 
     @classmethod
     def from_selection(cls, selection, *, ax=None):
-        """Draw what `select_kernel`, `select_n_clusters` or `select_structure` returned."""
+        """Draw what `select_n_clusters` or `select_structure` returned."""
         return cls(selection).plot(ax)
 
     def _draw(self, ax):

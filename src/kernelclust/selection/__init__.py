@@ -1,7 +1,7 @@
-"""Which kernel, how many clusters, which structure: tables of evidence, and the stability bound behind them."""
+"""How many clusters, which structure: tables of evidence, and the stability bound behind them."""
 
 from kernelclust.selection._bound import StabilityBound, stability_bound
 from kernelclust.selection._result import Selection
-from kernelclust.selection._select import select_kernel, select_n_clusters, select_structure
+from kernelclust.selection._select import select_n_clusters, select_structure
 
-__all__ = ["Selection", "StabilityBound", "select_kernel", "select_n_clusters", "select_structure", "stability_bound"]
+__all__ = ["Selection", "StabilityBound", "select_n_clusters", "select_structure", "stability_bound"]

@@ -13,11 +13,9 @@ from sklearn.base import clone
 from sklearn.isotonic import isotonic_regression
 
 from kernelclust._checkpoint import Checkpoint, fingerprint
-from kernelclust.engine import fit, place, squared_distances, steps
+from kernelclust.engine import Fit, fit, place, squared_distances, steps
 from kernelclust.estimators import StructuredClustering, adopt, check_enough_samples, request_of
-from kernelclust.kernels import FittedKernel, Spectrum
-from kernelclust.selection._bound import captured, shortfall
-from kernelclust.structures import Structure
+from kernelclust.selection._bound import captured
 
 Rng = np.random.RandomState
 LEVELS = (0.5, 1.0, 0.25)  # of the noise, in turn
@@ -25,59 +23,16 @@ MOST_COMPARED = 2000  # samples, to find those nearest to other clusters
 
 
 @dataclass
-class Labelled:
-    """Clusters on a structure."""
-
-    structure: Structure
-    labels: np.ndarray  # (m,)
-    sizes: np.ndarray  # (c,)
-
-
-@dataclass
-class Refit(Labelled):
-    """A candidate fitted to some data, with its kernel and the part of its spectrum that clusters are read from."""
-
-    model: StructuredClustering  # fitted
-    operator: Any  # the kernel, until it is not needed any more
-    values: np.ndarray  # (c,) leading eigenvalues of the centred kernel
-    vectors: np.ndarray  # (m, c - 1)
-    delta: float
-    warnings: list[warnings.WarningMessage]  # what the fit had to say
-
-
-@dataclass
 class Measured:
     """What one candidate showed; an entry per refit in the lists."""
 
     name: str
-    fit: Refit
+    model: StructuredClustering  # fitted
+    warnings: list[warnings.WarningMessage]  # of its fit
     statistic: float
+    smallest: float  # size of the smallest cluster over the mean size
     null: list[float] = field(default_factory=list)
     moved: list[float] = field(default_factory=list)  # 1 - alignment of the labels with those after noise
-    roots: list[float] = field(default_factory=list)  # sqrt of the bound over its largest sensible value
-    gamma: list[float] = field(default_factory=list)  # over c - 1
-    noisy: list[Labelled] = field(default_factory=list)
-
-    def add(self, labels: list[int], moved: float, gamma: float, root: float) -> None:
-        """What was found after noise."""
-        at = np.array(labels, dtype=np.intp)
-        sizes = np.bincount(at, minlength=len(self.fit.sizes)).astype(float)
-        self.noisy.append(Labelled(self.fit.structure, at, sizes))
-        self.moved.append(moved)
-        self.gamma.append(gamma)
-        self.roots.append(root)
-
-    @property
-    def smallest(self) -> float:
-        """Size of the smallest cluster over the mean size."""
-        return float(self.fit.sizes.min() / self.fit.sizes.mean())
-
-    def unsteadiness(self, rule: str = "bound") -> np.ndarray:
-        """gamma x sqrt(bound) at every level of noise, means over the copies; by the rule "gamma", gamma alone."""
-        terms = np.minimum(np.array([self.gamma, self.roots] if rule == "bound" else [self.gamma]), 1e100)
-        return np.array(
-            [np.prod(terms[:, t :: len(LEVELS)].mean(axis=1)) for t in range(min(len(LEVELS), terms.shape[1]))]
-        )
 
     @property
     def p_value(self) -> float:
@@ -90,11 +45,11 @@ class Measured:
 def study(
     X: Any,
     candidates: list[tuple[str, StructuredClustering]],
-    statistic: Callable[[Refit], float],
+    statistic: Callable[[Fit], float],
     *,
     noise: float,
     n_perturbations: int,
-    null: str | Callable[[Any, Refit], Callable[[Rng], np.ndarray]],
+    null: str | Callable[[Any, Fit], Callable[[Rng], np.ndarray]],
     n_null: int,
     seed: int,
     report: Callable[[str], None],
@@ -117,30 +72,31 @@ def study(
     found: dict[int, Measured] = {}
     for members in groups.values():
         report(f"{', '.join(candidates[i][0] for i in members)}: fit")
-        for i, one in zip(members, _fit_all(X, [candidates[i][1] for i in members], quick=False), strict=True):
-            found[i] = Measured(candidates[i][0], one, statistic(one))
+        fits = []
+        for i, (one, said) in zip(members, _fit_all(X, [candidates[i][1] for i in members], quick=False), strict=True):
+            model = _adopted(clone(candidates[i][1]), one, X, said)
+            found[i] = Measured(candidates[i][0], model, said, statistic(one), float(one.n.min() / one.n.mean()))
+            fits.append(one)
         models = [clone(candidates[i][1]).set_params(compute_confidence=False) for i in members]
         names = ", ".join(found[i].name for i in members)
-        draw = references(X, null) if isinstance(null, str) else null(X, found[members[0]].fit)
+        draw = references(X, null) if isinstance(null, str) else null(X, fits[0])
         for t in range(n_perturbations):
             report(f"{names}: noise {t + 1} of {n_perturbations}")
 
-            def after_noise(members=members, models=models, t=t) -> list:
+            def after_noise(fits=fits, models=models, t=t) -> list:
                 Z = disturbed(X, noise * LEVELS[t % len(LEVELS)], Rng(seed + 1 + t))
-                return [_compared(found[i].fit, one) for i, one in zip(members, _fit_all(Z, models), strict=True)]
+                return [_movement(before, after) for before, (after, _) in zip(fits, _fit_all(Z, models), strict=True)]
 
             for i, one in zip(members, kept.part(f"{about} {members} noise {t}", after_noise), strict=True):
-                found[i].add(*one)
+                found[i].moved.append(one)
         for t in range(n_null):
             report(f"{names}: reference {t + 1} of {n_null}")
 
             def of_reference(models=models, draw=draw, t=t) -> list:
-                return [statistic(one) for one in _fit_all(draw(Rng(seed + 1 + n_perturbations + t)), models)]
+                return [statistic(one) for one, _ in _fit_all(draw(Rng(seed + 1 + n_perturbations + t)), models)]
 
             for i, one in zip(members, kept.part(f"{about} {members} reference {t}", of_reference), strict=True):
                 found[i].null.append(one)
-        for i in members:
-            found[i].fit.operator = None
     return [found[i] for i in range(len(candidates))]
 
 
@@ -149,47 +105,34 @@ def _identity(model: StructuredClustering, n_samples: int) -> list:
     return [model.get_params(), request_of(model, n_samples).structure.kernel]
 
 
-def _compared(before: Refit, after: Refit) -> list:
-    """Labels after noise, how far they moved, and terms of the stability bound: gamma and the root of the bound."""
-    c, labels = len(before.sizes), after.labels.tolist()
+def _movement(before: Fit, after: Fit) -> float:
+    """How far the labels moved: 0 not at all, 1 as far as can be."""
     moved = 1 - label_alignment(before, after)
-    moved = moved if moved > 1e-12 else 0.0
-    if c < 2:
-        return [labels, moved, 0.0, 0.0]
-    V = after.vectors
-    gamma = shortfall(before.values, float(np.vdot(V, before.operator @ V))) if V.shape[1] == c - 1 else np.inf
-    root = np.sqrt(before.delta) + np.sqrt(after.delta) + np.sqrt(gamma)
-    return [labels, moved, gamma / (c - 1), float(root / np.sqrt(c - 1))]
+    return moved if moved > 1e-12 else 0.0
 
 
-def _fit_all(X: Any, models: list[StructuredClustering], *, quick: bool = True) -> list[Refit]:
-    """Fits of models that share their kernel and its spectrum, which are made once: most clusters first."""
-    found: dict[int, Refit] = {}
-    shared: tuple = (None, None)
-    for i in sorted(range(len(models)), key=lambda i: -request_of(models[i], len(X)).structure.n_clusters):
-        found[i], shared = _fit(clone(models[i]), X, quick, *shared)
+def _fit_all(X: Any, models: list[StructuredClustering], *, quick: bool = True) -> list[tuple[Fit, list]]:
+    """Fits of models that share their kernel and its spectrum, which are made once, and the warnings of each."""
+    found: dict[int, tuple[Fit, list]] = {}
+    requests = [request_of(model, len(X)) for model in models]
+    kernel, spectrum = None, None
+    for i in sorted(range(len(models)), key=lambda i: -requests[i].structure.n_clusters):  # most clusters first
+        request = replace(requests[i], run=replace(requests[i].run, quick=quick))
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            one = fit(X, np.ones(len(X)), request, kernel=kernel, spectrum=spectrum)
+        found[i], kernel = (one, said), one.data_kernel or one.kernel
+        spectrum = one.spectrum if kernel.operator is one.kernel.operator and kernel.operator.cheap else None
     return [found[i] for i in range(len(models))]
 
 
-def _fit(
-    model: StructuredClustering, X: Any, quick: bool, kernel: FittedKernel | None, spectrum: Spectrum | None
-) -> tuple[Refit, tuple[FittedKernel, Spectrum | None]]:
-    """Fit, with the kernel and its spectrum where they have been made already; and these."""
-    request = request_of(model, len(X))
-    request = replace(request, run=replace(request.run, quick=quick))
-    with warnings.catch_warnings(record=True) as said:
+def _adopted(model: StructuredClustering, one: Fit, X: Any, said: list) -> StructuredClustering:
+    """The model as if it had been fitted to X; its warnings join those of the fit."""
+    with warnings.catch_warnings(record=True) as more:
         warnings.simplefilter("always")
-        found = fit(X, np.ones(len(X)), request, kernel=kernel, spectrum=spectrum)
-        adopt(model, found, X, found.labels)
-    operator, c = found.kernel.operator, len(found.n)
-    values = np.zeros(c)
-    given = found.spectrum.values[:c]
-    values[: len(given)] = given
-    delta = shortfall(values, captured(operator, found.labels, c)) if c > 1 else 0.0
-    vectors = found.spectrum.functions[:, : c - 1]
-    one = Refit(found.structure, found.labels, found.n, model, operator, values, vectors, delta, said)
-    shared = found.data_kernel or found.kernel
-    return one, (shared, found.spectrum if shared.operator is operator and operator.cheap else None)
+        adopt(model, one, X, one.labels)
+    said += more
+    return model
 
 
 def kernel_key(model: StructuredClustering, n_samples: int) -> tuple:
@@ -230,13 +173,13 @@ def references(X: np.ndarray, null: str) -> Callable[[Rng], np.ndarray]:
     return draw
 
 
-def random_places(X: np.ndarray, fit: Refit) -> Callable[[Rng], np.ndarray]:
+def random_places(X: np.ndarray, fit: Fit) -> Callable[[Rng], np.ndarray]:
     """Maker of data with the same clusters in random places: their means are drawn from a round normal cloud.
 
     The cloud spreads the means as far as they are, in as many of their main directions as they fill, (tr C)^2 / tr C^2
     with C their covariance, and in two at least: on a line any places are in order. What is within clusters stays.
     """
-    n, labels, middle = fit.sizes, fit.labels, X.mean(axis=0)
+    n, labels, middle = fit.n, fit.labels, X.mean(axis=0)
     means = np.stack([X[labels == j].mean(axis=0) if n[j] else middle for j in range(len(n))])
     away = np.sqrt(n)[:, None] * (means - middle)
     _, size, directions = np.linalg.svd(away, full_matrices=False)
@@ -256,16 +199,7 @@ def random_places(X: np.ndarray, fit: Refit) -> Callable[[Rng], np.ndarray]:
 # -- statistics --------------------------------------------------------------------------------------------------------
 
 
-def alignment(fit: Refit) -> float:
-    """Normalised HSIC <K, L> / (|K| |L|), K and L = P A P' centred, columns of P scaled to length one."""
-    A, length = fit.structure.kernel, _lengths(fit.sizes)
-    S = fit.operator.cluster_sums(fit.labels, len(fit.sizes)) / np.outer(length, length)
-    G = _overlap(np.diag(fit.sizes), fit.sizes, fit.sizes)
-    size = np.sqrt(fit.operator.squared_norm() * max(float(np.sum((A @ G) * (A @ G).T)), 0.0))
-    return float((A * S).sum() / size) if size > 0 else 0.0
-
-
-def follows(fit: Refit) -> float:
+def follows(fit: Fit) -> float:
     """Share of the variance of distances between clusters that a rising function of their steps explains.
 
     Distances are those of the clusters' means or, where these follow the structure better, of their nearest samples,
@@ -273,13 +207,13 @@ def follows(fit: Refit) -> float:
     0 where all steps are alike. Unlike a correlation it does not ask how distances grow: along a line, around an arc,
     or no further than to the next cluster.
     """
-    some = np.flatnonzero(fit.sizes > 0)
+    some, operator = np.flatnonzero(fit.n > 0), fit.kernel.operator
     pairs, A = np.triu_indices(len(some), 1), fit.structure.kernel[np.ix_(some, some)]
     G = steps(A)
     if np.ptp(G[pairs].round(9)) == 0:
         return 0.0
-    means = squared_distances(fit.operator.cluster_sums(fit.labels, len(fit.sizes)), fit.sizes)[np.ix_(some, some)]
-    near = nearest_samples(fit.operator, fit.labels)
+    means = squared_distances(operator.cluster_sums(fit.labels, len(fit.n)), fit.n)[np.ix_(some, some)]
+    near = nearest_samples(operator, fit.labels)
     node = place(A, -near)
     return max(_rising_share(means[pairs], G[pairs]), _rising_share(near[pairs], G[np.ix_(node, node)][pairs]))
 
@@ -318,35 +252,26 @@ def _rising_share(squared: np.ndarray, step: np.ndarray) -> float:
     return float(number @ np.square(rising - far.mean())) / total
 
 
-def explained(fit: Refit) -> float:
+def explained(fit: Fit) -> float:
     """log(tr K / (tr K - D)): minus the log of the share of the kernel's trace that lies within clusters."""
-    total = float(fit.operator.diagonal().sum())
-    within = total - captured(fit.operator, fit.labels, len(fit.sizes))
+    operator = fit.kernel.operator
+    total = float(operator.diagonal().sum())
+    within = total - captured(operator, fit.labels, len(fit.n))
     return float(-np.log(max(within / total, 1e-12))) if total > 0 else 0.0
 
 
-def label_alignment(
-    a: Labelled, b: Labelled, labels_a: np.ndarray | None = None, labels_b: np.ndarray | None = None
-) -> float:
-    """<L_a, L_b> / (|L_a| |L_b|), centred: 1 for equal arrangements, 0 for unrelated ones.
+def label_alignment(a: Fit, b: Fit) -> float:
+    """<L_a, L_b> / (|L_a| |L_b|), L = P A P' centred, columns of P scaled to length one: 1 for equal arrangements.
 
     For flat clusterings 1 minus it is their distance |L_a - L_b|² over the largest, 2 (c - 1).
     """
-    counts = np.zeros((len(a.sizes), len(b.sizes)))
-    np.add.at(counts, (a.labels if labels_a is None else labels_a, b.labels if labels_b is None else labels_b), 1.0)
+    counts = np.zeros((len(a.n), len(b.n)))
+    np.add.at(counts, (a.labels, b.labels), 1.0)
 
-    def product(counts: np.ndarray, first: Labelled, second: Labelled) -> float:
-        X = _overlap(counts, first.sizes, second.sizes)
+    def product(counts: np.ndarray, first: Fit, second: Fit) -> float:
+        centred = counts - np.outer(first.n, second.n) / first.n.sum()
+        X = centred / np.outer(*(np.sqrt(np.where(one.n > 0, one.n, 1)) for one in (first, second)))
         return float(np.sum((first.structure.kernel @ X) * (X @ second.structure.kernel)))
 
-    size = product(np.diag(a.sizes), a, a) * product(np.diag(b.sizes), b, b)
+    size = product(np.diag(a.n), a, a) * product(np.diag(b.n), b, b)
     return product(counts, a, b) / np.sqrt(size) if size > 0 else 1.0
-
-
-def _overlap(counts: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    """P' H P~ from the contingency table."""
-    return (counts - np.outer(rows, columns) / rows.sum()) / np.outer(_lengths(rows), _lengths(columns))
-
-
-def _lengths(sizes: np.ndarray) -> np.ndarray:
-    return np.sqrt(np.where(sizes > 0, sizes, 1))

@@ -26,10 +26,6 @@ class Row:
     """Share of reference data, the data itself included, with at least this dependence."""
     moved: float
     """How far noise moved the labels (on a structure, their places): 0 not at all, 1 as far as can be."""
-    gamma: float
-    """Term of the stability bound: how far noise turned the kernel's leading eigenvectors (0: not at all)."""
-    bound: float
-    """Stability bound on `moved`; 1 and more says nothing."""
     smallest: float
     """Size of the smallest cluster over the mean size."""
 
@@ -39,28 +35,25 @@ COLUMNS = tuple(Row.__dataclass_fields__)
 
 @dataclass(frozen=True)
 class Selection:
-    """Outcome of `select_kernel`, `select_n_clusters` or `select_structure`.
+    """Outcome of `select_n_clusters` or `select_structure`.
 
     Print it for a table; `kernelclust.plots.SelectionDisplay` draws it. A row is a candidate; columns that say nothing
     about any candidate are left out. They are
 
-    - score: what candidates are compared by, larger is better. Kernels: 1 - the kernel's share in the sum of
-      gamma sqrt(bound), or of gamma; numbers: dependence - null mean, the gap statistic in feature space; structures:
-      (dependence - null mean) / (1 - null mean), 0 for "flat".
-    - dependence: between data and labels. Kernels: normalised HSIC; numbers: log(tr K / (tr K - D)), so that 0.69
-      means that clusters explain half of the kernel's trace; structures: the share of the variance of distances
-      between clusters' means, or their nearest samples, that a rising function of steps explains, 0 for "flat".
-    - null mean, null sd: mean and standard deviation of dependence over reference data: without clusters (kernels,
-      numbers), or the same clusters in random places (structures); all clustered anew.
+    - score: what candidates are compared by, larger is better. Numbers: dependence - null mean, the gap statistic in
+      feature space; structures: (dependence - null mean) / (1 - null mean), 0 for "flat".
+    - dependence: between data and labels. Numbers: log(tr K / (tr K - D)), so that 0.69 means that clusters explain
+      half of the kernel's trace; structures: the share of the variance of distances between clusters' means, or their
+      nearest samples, that a rising function of steps explains, 0 for "flat".
+    - null mean, null sd: mean and standard deviation of dependence over reference data: without clusters (numbers), or
+      the same clusters in random places (structures); all clustered anew.
     - p value: (1 + number of references with at least this dependence) / (1 + number of references).
     - moved: how far noise moves labels, 0 to 1, mean over noisy copies: 1 - alignment of the two arrangements.
-    - gamma, bound: terms of the stability bound (`stability_bound`), means over noisy copies: how far noise turns the
-      kernel's leading eigenvectors, over c - 1, and the bound on `moved`, which says nothing from 1 on.
     - smallest: size of the smallest cluster over the mean size.
     """
 
     parameter: str
-    """What was chosen: "kernel", "n_clusters" or "structure"."""
+    """What was chosen: "n_clusters" or "structure"."""
     best: Any
     """The chosen candidate, as it was given."""
     best_estimator_: Any

@@ -1,4 +1,4 @@
-"""Choose how many clusters (k), a kernel or a structure: a table of evidence that needs no labels."""
+"""Choose how many clusters (k) or a structure: a table of evidence that needs no labels."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Any, Literal
 from kernelclust.cli import options
 
 OPTIONS = {
-    "what": options.argument("WHAT", "k, kernel or structure", Literal["k", "kernel", "structure"]),
+    "what": options.argument("WHAT", "k or structure", Literal["k", "structure"]),
     **options.FILE,
     "among": options.option(
         str,
         "--among",
-        help="candidates with commas between: numbers or 2-10 for k, kernels, or structures such as flat:6,ring:6",
+        help="candidates with commas between: numbers or 2-10 for k, or structures such as flat:6,ring:6",
         panel=options.CLUSTER,
         metavar="LIST",
     ),
@@ -85,18 +85,6 @@ def _k(arguments: SimpleNamespace, given: dict[str, Any]) -> Callable[..., Any]:
     return lambda X, **more: select_n_clusters(X, numbers, **more)
 
 
-def _kernel(arguments: SimpleNamespace, given: dict[str, Any]) -> Callable[..., Any]:
-    from kernelclust import select_kernel
-    from kernelclust.tables import split
-
-    if "kernel" in given:
-        raise ValueError("-k is what select kernel chooses; name candidates with --among rbf,graph.")
-    kernels = {"kernels": split(arguments.among)} if arguments.among else {}
-    if "n_clusters" not in given and "structure" in given:
-        given["n_clusters"] = None
-    return lambda X, **more: select_kernel(X, **kernels, **more)
-
-
 def _structure(arguments: SimpleNamespace, given: dict[str, Any]) -> Callable[..., Any]:
     from kernelclust import select_structure
     from kernelclust.cli.models import sized
@@ -108,7 +96,7 @@ def _structure(arguments: SimpleNamespace, given: dict[str, Any]) -> Callable[..
     return lambda X, **more: select_structure(X, structures, **more)
 
 
-CHOICES = {"k": _k, "kernel": _kernel, "structure": _structure}
+CHOICES = {"k": _k, "structure": _structure}
 
 
 def _numbers(text: str) -> list[int]:
