@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
+from sklearn.metrics import normalized_mutual_info_score
 from sklearn.preprocessing import StandardScaler
 
 from kernelclust.kernels import RBF, DenseKernel, Kernel, fit_kernel
-from kernelclust.metrics import clustering_accuracy, normalized_mutual_info
+from kernelclust.metrics import clustering_accuracy
 from kernelclust.objectives import Dependence
 from kernelclust.solvers import climb, fill_empty
 from kernelclust.structures import as_structure
@@ -70,7 +71,8 @@ def placed(y: np.ndarray, labels: np.ndarray, structure: Any, loss: np.ndarray) 
 
 def accuracy_and_information(y: np.ndarray, labels: np.ndarray) -> tuple[float, float]:
     """In %, the second over the larger entropy."""
-    return 100 * clustering_accuracy(y, labels), 100 * normalized_mutual_info(y, labels, average="max")
+    information = normalized_mutual_info_score(y, labels, average_method="max")
+    return 100 * clustering_accuracy(y, labels), 100 * float(information)
 
 
 def best_by_labels(settings: list[Any], score: Callable[[Any], float]) -> Any:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 from sklearn.cluster import KMeans
+from sklearn.metrics import normalized_mutual_info_score
 
 from kernelclust import CLUHSIC, Diffrac, KernelKMeans
-from kernelclust.metrics import normalized_mutual_info
 from kernelclust.solvers import NMF, LowRankSDP
 from kernelclust.structures import as_structure
 from reproduction.baselines import hierarchical_kmeans, normalized_cut
@@ -49,7 +49,7 @@ def measure(row: str, seed: int, work: Work) -> dict[str, float]:
     labels, c, loss = labels_of(method, K, structure, seed), int(y.max()) + 1, LOSSES[name]
     flat = method in ("KM", "KKM", "NCut", "DIFFRAC")
     named = best_naming(y, labels, c) if flat else placed(y, labels, structure, loss)
-    information = normalized_mutual_info(y, labels)
+    information = normalized_mutual_info_score(y, labels, average_method="geometric")
     return dict(zip(COLUMNS, (100 * np.mean(named == y), 100 * information, loss[y, named].mean()), strict=True))
 
 
