@@ -25,8 +25,8 @@ from threadpoolctl import threadpool_limits
 
 from kernelclust import KernelKMeans, MaxMarginClustering
 from kernelclust.margin import as_loss, most_violated
-from kernelclust.margin._losses import make_loss
 from kernelclust.margin._search import scan
+from kernelclust.margin._table_loss import make_loss
 
 SIZES = {
     "digits": (357, 64),

@@ -12,10 +12,11 @@ from kernelclust import MaxMarginClustering
 from kernelclust._terms import term_class
 from kernelclust.kernels import RBF
 from kernelclust.margin import NMI, CuttingPlane, F, as_solver, loss_names, most_violated
-from kernelclust.margin._losses import as_loss, make_loss
-from kernelclust.margin._mass import Mass
 from kernelclust.margin._search import scan, search, two_by_two, value_of
+from kernelclust.margin._table_loss import make_loss
 from kernelclust.margin._table_search import search_table, table
+from kernelclust.margin._weights import SampleWeights
+from kernelclust.margin.losses import as_loss
 
 NAMES = loss_names()
 every_name = pytest.mark.parametrize("name", NAMES)
@@ -168,7 +169,7 @@ def test_weights_are_repeats(name, k):
         z, y = rng.integers(0, k, (2, 7))
         repeated = delta(name, np.repeat(z, weight), np.repeat(y, weight), k)
         assert delta(name, z, y, k, weight) == pytest.approx(repeated, abs=1e-12)
-        loss = make_loss(as_loss(name), Mass(7, weight.astype(float)))
+        loss = make_loss(as_loss(name), SampleWeights(7, weight.astype(float)))
         assert loss.of_tables(table(z, y, k, weight)) == pytest.approx(repeated, abs=1e-12)
 
 
@@ -224,16 +225,16 @@ def test_search_with_any_weights_is_nearly_the_best(name):
     for _ in range(8):
         n = 6
         f, y, weight = scores_like_the_loss(rng, n) / 2, rng.random(n) < 0.5, rng.uniform(1, 3, n)
-        mass = Mass(n, weight)
-        loss = make_loss(as_loss(name), mass)
-        taken = search(f, y, loss, mass)
-        value = value_of(f, y, taken, loss, mass)
+        weights = SampleWeights(n, weight)
+        loss = make_loss(as_loss(name), weights)
+        taken = search(f, y, loss, weights)
+        value = value_of(f, y, taken, loss, weights)
         whole, quarters = (
-            ((2 * parts - weight) @ f + loss.of_tables(two_by_two(parts, y, mass))).max()
+            ((2 * parts - weight) @ f + loss.of_tables(two_by_two(parts, y, weights))).max()
             for parts in (labelings(n) * weight, labelings(n, 5) / 4 * weight)
         )
         assert whole - 2e-3 <= value and quarters - 2e-3 <= value <= quarters + 0.1
-        N = two_by_two(taken[None], y, mass)[0]
+        N = two_by_two(taken[None], y, weights)[0]
         assert N.sum() == pytest.approx(weight.sum()) and N.sum(axis=0)[0] == pytest.approx(weight[y].sum())
 
 
@@ -248,7 +249,7 @@ def test_table_search_is_the_best_of_all(name, weighted):
         F, y = rng.standard_normal((n, k)) * 10 ** rng.uniform(-2.5, 0), rng.integers(0, k, n)
         weight = rng.uniform(1, 3, n) if weighted else None
         s = np.ones(n) if weight is None else weight
-        loss = make_loss(as_loss(name), Mass(n, weight))
+        loss = make_loss(as_loss(name), SampleWeights(n, weight))
         z, value = search_table(F, y, loss, weight=weight)
         every = labelings(n, k)
         tables = np.einsum("zni,nj,n->zij", np.eye(k)[every], np.eye(k)[y], s)

@@ -22,8 +22,9 @@ import kernelclust
 from kernelclust import MaxMarginClustering, StructuredClustering
 from kernelclust.kernels import RBF, Polynomial, kernel_names
 from kernelclust.margin import CuttingPlane, F, Rand, loss_names
-from kernelclust.margin._losses import as_loss, make_loss
 from kernelclust.margin._solve import trivial_slack
+from kernelclust.margin._table_loss import make_loss
+from kernelclust.margin.losses import as_loss
 
 X, truth = make_blobs(80, n_features=4, centers=2, cluster_std=1.0, random_state=0)
 X.flags.writeable = False

@@ -9,7 +9,7 @@ from kernelclust.engine.holders import ArrayPartitions
 from kernelclust.margin import CuttingPlane, _blocks, _cuts, _fit
 from kernelclust.margin._blocks import block_features
 from kernelclust.margin._features import make_features
-from kernelclust.margin._mass import make_mass
+from kernelclust.margin._weights import make_weights
 
 pytestmark = [pytest.mark.usefixtures("few_starts"), pytest.mark.filterwarnings("ignore::UserWarning")]
 
@@ -36,9 +36,9 @@ def _ways(X, tmp_path):
 
 
 def _check_identities(blocks, X, weight, center, bias):
-    mass, rng = make_mass(weight), np.random.default_rng(1)
-    whole = make_features(X.astype(float), center=center, bias=bias, mass=mass)
-    parts = block_features(blocks, X.shape[1], center=center, bias=bias, mass=mass)
+    weights, rng = make_weights(weight), np.random.default_rng(1)
+    whole = make_features(X.astype(float), center=center, bias=bias, weights=weights)
+    parts = block_features(blocks, X.shape[1], center=center, bias=bias, weights=weights)
     assert parts.n_samples == whole.n_samples and parts.n_features == whole.n_features
     np.testing.assert_allclose(parts.mean, whole.mean, atol=1e-12)
     assert parts.scale == pytest.approx(whole.scale, rel=1e-12)

@@ -10,19 +10,18 @@ from scipy import sparse
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score, rand_score, v_measure_score
 
 from kernelclust.margin import cutting_plane, most_violated
-from kernelclust.margin._cuts import Options
+from kernelclust.margin._cuts import Options, solve_cuts
 from kernelclust.margin._features import make_features
+from kernelclust.margin._fit import lowest_on_line
 from kernelclust.margin._loops import best_table
-from kernelclust.margin._losses import as_loss, make_loss
-from kernelclust.margin._machines import ManyClusters, TwoClusters
-from kernelclust.margin._mass import Mass
-from kernelclust.margin._qp import solve_cuts
+from kernelclust.margin._models import ManyClusters, TwoClusters
 from kernelclust.margin._search import scan, search, two_by_two, value_of
-from kernelclust.margin._separation import lowest_on_line
 from kernelclust.margin._solve import Search, solve_two, trivial_slack
+from kernelclust.margin._table_loss import make_loss
 from kernelclust.margin._table_search import _batches, _new_names, _Task, search_table, table
+from kernelclust.margin._weights import SampleWeights
 from kernelclust.margin.cutting_plane import PATIENCE, from_labels, from_weights
-from kernelclust.margin.losses import NMI, F, Loss
+from kernelclust.margin.losses import NMI, F, Loss, as_loss
 from kernelclust.metrics import pair_f_score
 
 BETA = 1.5
@@ -263,7 +262,7 @@ def test_batches_have_the_value_that_they_lead_to(name, weighted):
         n, k = 12, 3
         F, (z, y) = rng.standard_normal((n, k)) / n, rng.integers(0, k, (2, n))
         weight = rng.uniform(0.5, 2, n) if weighted else None
-        loss = make_loss(as_loss(name), Mass(n, weight))
+        loss = make_loss(as_loss(name), SampleWeights(n, weight))
         if loss.only_diagonal:
             continue  # each sample for itself: no batches
         task = _Task(F, y, loss, weight)
@@ -520,7 +519,7 @@ def test_the_inner_loop_ends_where_the_objective_falls_by_a_hundredth_of_a_perce
 
         def solve(self, labels, psi):
             w, value = super().solve(labels, psi)
-            stays = np.array_equal(self.machine.labels(self.machine.scores(w)), labels)
+            stays = np.array_equal(self.model.labels(self.model.scores(w)), labels)
             loops[-1].append((value, stays))
             return w, value
 
@@ -557,11 +556,11 @@ def test_weights_are_repeats_for_features_and_machines(k, convert):
     rng = np.random.default_rng(18)
     X, weight = rng.standard_normal((12, 3)) + 1, rng.integers(1, 4, 12)
     many = np.repeat(X, weight, axis=0)
-    mass = Mass(12, weight.astype(float))
+    weights = SampleWeights(12, weight.astype(float))
     machines = []
-    for Z, m in ((X, mass), (many, None)):
-        features = make_features(convert(Z), bias=k > 2, mass=m)
-        loss = make_loss(as_loss("nmi"), features.mass)
+    for Z, m in ((X, weights), (many, None)):
+        features = make_features(convert(Z), bias=k > 2, weights=m)
+        loss = make_loss(as_loss("nmi"), features.weights)
         machines.append(TwoClusters(features, loss) if k == 2 else ManyClusters(features, loss, k))
     one, other = machines
     assert_allclose(one.features.mean, other.features.mean)
@@ -587,7 +586,7 @@ def test_units_of_weights_do_not_matter_below_one(name):
     rng = np.random.default_rng(19)
     weight = rng.uniform(0.3, 2.0, 10)
     z, y = rng.integers(0, 2, (2, 10))
-    one, other = (make_loss(as_loss(name), Mass(10, weight * s)) for s in (1.0, 1e-3))
+    one, other = (make_loss(as_loss(name), SampleWeights(10, weight * s)) for s in (1.0, 1e-3))
     value = one.of_tables(table(z, y, 2, weight))
     assert value > 0
     assert other.of_tables(table(z, y, 2, 1e-3 * weight)) == pytest.approx(value)

@@ -22,9 +22,10 @@ from kernelclust.margin import (
     as_loss,
     as_solver,
     embed,
+    labels_of,
     solve,
     solve_blocks,
-    stay,
+    zero_solution,
 )
 from kernelclust.objectives import check_weights
 
@@ -232,7 +233,10 @@ class MaxMarginClustering(KernelClusterer):
             embedding, planes = self._separate(samples, weight[used], known[used])
         else:
             labels = np.where(known[used] >= 0, known[used], equal)
-            embedding, planes = Embedding.of(samples), stay(samples.shape[1], weight[used], self._problem(), labels)
+            embedding, planes = (
+                Embedding.of(samples),
+                zero_solution(samples.shape[1], weight[used], self._problem(), labels),
+            )
         self._keep(embedding, planes, weight[used])
         self._used = None if everything else used
         self.labels_ = planes.labels if everything else self._label_rest(X, planes.labels, used, known)
@@ -288,14 +292,14 @@ class MaxMarginClustering(KernelClusterer):
         out[used] = labels
         rest = np.flatnonzero(out < 0)
         if len(rest):
-            out[rest] = _labels(self._scores(X[rest]))
+            out[rest] = labels_of(self._scores(X[rest]))
         return out
 
     def _judge(self, planes: Hyperplanes, equal: bool) -> None:
         """Say when nothing was found, or when the search was cut short; of equal samples it was said."""
         k, fit = int(self.n_clusters), planes.fit
         empty = int((self.sizes_ == 0).sum())
-        self.trivial_ = k > 1 and bool(empty or fit.objective >= TRIVIAL * planes.idle)
+        self.trivial_ = k > 1 and bool(empty or fit.objective >= TRIVIAL * planes.zero_objective)
         if equal:
             return
         if self.trivial_:
@@ -413,16 +417,11 @@ class MaxMarginClustering(KernelClusterer):
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
     def _predicted(self, X) -> np.ndarray:
-        return _labels(self._scores(self._check_samples(X, reset=False)))
+        return labels_of(self._scores(self._check_samples(X, reset=False)))
 
     def _scores(self, X) -> np.ndarray:
         """(n, 1) or (n, k) of samples that were checked."""
         return self._decide(X if self._used is None or not self._is_pairwise() else X[:, self._used])
-
-
-def _labels(scores: np.ndarray) -> np.ndarray:
-    """(n, 1) -> side, (n, k) -> argmax."""
-    return (scores[:, 0] > 0).astype(int) if scores.shape[1] == 1 else scores.argmax(axis=1)
 
 
 def _refuse_links(**links) -> None:

@@ -2,18 +2,17 @@
 
 For users: `CuttingPlane` and the losses (`NMI`, `F`, ...); `most_violated`, the search by itself; `loss_names`, and
 `kernelclust.margin.losses` for how to bring a loss of your own. For the estimator: `as_loss`, `as_solver`, `embed`,
-`Problem`, `solve`, `solve_blocks` and `stay`.
+`labels_of`, `Problem`, `solve`, `solve_blocks` and `zero_solution`.
 """
 
 import sys
 
 from kernelclust._terms import as_term, exposes_terms
 from kernelclust.margin._embedding import Embedding, embed
-from kernelclust.margin._fit import Hyperplanes, Problem, solve, solve_blocks, stay
-from kernelclust.margin._losses import as_loss, loss_names
+from kernelclust.margin._fit import Hyperplanes, Problem, labels_of, solve, solve_blocks, zero_solution
 from kernelclust.margin._search import most_violated
 from kernelclust.margin.cutting_plane import CuttingPlane
-from kernelclust.margin.losses import Loss
+from kernelclust.margin.losses import Loss, as_loss, loss_names
 
 __all__ = [
     "CuttingPlane",
@@ -24,11 +23,12 @@ __all__ = [
     "as_loss",
     "as_solver",
     "embed",
+    "labels_of",
     "loss_names",
     "most_violated",
     "solve",
     "solve_blocks",
-    "stay",
+    "zero_solution",
 ]
 
 

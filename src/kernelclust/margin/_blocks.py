@@ -13,7 +13,7 @@ import numpy as np
 
 from kernelclust._arrays import namespace_of, parts, to_host
 from kernelclust.margin._features import Features
-from kernelclust.margin._mass import Mass
+from kernelclust.margin._weights import SampleWeights
 
 ROWS = 2**15  # that are worked on together
 
@@ -115,9 +115,9 @@ def pieces(blocks: Any, values: np.ndarray) -> list[np.ndarray]:
     return np.split(values, np.cumsum(blocks.sizes)[:-1])
 
 
-def block_features(blocks: Any, n_features: int, *, center: bool, bias: bool, mass: Mass) -> BlockFeatures:
+def block_features(blocks: Any, n_features: int, *, center: bool, bias: bool, weights: SampleWeights) -> BlockFeatures:
     """`make_features` of blocks; an error names rows that are no numbers."""
-    weight = [None] * len(blocks.sizes) if mass.weight is None else pieces(blocks, mass.weight)
+    weight = [None] * len(blocks.sizes) if weights.weight is None else pieces(blocks, weights.weight)
     zero = np.zeros(n_features)
     first = blocks.each(block_moments, weight=weight, origin=zero, unit=1.0)
     for number, one in enumerate(first):
@@ -128,9 +128,9 @@ def block_features(blocks: Any, n_features: int, *, center: bool, bias: bool, ma
                 "leave these rows out, or rescale X."
             )
     unit = max(one.largest for one in first) or 1.0
-    mean = sum(one.total for one in first) / mass.total if center else zero
+    mean = sum(one.total for one in first) / weights.total if center else zero
     again = blocks.each(block_moments, weight=weight, origin=mean, unit=unit)
-    square = sum(one.square for one in again) / mass.total
+    square = sum(one.square for one in again) / weights.total
     if not square > (4 * np.finfo(float).eps) ** 2 * n_features:
         raise ValueError("all samples are equal: there is nothing to separate.")
-    return BlockFeatures(blocks, mean, unit * float(np.sqrt(square)), bias, center, mass)
+    return BlockFeatures(blocks, mean, unit * float(np.sqrt(square)), bias, center, weights)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from kernelclust.margin._mass import Mass
+from kernelclust.margin._weights import SampleWeights
 
 LARGE = 1e300  # entries whose differences may overflow
 RESCALE = "rescale X, e.g. with sklearn.preprocessing.StandardScaler."
@@ -23,7 +23,7 @@ class Features:
     scale: float
     bias: bool
     centred: bool
-    mass: Mass
+    weights: SampleWeights
 
     @property
     def n_samples(self) -> int:
@@ -66,38 +66,38 @@ class Features:
     def principal(self, w: np.ndarray, steps: int = 30) -> np.ndarray:
         """The direction of the largest scatter, by power steps from w."""
         for _ in range(steps):
-            w = self.sums(self.mass.times(self.scores(w)))
+            w = self.sums(self.weights.times(self.scores(w)))
             w = w / max(np.abs(w).max(), np.finfo(float).tiny)
         return w
 
 
-def make_features(X, *, center: bool = True, bias: bool = False, mass: Mass | None = None) -> Features:
+def make_features(X, *, center: bool = True, bias: bool = False, weights: SampleWeights | None = None) -> Features:
     """Features of samples X (n, d), dense or sparse; an error if the samples do not differ."""
     n = X.shape[0]
-    mass = Mass(n) if mass is None else mass
+    weights = SampleWeights(n) if weights is None else weights
     X = X.astype(float)
     unit = float(abs(X).max()) or 1.0
     with np.errstate(over="ignore"):
-        mean = _mean(X, mass) if center else np.zeros(X.shape[1])
+        mean = _mean(X, weights) if center else np.zeros(X.shape[1])
     if not np.isfinite(mean).all():
         raise ValueError(f"sums of samples leave floating point: {RESCALE}")
     if sparse.issparse(X):
         lengths = np.asarray((X / unit).power(2).sum(axis=1)).ravel()
-        square = float(mass.times(lengths).sum()) / mass.total - float(np.square(mean / unit).sum())
+        square = float(weights.times(lengths).sum()) / weights.total - float(np.square(mean / unit).sum())
         rounding = 1e-14
     else:
         X = X / unit - mean / unit if unit > LARGE else (X - mean) / unit
-        square = float(np.einsum("ij,ij->", X, mass.times(X))) / mass.total
+        square = float(np.einsum("ij,ij->", X, weights.times(X))) / weights.total
         rounding = (4 * np.finfo(float).eps) ** 2 * X.shape[1]
     if not square > rounding:
         raise ValueError("all samples are equal: there is nothing to separate.")
     if not sparse.issparse(X):
         X = X / np.sqrt(square)
         X = np.column_stack([X, np.ones(n)]) if bias else X
-    return Features(X, mean, unit * float(np.sqrt(square)), bias, center, mass)
+    return Features(X, mean, unit * float(np.sqrt(square)), bias, center, weights)
 
 
-def _mean(X, mass: Mass) -> np.ndarray:
-    if mass.weight is None:
+def _mean(X, weights: SampleWeights) -> np.ndarray:
+    if weights.weight is None:
         return np.asarray(X.mean(axis=0)).ravel()
-    return np.asarray(X.T @ (mass.weight / mass.total)).ravel()
+    return np.asarray(X.T @ (weights.weight / weights.total)).ravel()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,17 +12,27 @@ import numpy as np
 from kernelclust._progress import set_step
 from kernelclust.constraints import draw
 from kernelclust.margin._blocks import block_features, block_rows, block_scores
-from kernelclust.margin._cuts import Options
+from kernelclust.margin._cuts import Cuts, Options
 from kernelclust.margin._features import Features, make_features
-from kernelclust.margin._losses import make_loss
-from kernelclust.margin._machines import Machine, ManyClusters, TwoClusters
-from kernelclust.margin._mass import Mass, make_mass
-from kernelclust.margin._separation import separation
-from kernelclust.margin._solve import POLISH, Search, idle_slack, natural_C, solve_many, solve_two, trivial_slack
+from kernelclust.margin._models import DecisionModel, make_model
+from kernelclust.margin._solve import (
+    POLISH,
+    Search,
+    default_C,
+    solve_many,
+    solve_two,
+    trivial_slack,
+    zero_solution_slack,
+)
+from kernelclust.margin._table_loss import make_loss
+from kernelclust.margin._weights import SampleWeights, make_weights
 from kernelclust.margin.cutting_plane import CuttingPlane, MarginFit, from_labels
 from kernelclust.margin.losses import Loss
 
 FEW = 20_000  # samples that all starts are tried on, where there are more and they lie in blocks
+SEPARATION_TOL = 1e-3  # of a separation, which is from 0 to 1
+MAX_CUTS = 100  # of a separation
+N_HALVINGS = 100  # of the line between the steepest cuts: to rounding
 
 
 @dataclass(frozen=True)
@@ -36,15 +47,30 @@ class Problem:
     max_iter: int = 100
 
     def price(self, total: float) -> float:
-        return natural_C(total, self.n_clusters) if self.C is None else float(self.C)
+        return default_C(total, self.n_clusters) if self.C is None else float(self.C)
 
-    def options(self, mass: Mass) -> Options:
-        return Options(self.price(mass.total), self.solver.balance, self.solver.tol, self.max_iter)
+    def options(self, weights: SampleWeights) -> Options:
+        return Options(self.price(weights.total), self.solver.balance, self.solver.tol, self.max_iter)
 
     def separation(self, scores: np.ndarray, length: float, weight: np.ndarray, known: np.ndarray | None) -> float:
-        """See `_separation.py`; of scores (n, 1) or (n, k) of any samples."""
-        mass = make_mass(weight)
-        return separation(scores, length, make_loss(self.loss, mass), mass, known)
+        """Return 1 - min_t (t^2 |w|^2 / 2 + C xi(t w)) / (C xi(0)), t >= 0: how well scores keep clusters apart.
+
+        scores: (n, 1) or (n, k) of any samples, f = w . x with |w| = length. The objective with C = 10 / n^2 (10 k /
+        n^2 for more than two clusters), relative to that of w = 0, at the best length of w: only the direction of w
+        counts, and the number has no unit. 0 where a cluster is empty.
+        """
+        weights, columns, k = make_weights(weight), scores.shape[1], max(scores.shape[1], 2)
+        loss, features = make_loss(self.loss, weights), Features(scores, np.zeros(columns), 1.0, False, False, weights)
+        model = make_model(features, loss, k, known, 0.01 * SEPARATION_TOL)
+        w = np.eye(columns).ravel()  # f from f
+        f = model.scores(w)
+        labels = model.labels(f)
+        if len(np.unique(labels)) < k or not length > 0 or len(scores) < k:
+            return 0.0
+        C = default_C(weights.total, k)
+        nothing = C * trivial_slack(loss, k)
+        lowest = _lowest(model, w, f, labels, length, C, SEPARATION_TOL * nothing)
+        return float(np.clip(1 - lowest / nothing, 0.0, 1.0))
 
 
 @dataclass(frozen=True)
@@ -56,7 +82,7 @@ class Hyperplanes:
     labels: np.ndarray  # (n,) of the samples fitted
     length: float  # of the weights of scaled features
     C: float
-    idle: float  # objective of w = 0
+    zero_objective: float  # of w = 0
     fit: MarginFit
 
 
@@ -74,18 +100,14 @@ def solve(
 
     known: labels 0..k-1, -1 where they are not known, or None. Clusters without known labels are numbered by size.
     """
-    mass, k = make_mass(weight), problem.n_clusters
-    features = make_features(Z, center=bool(problem.solver.center), bias=problem.bias or k > 2, mass=mass)
-    options = problem.options(mass)
-    search = Search(problem.solver.starts, rng, report, n_jobs)
-
-    def losses(mass: Mass):
-        return make_loss(problem.loss, mass)
-
+    weights, k = make_weights(weight), problem.n_clusters
     if k == 1:
-        fit = MarginFit(np.zeros(features.n_features), np.zeros(mass.n, bool), 0.0, 0.0, 0, "converged", [0.0])
-    elif k == 2:
-        fit = solve_two(features, losses(mass), options, search, known)
+        return zero_solution(Z.shape[1], weight, problem, np.zeros(weights.n, dtype=int))
+    features = make_features(Z, center=bool(problem.solver.center), bias=problem.bias or k > 2, weights=weights)
+    options, losses = problem.options(weights), partial(make_loss, problem.loss)
+    search = Search(problem.solver.starts, rng, report, n_jobs)
+    if k == 2:
+        fit = solve_two(features, losses(weights), options, search, known)
     else:
         fit = solve_many(Z, features, k, losses, options, search, known)
     return _planes(fit, features, problem, known)
@@ -106,34 +128,27 @@ def solve_blocks(
 
     Some of them are clustered by `solve`, from all its starts; all start from the hyperplane found there.
     """
-    mass, k = make_mass(weight), problem.n_clusters
+    weights, k = make_weights(weight), problem.n_clusters
     features = block_features(
-        blocks, n_features, center=bool(problem.solver.center), bias=problem.bias or k > 2, mass=mass
+        blocks, n_features, center=bool(problem.solver.center), bias=problem.bias or k > 2, weights=weights
     )
-    few = draw(mass.n, FEW, known, rng)
+    if k == 1:
+        return zero_solution(n_features, weight, problem, np.zeros(weights.n, dtype=int))
+    few = draw(weights.n, FEW, known, rng)
     Z = np.concatenate(blocks.each(block_rows, rows=_rows(few, blocks)))
     told = None if known is None or (known[few] < 0).all() else known[few]
-    share = float(mass.total) / float(weight[few].sum())
-    small = replace(problem, C=problem.price(mass.total) * share**2)
-    set_step("{} of {} samples", len(few), mass.n)
+    share = float(weights.total) / float(weight[few].sum())
+    small = replace(problem, C=problem.price(weights.total) * share**2)
+    set_step("{} of {} samples", len(few), weights.n)
     start = solve(Z, weight[few], small, known=told, rng=rng, n_jobs=n_jobs, report=report)
-    if len(few) == mass.n:
+    if len(few) == weights.n:
         return start
-    if k == 1:
-        fit = MarginFit(np.zeros(features.n_features), np.zeros(mass.n, bool), 0.0, 0.0, 0, "converged", [0.0])
-        return _planes(fit, features, problem, known)
-    set_step("all {} samples, from the hyperplane of {}", mass.n, len(few))
+    set_step("all {} samples, from the hyperplane of {}", weights.n, len(few))
     scores = np.concatenate(blocks.each(block_scores, V=start.V, mean=np.zeros(n_features))) + start.b
-    labels = _side(scores)
-    labels = labels if known is None else np.where(known >= 0, known, labels)
-    loss = make_loss(problem.loss, mass)
-    machine: Machine = (
-        TwoClusters(features, loss, known)
-        if k == 2
-        else ManyClusters(features, loss, k, 0.01 * problem.solver.tol, known)
-    )
-    finer = replace(problem.options(mass), tol=(POLISH if k == 2 else 1.0) * problem.solver.tol)
-    fit = from_labels(machine, labels.astype(bool) if k == 2 else labels, finer)
+    labels = _labels(scores, known)
+    model = make_model(features, make_loss(problem.loss, weights), k, known, 0.01 * problem.solver.tol)
+    finer = replace(problem.options(weights), tol=(POLISH if k == 2 else 1.0) * problem.solver.tol)
+    fit = from_labels(model, labels.astype(bool) if k == 2 else labels, finer)
     report(f"all samples: objective = {fit.objective:.6g} after {fit.n_iter} constraints, {fit.stopped_because}")
     return _planes(fit, features, problem, known)
 
@@ -145,31 +160,34 @@ def _rows(few: np.ndarray, blocks: Any) -> list[np.ndarray]:
 
 
 def _planes(fit: MarginFit, features: Features, problem: Problem, known: np.ndarray | None) -> Hyperplanes:
-    """Hyperplanes in the coordinates that were given, and numbered clusters."""
-    k, mass = problem.n_clusters, features.mass
-    loss = make_loss(problem.loss, mass)
-    machine: Machine = TwoClusters(features, loss, known) if k <= 2 else ManyClusters(features, loss, k, known=known)
+    """Return hyperplanes in the coordinates that were given, and numbered clusters."""
+    k, weights = problem.n_clusters, features.weights
+    loss = make_loss(problem.loss, weights)
     W = _numbered(fit, k, features, known)
     V, b = features.raw(W)
-    labels = _side(features.scores(W))
-    labels = labels if known is None else np.where(known >= 0, known, labels)
-    C = problem.price(mass.total)
-    idle = C * idle_slack(machine, loss, k) if k > 1 else 0.0
-    return Hyperplanes(V, b, labels, float(np.linalg.norm(W)), C, idle, fit)
+    C = problem.price(weights.total)
+    zero_objective = C * zero_solution_slack(make_model(features, loss, k, known), loss, k)
+    length = float(np.linalg.norm(W))
+    return Hyperplanes(V, b, _labels(features.scores(W), known), length, C, zero_objective, fit)
 
 
-def stay(n_coordinates: int, weight: np.ndarray, problem: Problem, labels: np.ndarray) -> Hyperplanes:
-    """w = 0, for samples that no hyperplane can separate, and the labels that they are given."""
-    mass, k = make_mass(weight), problem.n_clusters
-    C, slack = problem.price(mass.total), trivial_slack(make_loss(problem.loss, mass), k)
+def zero_solution(n_coordinates: int, weight: np.ndarray, problem: Problem, labels: np.ndarray) -> Hyperplanes:
+    """Return w = 0 with the given labels, for a single cluster or samples that no hyperplane can separate."""
+    weights, k = make_weights(weight), problem.n_clusters
+    C, slack = problem.price(weights.total), trivial_slack(make_loss(problem.loss, weights), k) if k > 1 else 0.0
     fit = MarginFit(np.zeros(n_coordinates), labels, C * slack, slack, 0, "converged", [C * slack])
     columns = 1 if k <= 2 else k
     return Hyperplanes(np.zeros((n_coordinates, columns)), np.zeros(columns), labels, 0.0, C, C * slack, fit)
 
 
-def _side(scores: np.ndarray) -> np.ndarray:
-    """(n, 1) -> side, (n, k) -> argmax."""
+def labels_of(scores: np.ndarray) -> np.ndarray:
+    """Return the side of the hyperplane of scores (n, 1), the best cluster of scores (n, k)."""
     return (scores[:, 0] > 0).astype(int) if scores.shape[1] == 1 else scores.argmax(axis=1)
+
+
+def _labels(scores: np.ndarray, known: np.ndarray | None) -> np.ndarray:
+    labels = labels_of(scores)
+    return labels if known is None else np.where(known >= 0, known, labels)
 
 
 def _numbered(fit: MarginFit, k: int, features: Features, known: np.ndarray | None) -> np.ndarray:
@@ -177,15 +195,52 @@ def _numbered(fit: MarginFit, k: int, features: Features, known: np.ndarray | No
 
     Clusters with known labels keep their number.
     """
-    mass = features.mass
-    if k <= 2:
-        few = float(mass.times(fit.labels.astype(float)).sum())
+    weights = features.weights
+    if k == 2:
+        few = float(weights.times(fit.labels.astype(float)).sum())
         f = features.scores(fit.w)
-        skew = float(mass.times(f**3).sum())
-        up = known is not None or 2 * few < mass.total or (2 * few == mass.total and skew <= 0)
+        skew = float(weights.times(f**3).sum())
+        up = known is not None or 2 * few < weights.total or (2 * few == weights.total and skew <= 0)
         return (fit.w if up else -fit.w)[:, None]
-    sizes = np.bincount(fit.labels, mass.weight, minlength=k)
+    sizes = np.bincount(fit.labels, weights.weight, minlength=k)
     free = np.ones(k, dtype=bool) if known is None else ~np.isin(np.arange(k), known)
     order = np.arange(k)
     order[free] = order[free][np.argsort(-sizes[free], kind="stable")]
     return fit.w.reshape(-1, k)[:, order]
+
+
+def _lowest(
+    model: DecisionModel, w: np.ndarray, f: np.ndarray, labels: np.ndarray, length: float, C: float, tol: float
+) -> float:
+    """min_t t^2 length^2 / 2 + C xi(t w) by cutting planes along the ray; convex, as the labels stay."""
+    cuts = Cuts(model, Options(C))
+    psi = model.psi(labels)
+    best, t = np.inf, 0.0
+    for _ in range(MAX_CUTS):
+        rival, psi_rival, slack = cuts.worst(t * w, t * f, labels, psi)
+        best = min(best, (t * length) ** 2 / 2 + C * slack)
+        cuts.add(rival, psi_rival)
+        gaps, losses = cuts.gaps(labels, psi)
+        along, value = lowest_on_line(gaps @ w / length, losses, C)
+        t = max(along, 0.0) / length  # below 0 only where known labels say the contrary
+        if best - value <= tol or along < 0:
+            break
+    return best
+
+
+def lowest_on_line(cuts: np.ndarray, losses: np.ndarray, C: float) -> tuple[float, float]:
+    """(t, value) of min_t t^2 / 2 + C max(0, d_k - t g_k): the program of the cutting planes in one dimension.
+
+    t is C times a mean of the g_k and zero, so that it lies between the least and the largest of them; halved where the
+    slope t - C g_k of the cut that counts changes its sign.
+    """
+    cuts, losses = np.append(cuts, 0.0), np.append(losses, 0.0)
+    low, high = C * cuts.min(), C * cuts.max()
+    for _ in range(N_HALVINGS):
+        t = low + (high - low) / 2
+        if t - C * cuts[np.argmax(losses - t * cuts)] > 0:
+            high = t
+        else:
+            low = t
+    t = low + (high - low) / 2
+    return float(t), float(t * t / 2 + C * (losses - t * cuts).max())

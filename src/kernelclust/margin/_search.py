@@ -6,8 +6,9 @@ import numpy as np
 
 from kernelclust._compiled import floats
 from kernelclust.margin._loops import best_table
-from kernelclust.margin._losses import TableLoss, as_loss, make_loss
-from kernelclust.margin._mass import Mass, make_mass
+from kernelclust.margin._table_loss import TableLoss, make_loss
+from kernelclust.margin._weights import SampleWeights, make_weights
+from kernelclust.margin.losses import as_loss
 
 
 def most_violated(scores, labels, loss="nmi", sample_weight=None) -> tuple[np.ndarray, float]:
@@ -54,27 +55,27 @@ def most_violated(scores, labels, loss="nmi", sample_weight=None) -> tuple[np.nd
     if not np.isin(y, (-1, 1)).all():
         raise ValueError("labels: give -1 and +1.")
     chosen_loss = as_loss(loss)
-    mass = Mass(len(f)) if sample_weight is None else make_mass(np.asarray(sample_weight, dtype=float))
-    if mass.weight is not None and (mass.weight.shape != f.shape or not (mass.weight > 0).all()):
+    weights = SampleWeights(len(f)) if sample_weight is None else make_weights(np.asarray(sample_weight, dtype=float))
+    if weights.weight is not None and (weights.weight.shape != f.shape or not (weights.weight > 0).all()):
         raise ValueError("sample_weight: give one number above zero a sample.")
-    table_loss = make_loss(chosen_loss, mass)
-    chosen = search(f, y > 0, table_loss, mass)
-    y_prime = np.where(chosen, 1, -1) if mass.weight is None else 2 * chosen / mass.weight - 1
-    return y_prime, value_of(f, y > 0, chosen, table_loss, mass)
+    table_loss = make_loss(chosen_loss, weights)
+    chosen = search(f, y > 0, table_loss, weights)
+    y_prime = np.where(chosen, 1, -1) if weights.weight is None else 2 * chosen / weights.weight - 1
+    return y_prime, value_of(f, y > 0, chosen, table_loss, weights)
 
 
-def search(f: np.ndarray, positive: np.ndarray, loss: TableLoss, mass: Mass | None = None) -> np.ndarray:
+def search(f: np.ndarray, positive: np.ndarray, loss: TableLoss, weights: SampleWeights | None = None) -> np.ndarray:
     """Where y' = +1, for the samples where y = +1; with weights, how much of each sample has y' = +1."""
     upper, lower = np.flatnonzero(positive), np.flatnonzero(~positive)
     upper, lower = upper[np.argsort(-f[upper], kind="stable")], lower[np.argsort(-f[lower], kind="stable")]
-    if mass is None or mass.weight is None:
+    if weights is None or weights.weight is None:
         a, b = _best(f[upper], f[lower], loss)
         chosen = np.zeros(len(f), dtype=bool)
         chosen[upper[:a]] = True
         chosen[lower[:b]] = True
         return chosen
-    ticks = _share(mass, upper, lower)
-    up, down = (_Line(f, mass, order, m) for order, m in zip((upper, lower), ticks, strict=True))
+    ticks = _share(weights, upper, lower)
+    up, down = (_Line(f, weights, order, m) for order, m in zip((upper, lower), ticks, strict=True))
     taken = np.zeros(len(f))
     for line, m in zip((up, down), _best(up.scores, down.scores, loss), strict=True):
         taken[line.order] = line.first(m)
@@ -86,23 +87,23 @@ def _best(up: np.ndarray, down: np.ndarray, loss: TableLoss) -> tuple[int, int]:
     return best_table(*map(floats, (up, down, loss.phi, loss.off, base, rate)))
 
 
-def _share(mass: Mass, upper: np.ndarray, lower: np.ndarray) -> tuple[int, int]:
+def _share(weights: SampleWeights, upper: np.ndarray, lower: np.ndarray) -> tuple[int, int]:
     """Ticks of the samples with y = +1 and y = -1; at least one where there are samples."""
-    assert mass.weight is not None
-    m = round(mass.ticks * float(mass.weight[upper].sum()) / mass.total)
-    m = min(max(m, int(len(upper) > 0)), mass.ticks - int(len(lower) > 0))
-    return m, mass.ticks - m
+    assert weights.weight is not None
+    m = round(weights.ticks * float(weights.weight[upper].sum()) / weights.total)
+    m = min(max(m, int(len(upper) > 0)), weights.ticks - int(len(lower) > 0))
+    return m, weights.ticks - m
 
 
 class _Line:
     """Samples in descending order of their scores, laid side by side by weight and cut into m ticks."""
 
-    def __init__(self, f: np.ndarray, mass: Mass, order: np.ndarray, m: int):
-        assert mass.weight is not None
-        self.order, self.weight = order, mass.weight[order]
+    def __init__(self, f: np.ndarray, weights: SampleWeights, order: np.ndarray, m: int):
+        assert weights.weight is not None
+        self.order, self.weight = order, weights.weight[order]
         self.ends = np.concatenate([[0.0], np.cumsum(self.weight)])
         self.cuts = np.linspace(0.0, self.ends[-1], m + 1)
-        if mass.whole:
+        if weights.whole:
             self.scores = np.repeat(f[order], self.weight.astype(int))  # (m,) of every tick
         else:
             sums = np.concatenate([[0.0], np.cumsum(self.weight * f[order])])
@@ -114,25 +115,25 @@ class _Line:
 
 
 def value_of(
-    f: np.ndarray, positive: np.ndarray, chosen: np.ndarray, loss: TableLoss, mass: Mass | None = None
+    f: np.ndarray, positive: np.ndarray, chosen: np.ndarray, loss: TableLoss, weights: SampleWeights | None = None
 ) -> float:
     """sum_i s_i y'_i f_i + Delta(y', y)."""
-    if mass is None or mass.weight is None:
+    if weights is None or weights.weight is None:
         score = float(np.where(chosen, f, -f).sum())
     else:
-        score = float((2 * chosen - mass.weight) @ f)
-    return score + float(loss.of_tables(two_by_two(chosen[None], positive, mass))[0])
+        score = float((2 * chosen - weights.weight) @ f)
+    return score + float(loss.of_tables(two_by_two(chosen[None], positive, weights))[0])
 
 
-def two_by_two(chosen: np.ndarray, positive: np.ndarray, mass: Mass | None = None) -> np.ndarray:
+def two_by_two(chosen: np.ndarray, positive: np.ndarray, weights: SampleWeights | None = None) -> np.ndarray:
     """Tables (k, 2, 2) of labelings y' = +1 (k, n) with y = +1 (n,), rows y'; with weights as `search` gives them."""
-    if mass is None or mass.weight is None:
+    if weights is None or weights.weight is None:
         n, n_pos = len(positive), int(positive.sum())
         p, a = chosen.sum(axis=1), (chosen & positive).sum(axis=1)
         return np.array([[a, p - a], [n_pos - a, n - n_pos - p + a]]).transpose(2, 0, 1)
     sides = np.column_stack([positive, ~positive]).astype(float)
     taken = chosen @ sides
-    return np.stack([taken, (mass.weight @ sides) - taken], axis=1)
+    return np.stack([taken, (weights.weight @ sides) - taken], axis=1)
 
 
 def scan(f: np.ndarray, positive: np.ndarray, loss: TableLoss) -> tuple[int, int, float]:

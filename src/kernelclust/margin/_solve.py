@@ -16,16 +16,16 @@ from kernelclust._threads import useful_jobs
 from kernelclust.kernels import safe_unit
 from kernelclust.margin._cuts import Cuts, Options
 from kernelclust.margin._features import Features, make_features
-from kernelclust.margin._losses import TableLoss
-from kernelclust.margin._machines import Machine, ManyClusters, TwoClusters
-from kernelclust.margin._mass import Mass
+from kernelclust.margin._models import DecisionModel, ManyClusters, TwoClusters
+from kernelclust.margin._table_loss import TableLoss
+from kernelclust.margin._weights import SampleWeights
 from kernelclust.margin.cutting_plane import MarginFit, from_labels, from_weights
 
 KAPPA = 10.0  # C n^2 for two clusters; useful are 1 to 30, more memorises any start
 START = 0.1  # mean |f| of a start, in units of 1 / n
 POLISHED, POLISH = 3, 0.1  # runs that are polished, and the share of tol that they are polished to
 
-Losses = Callable[[Mass], TableLoss]
+Losses = Callable[[SampleWeights], TableLoss]
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Search:
         return runs
 
 
-def natural_C(total: float, n_clusters: int) -> float:
+def default_C(total: float, n_clusters: int) -> float:
     """10 / n^2 for two clusters, 10 k / n^2 for k: there every cluster has its own w, at two the same problem."""
     return KAPPA * (1 if n_clusters == 2 else n_clusters) / total**2
 
@@ -66,45 +66,45 @@ def solve_two(
     Known labels turn every start their way, and start one more run between the means of the two sides. A bias comes in
     with the polish alone: the first cuts, which compare with all samples on one side, would put them there.
     """
-    machine = TwoClusters(features, loss, known)
-    first = TwoClusters(features.without_bias(), loss, known) if features.centred else machine
+    model = TwoClusters(features, loss, known)
+    first = TwoClusters(features.without_bias(), loss, known) if features.centred else model
     starts = list(_directions(first, search))
     runs = search.each(lambda w: from_weights(first, w, options), starts)
     if first.features.bias != features.bias:
         runs = [replace(run, w=np.append(run.w, 0.0)) for run in runs]
     runs = sorted(runs, key=_worth(2))[:POLISHED]
     finer = replace(options, tol=POLISH * options.tol)
-    polish = delayed(lambda run: _polish(machine, run, finer))
+    polish = delayed(lambda run: _polish(model, run, finer))
     return min(Parallel(n_jobs=useful_jobs(search.n_jobs), prefer="threads")(map(polish, runs)), key=_worth(2))
 
 
-def _polish(machine: TwoClusters, run: MarginFit, options: Options) -> MarginFit:
+def _polish(model: TwoClusters, run: MarginFit, options: Options) -> MarginFit:
     """Go on from the labels of a run; what is found counts if it is better."""
-    more = from_labels(machine, run.labels, options)
+    more = from_labels(model, run.labels, options)
     return replace(min(more, run, key=_worth(2)), history=run.history + more.history)
 
 
-def _directions(machine: TwoClusters, search: Search) -> Iterator[np.ndarray]:
-    features, known = machine.features, machine.known
-    mass = features.mass
+def _directions(model: TwoClusters, search: Search) -> Iterator[np.ndarray]:
+    features, known = model.features, model.known
+    weights = features.weights
     for start in range(search.n_init):
         w = search.rng.standard_normal(features.n_features)
         w = features.principal(w) if start == 0 else w
         yield _sized(w if known is None or w @ _pull(features, known) >= 0 else -w, features)
     if known is not None and len(np.unique(known[known >= 0])) == 2:
-        side = [mass.times((known == c).astype(float)) for c in (0, 1)]
+        side = [weights.times((known == c).astype(float)) for c in (0, 1)]
         yield _sized(features.sums(side[1] / side[1].sum() - side[0] / side[0].sum()), features)
 
 
 def _pull(features: Features, known: np.ndarray) -> np.ndarray:
     """sum s_i y_i x_i over the known labels."""
-    return features.sums(features.mass.times(np.where(known < 0, 0.0, 2.0 * known - 1)))
+    return features.sums(features.weights.times(np.where(known < 0, 0.0, 2.0 * known - 1)))
 
 
 def _sized(w: np.ndarray, features: Features) -> np.ndarray:
-    mass = features.mass
-    size = float(mass.times(np.abs(features.scores(w))).sum()) / mass.total
-    return w * (START / (mass.total * size)) if size > 0 else w
+    weights = features.weights
+    size = float(weights.times(np.abs(features.scores(w))).sum()) / weights.total
+    return w * (START / (weights.total * size)) if size > 0 else w
 
 
 # -- more -------------------------------------------------------------------------------------------------------------
@@ -123,65 +123,67 @@ def solve_many(
 
     Where every cluster has known labels, k-means from their means is a third.
     """
-    mass = features.mass
-    machine = ManyClusters(features, make_loss(mass), n_clusters, 0.01 * options.tol, known)
+    weights = features.weights
+    model = ManyClusters(features, make_loss(weights), n_clusters, 0.01 * options.tol, known)
     Z = Z / safe_unit(Z)  # k-means squares distances
     starts = [
-        bisect(Z, mass, n_clusters, make_loss, options, search),
-        _kmeans(Z, mass, n_clusters, n_init=search.n_init, random_state=search.rng),
+        bisect(Z, weights, n_clusters, make_loss, options, search),
+        _kmeans(Z, weights, n_clusters, n_init=search.n_init, random_state=search.rng),
     ]
     if known is not None:
         if len(np.unique(known[known >= 0])) == n_clusters:
-            means = [_mean(Z[known == c], mass.at(np.flatnonzero(known == c))) for c in range(n_clusters)]
-            starts.append(_kmeans(Z, mass, n_clusters, init=np.array(means), n_init=1))
-        starts = [_agree(start, known, n_clusters, mass) for start in starts]
+            means = [_mean(Z[known == c], weights.at(np.flatnonzero(known == c))) for c in range(n_clusters)]
+            starts.append(_kmeans(Z, weights, n_clusters, init=np.array(means), n_init=1))
+        starts = [_agree(start, known, n_clusters, weights) for start in starts]
     starts = [start for i, start in enumerate(starts) if not any(np.array_equal(start, s) for s in starts[:i])]
-    runs = search.each(lambda labels: from_labels(machine, labels, options), starts)
+    runs = search.each(lambda labels: from_labels(model, labels, options), starts)
     return min(runs, key=_worth(n_clusters))
 
 
-def _kmeans(Z, mass: Mass, n_clusters: int, **options) -> np.ndarray:
-    return KMeans(n_clusters, **options).fit(Z, sample_weight=mass.weight).labels_.astype(int)
+def _kmeans(Z, weights: SampleWeights, n_clusters: int, **options) -> np.ndarray:
+    return KMeans(n_clusters, **options).fit(Z, sample_weight=weights.weight).labels_.astype(int)
 
 
-def _mean(Z, mass: Mass) -> np.ndarray:
-    return np.asarray(Z.T @ (mass.times(np.ones(mass.n)) / mass.total)).ravel()
+def _mean(Z, weights: SampleWeights) -> np.ndarray:
+    return np.asarray(Z.T @ (weights.times(np.ones(weights.n)) / weights.total)).ravel()
 
 
-def _agree(labels: np.ndarray, known: np.ndarray, n_clusters: int, mass: Mass) -> np.ndarray:
+def _agree(labels: np.ndarray, known: np.ndarray, n_clusters: int, weights: SampleWeights) -> np.ndarray:
     """Clusters renamed so that most known labels are right, and these as they are known."""
     at = known >= 0
     right = np.zeros((n_clusters, n_clusters))
-    np.add.at(right, (labels[at], known[at]), mass.times(np.ones(mass.n))[at])
+    np.add.at(right, (labels[at], known[at]), weights.times(np.ones(weights.n))[at])
     return np.where(at, known, linear_sum_assignment(right, maximize=True)[1][labels])
 
 
-def bisect(Z, mass: Mass, n_clusters: int, make_loss: Losses, options: Options, search: Search) -> np.ndarray:
+def bisect(
+    Z, weights: SampleWeights, n_clusters: int, make_loss: Losses, options: Options, search: Search
+) -> np.ndarray:
     """Labels 0..n_clusters-1: the cluster with the largest scatter is cut in two, again and again."""
     quiet = replace(search, report=lambda line: None)
     labels = np.zeros(Z.shape[0], dtype=int)
     scatter = np.array([np.inf])
     for new in range(1, n_clusters):
         members = np.flatnonzero(labels == scatter.argmax())
-        part = mass.at(members)
+        part = weights.at(members)
         split = solve_two(
-            make_features(Z[members], mass=part),
+            make_features(Z[members], weights=part),
             make_loss(part),
-            replace(options, C=natural_C(part.total, 2), limit=None),
+            replace(options, C=default_C(part.total, 2), limit=None),
             quiet,
         )
         labels[members[split.labels]] = new
-        scatter = np.array([_scatter(Z, mass, np.flatnonzero(labels == c)) for c in range(new + 1)])
+        scatter = np.array([_scatter(Z, weights, np.flatnonzero(labels == c)) for c in range(new + 1)])
         if new + 1 < n_clusters and scatter.max() < 0:
             raise ValueError(f"n_clusters={n_clusters}, but only {new + 1} samples are different.")
     return labels
 
 
-def _scatter(Z, mass: Mass, members: np.ndarray) -> float:
+def _scatter(Z, weights: SampleWeights, members: np.ndarray) -> float:
     """Root of the sum of squared distances to the mean; -1 where all samples are equal."""
-    part = mass.at(members)
+    part = weights.at(members)
     try:
-        return float(np.sqrt(part.total)) * make_features(Z[members], mass=part).scale
+        return float(np.sqrt(part.total)) * make_features(Z[members], weights=part).scale
     except ValueError:  # nothing to separate
         return -1.0
 
@@ -189,14 +191,14 @@ def _scatter(Z, mass: Mass, members: np.ndarray) -> float:
 # -- what nothing would cost ------------------------------------------------------------------------------------------
 
 
-def idle_slack(machine: Machine, loss: TableLoss, n_clusters: int) -> float:
+def zero_solution_slack(model: DecisionModel, loss: TableLoss, n_clusters: int) -> float:
     """xi of w = 0."""
-    if machine.known is None:
+    if model.known is None:
         return trivial_slack(loss, n_clusters)
-    w = np.zeros_like(machine.psi(machine.known))
-    scores = machine.scores(w)
-    labels = machine.labels(scores)
-    return Cuts(machine, Options(1.0)).worst(w, scores, labels, machine.psi(labels))[2]
+    w = np.zeros_like(model.psi(model.known))
+    scores = model.scores(w)
+    labels = model.labels(scores)
+    return Cuts(model, Options(1.0)).worst(w, scores, labels, model.psi(labels))[2]
 
 
 def trivial_slack(loss: TableLoss, n_clusters: int) -> float:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from kernelclust.margin._losses import TableLoss
+from kernelclust.margin._table_loss import TableLoss
 
 LEAST_RISE = 1e-12
 MAX_STEPS = 1000

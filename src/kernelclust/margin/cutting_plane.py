@@ -2,8 +2,8 @@
 
     min_w |w|^2 / 2 + C xi(w),   xi(w) = max_y' Delta(y', y) - w . (Psi(y) - Psi(y')),   |w . s| <= limit
 
-with the labels y that w gives, but for those that are known. A *machine* says what scores, labels and Psi are; see
-`_machines.py`. With all labels known this is the support vector machine of Joachims (2005) for multivariate losses.
+with the labels y that w gives, but for those that are known. A *model* says what scores, labels and Psi are; see
+`_models.py`. With all labels known this is the support vector model of Joachims (2005) for multivariate losses.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from kernelclust._names import check_flag, check_number, check_starts
 from kernelclust._terms import Term
 from kernelclust.margin._cuts import Cuts, Options
-from kernelclust.margin._machines import Machine
+from kernelclust.margin._models import DecisionModel
 
 CCCP_TOL = 1e-4  # relative fall of the objective that ends an inner loop: the paper's "alpha %", alpha = 0.01
 CCCP_STEPS = 20
@@ -96,17 +96,17 @@ def _better(best: _Iterate | None, new: _Iterate) -> _Iterate:
     return new if new_rank < rank else best
 
 
-def from_weights(machine: Machine, w: np.ndarray, options: Options) -> MarginFit:
+def from_weights(model: DecisionModel, w: np.ndarray, options: Options) -> MarginFit:
     """Cuts outside, CCCP inside: for every new cut, weights and labels take turns until the objective settles.
 
     Ends when no labeling violates the margin by more than tol beyond the working set: then (w, xi + tol) is
     feasible for all labelings (theorem 1). Labels follow w through jumps of Delta, so the objective need not fall from
     cut to cut; the best iterate is kept.
     """
-    cuts = Cuts(machine, options)
-    scores = machine.scores(w)
-    labels = machine.labels(scores)
-    psi = machine.psi(labels)
+    cuts = Cuts(model, options)
+    scores = model.scores(w)
+    labels = model.labels(scores)
+    psi = model.psi(labels)
     cuts.add(*cuts.worst(w, scores, labels, psi)[:2])
     history: list[float] = []
     best: _Iterate | None = None
@@ -114,11 +114,11 @@ def from_weights(machine: Machine, w: np.ndarray, options: Options) -> MarginFit
         before = np.inf
         for _ in range(CCCP_STEPS):
             w, value = cuts.solve(labels, psi)
-            scores = machine.scores(w)
-            given, labels = labels, machine.labels(scores)
+            scores = model.scores(w)
+            given, labels = labels, model.labels(scores)
             if np.array_equal(given, labels):
                 break
-            psi = machine.psi(labels)
+            psi = model.psi(labels)
             if before - value <= CCCP_TOL * value:
                 break
             before = value
@@ -134,22 +134,22 @@ def from_weights(machine: Machine, w: np.ndarray, options: Options) -> MarginFit
         cuts.add(rival, psi_rival)
 
 
-def from_labels(machine: Machine, labels: np.ndarray, options: Options) -> MarginFit:
+def from_labels(model: DecisionModel, labels: np.ndarray, options: Options) -> MarginFit:
     """CCCP outside, cuts inside: the weights are found for the labels given, then label anew.
 
     Keeps a good start (of k-means, say) where `from_weights` would wander. For a loss that depends on the number of
     different labels alone (error rate, and Rand for two clusters) the objective never rises from round to round, but
     for tol.
     """
-    cuts = Cuts(machine, options)
-    psi = machine.psi(labels)
+    cuts = Cuts(model, options)
+    psi = model.psi(labels)
     w = np.zeros_like(psi)
     history: list[float] = []
     best: _Iterate | None = None
     stopped = "stalled"  # unless labels stay before all rounds are over
     for _ in range(ROUNDS):
         while True:
-            scores = machine.scores(w)
+            scores = model.scores(w)
             rival, psi_rival, slack = cuts.worst(w, scores, labels, psi)
             if len(cuts) and slack <= cuts.slack(w, labels, psi) + options.tol:
                 break
@@ -158,10 +158,10 @@ def from_labels(machine: Machine, labels: np.ndarray, options: Options) -> Margi
                 break
             cuts.add(rival, psi_rival)
             w, _ = cuts.solve(labels, psi)
-        given, labels = labels, machine.labels(scores)
+        given, labels = labels, model.labels(scores)
         same = np.array_equal(given, labels)
         if not same:
-            psi = machine.psi(labels)
+            psi = model.psi(labels)
             slack = cuts.worst(w, scores, labels, psi)[2]
         history.append(float(w @ w / 2 + options.C * slack))
         best = _better(best, (w, labels, history[-1], slack))

@@ -12,9 +12,24 @@ labeling fast, and the only thing that it needs. A loss of your own is an object
 writes `phi` and `affine`.
 """
 
-from kernelclust._terms import exposes_terms
+import sys
+
+from kernelclust._terms import as_term, exposes_terms, term_names
 from kernelclust.margin.losses._base import Loss
 
-__all__ = ["Loss"]
+__all__ = ["Loss", "as_loss", "loss_names"]
+
+
+def loss_names() -> list[str]:
+    """List the names of the losses."""
+    return term_names(sys.modules[__name__])
+
+
+def as_loss(value: object) -> Loss:
+    """Return the loss that a user gave as a name or an object, its parameters checked."""
+    made = as_term(value, Loss, sys.modules[__name__])
+    made.check()
+    return made
+
 
 __getattr__, __dir__ = exposes_terms(__name__)

@@ -1,10 +1,11 @@
-"""The base class of all losses."""
+"""The base classes of all losses: of any, of pairs of samples, of information, and with a parameter beta."""
 
 from __future__ import annotations
 
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy.special import xlogy
 
 from kernelclust._names import check_number
 from kernelclust._terms import Term
@@ -34,6 +35,43 @@ class Loss(Term):
     def name(self) -> str:
         """The name that users write: that of the file."""
         return type(self).__module__.rpartition(".")[2]
+
+
+class PairLoss(Loss):
+    """A loss of pairs of samples, which sums of squares count."""
+
+    def phi(self, counts: Any) -> np.ndarray:
+        return np.square(np.asarray(counts, dtype=float))
+
+    @staticmethod
+    def pairs(sums: Any, n: float) -> np.ndarray:
+        """Return the pairs of samples that a labeling with this sum of squared sizes puts together."""
+        return (np.asarray(sums) - n) / 2
+
+
+class InformationLoss(Loss):
+    """1 - I / mean(H, H'): mutual information in units of a mean of both entropies, from sums of x log x."""
+
+    def phi(self, counts: Any) -> np.ndarray:
+        return xlogy(counts, counts)
+
+    def mean(self, H: np.ndarray, H_given: np.ndarray) -> np.ndarray:
+        """Return the mean of both entropies."""
+        raise NotImplementedError
+
+    def affine(self, own: Any, given: Any, n: float) -> tuple[np.ndarray, np.ndarray]:
+        H, H_given = self._entropy(own, n), self._entropy(given, n)
+        mean = self.mean(H, H_given)
+        trivial = mean == 0
+        safe = np.where(trivial, 1.0, mean)
+        base = np.where(trivial, (H != H_given).astype(float), 1 - (H + H_given - np.log(n)) / safe)
+        return base, np.where(trivial, 0.0, 1 / (n * safe))
+
+    @staticmethod
+    def _entropy(sums: Any, n: float) -> np.ndarray:
+        """Return the entropy of a labeling with this sum of x log x over its sizes; exactly 0 for one cluster."""
+        H = np.log(n) - np.asarray(sums) / n
+        return np.where(H > 1e-12 * max(np.log(n), 1.0), H, 0.0)
 
 
 class BetaLoss(Loss):

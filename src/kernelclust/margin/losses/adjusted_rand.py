@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from kernelclust.margin.losses._base import Loss
-from kernelclust.margin.losses._pairs import pairs, squares
+from kernelclust.margin.losses._base import PairLoss
 
 
-class AdjustedRand(Loss):
+class AdjustedRand(PairLoss):
     """1 - adjusted Rand index.
 
     Examples
@@ -18,11 +17,8 @@ class AdjustedRand(Loss):
     AdjustedRand()
     """
 
-    def phi(self, counts) -> np.ndarray:
-        return squares(counts)
-
     def affine(self, own, given, n: float):
-        together, given_together = pairs(own, n), pairs(given, n)
+        together, given_together = self.pairs(own, n), self.pairs(given, n)
         expected = together * given_together / max(n * (n - 1) / 2, 1)
         room = (together + given_together) / 2 - expected
         trivial = room <= 0

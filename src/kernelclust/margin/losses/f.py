@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from kernelclust.margin.losses._base import BetaLoss
-from kernelclust.margin.losses._pairs import pairs, squares
+from kernelclust.margin.losses._base import BetaLoss, PairLoss
 
 
-class F(BetaLoss):
+class F(BetaLoss, PairLoss):
     """1 - F_beta of the decision to put two samples together.
 
     Parameters
@@ -23,12 +22,9 @@ class F(BetaLoss):
     F(beta=2.0)
     """
 
-    def phi(self, counts) -> np.ndarray:
-        return squares(counts)
-
     def affine(self, own, given, n: float):
         beta = float(self.beta)
-        weighted = (beta**2 * pairs(given, n) + pairs(own, n)) / (beta**2 + 1)
+        weighted = (beta**2 * self.pairs(given, n) + self.pairs(own, n)) / (beta**2 + 1)
         nothing = weighted <= 0  # neither labeling joins any two samples: they agree
         safe = np.where(nothing, 1.0, weighted)
         return np.where(nothing, 0.0, 1 + n / (2 * safe)), np.where(nothing, 0.0, 0.5 / safe)

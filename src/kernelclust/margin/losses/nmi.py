@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from kernelclust.margin.losses._base import Loss
-from kernelclust.margin.losses._entropy import entropy, information_loss, x_log_x
+from kernelclust.margin.losses._base import InformationLoss
 
 
-class NMI(Loss):
+class NMI(InformationLoss):
     """1 - normalised mutual information, with the geometric mean of both entropies.
 
     Examples
@@ -18,12 +17,8 @@ class NMI(Loss):
     NMI()
     """
 
-    def phi(self, counts) -> np.ndarray:
-        return x_log_x(counts)
-
-    def affine(self, own, given, n: float):
-        H, H_given = entropy(own, n), entropy(given, n)
-        return information_loss(H, H_given, np.sqrt(H * H_given), n)
+    def mean(self, H, H_given) -> np.ndarray:
+        return np.sqrt(H * H_given)
 
 
 PART = NMI

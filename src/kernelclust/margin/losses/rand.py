@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from kernelclust.margin.losses._base import Loss
-from kernelclust.margin.losses._pairs import squares
+from kernelclust.margin.losses._base import PairLoss
 
 
-class Rand(Loss):
+class Rand(PairLoss):
     """Share of pairs of samples that one labeling puts together and the other apart.
 
     Examples
@@ -17,9 +16,6 @@ class Rand(Loss):
     >>> Rand()
     Rand()
     """
-
-    def phi(self, counts) -> np.ndarray:
-        return squares(counts)
 
     def affine(self, own, given, n: float):
         ordered = max(n * (n - 1), 1)

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from kernelclust.margin.losses._base import BetaLoss
-from kernelclust.margin.losses._entropy import entropy, information_loss, x_log_x
+from kernelclust.margin.losses._base import BetaLoss, InformationLoss
 
 
-class VMeasure(BetaLoss):
+class VMeasure(BetaLoss, InformationLoss):
     """1 - V measure, homogeneity and completeness together.
 
     Parameters
@@ -26,12 +25,9 @@ class VMeasure(BetaLoss):
     VMeasure(beta=2.0)
     """
 
-    def phi(self, counts) -> np.ndarray:
-        return x_log_x(counts)
-
-    def affine(self, own, given, n: float):
-        H, H_given, beta = entropy(own, n), entropy(given, n), float(self.beta)
-        return information_loss(H, H_given, (beta * H + H_given) / (1 + beta), n)
+    def mean(self, H, H_given) -> np.ndarray:
+        beta = float(self.beta)
+        return (beta * H + H_given) / (1 + beta)
 
 
 PART = VMeasure

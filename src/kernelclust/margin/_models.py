@@ -9,12 +9,12 @@ from typing import Protocol
 import numpy as np
 
 from kernelclust.margin._features import Features
-from kernelclust.margin._losses import TableLoss
 from kernelclust.margin._search import search, two_by_two
+from kernelclust.margin._table_loss import TableLoss
 from kernelclust.margin._table_search import search_table, table
 
 
-class Machine(Protocol):
+class DecisionModel(Protocol):
     """Labels from weights; w is flat. A rival is a labeling y' as `most_violated` gives it: it may part samples."""
 
     @property
@@ -43,22 +43,22 @@ class TwoClusters:
         return scores >= 0 if self.known is None else np.where(self.known >= 0, self.known == 1, scores >= 0)
 
     def psi(self, labels: np.ndarray) -> np.ndarray:
-        return self.features.sums(self.features.mass.times(np.where(labels, 1.0, -1.0)))
+        return self.features.sums(self.features.weights.times(np.where(labels, 1.0, -1.0)))
 
     def most_violated(self, scores: np.ndarray, labels: np.ndarray) -> np.ndarray:
-        return search(scores, labels, self.loss, self.features.mass)
+        return search(scores, labels, self.loss, self.features.weights)
 
     def psi_of(self, rival: np.ndarray) -> np.ndarray:
-        weight = self.features.mass.weight
+        weight = self.features.weights.weight
         return self.psi(rival) if weight is None else self.features.sums(2 * rival - weight)
 
     def losses(self, rivals: np.ndarray, labels: np.ndarray) -> np.ndarray:
-        return self.loss.of_tables(two_by_two(rivals, labels, self.features.mass))
+        return self.loss.of_tables(two_by_two(rivals, labels, self.features.weights))
 
     def sides(self) -> np.ndarray:
         """s with the balance |w . s| <= limit."""
-        mass = self.features.mass
-        return self.features.sums(mass.times(np.ones(mass.n)))[None]
+        weights = self.features.weights
+        return self.features.sums(weights.times(np.ones(weights.n)))[None]
 
 
 @dataclass(frozen=True)
@@ -74,14 +74,14 @@ class ManyClusters:
     @cached_property
     def copies(self) -> np.ndarray | slice:
         """The sample of every copy where weights are whole; all samples else."""
-        weight = self.features.mass.weight
-        if weight is None or not self.features.mass.whole:
+        weight = self.features.weights.weight
+        if weight is None or not self.features.weights.whole:
             return slice(None)
         return np.repeat(np.arange(len(weight)), weight.astype(int))
 
     @property
     def copy_weight(self) -> np.ndarray | None:
-        return None if self.features.mass.whole else self.features.mass.weight
+        return None if self.features.weights.whole else self.features.weights.weight
 
     def scores(self, w: np.ndarray) -> np.ndarray:  # (n, k)
         return self.features.scores(w.reshape(-1, self.n_clusters))
@@ -92,7 +92,7 @@ class ManyClusters:
 
     def psi(self, labels: np.ndarray) -> np.ndarray:
         here = (labels[:, None] == np.arange(self.n_clusters)).astype(float)
-        return self.features.sums(self.features.mass.times(here)).ravel()
+        return self.features.sums(self.features.weights.times(here)).ravel()
 
     def most_violated(self, scores: np.ndarray, labels: np.ndarray) -> np.ndarray:
         at = self.copies
@@ -101,7 +101,7 @@ class ManyClusters:
     def psi_of(self, rival: np.ndarray) -> np.ndarray:
         if isinstance(self.copies, slice):
             return self.psi(rival)
-        n, k = self.features.mass.n, self.n_clusters
+        n, k = self.features.weights.n, self.n_clusters
         return self.features.sums(np.bincount(self.copies * k + rival, minlength=n * k).reshape(n, k) * 1.0).ravel()
 
     def losses(self, rivals: np.ndarray, labels: np.ndarray) -> np.ndarray:
@@ -110,8 +110,17 @@ class ManyClusters:
 
     def sides(self) -> np.ndarray:
         """s_cd with the balance |sum_i s_i (f_ic - f_id)| <= limit for every two clusters."""
-        mass = self.features.mass
-        s = self.features.sums(mass.times(np.ones(mass.n)))
+        weights = self.features.weights
+        s = self.features.sums(weights.times(np.ones(weights.n)))
         c, d = np.triu_indices(self.n_clusters, 1)
         signs = np.eye(self.n_clusters)[c] - np.eye(self.n_clusters)[d]
         return np.einsum("f,pc->pfc", s, signs).reshape(len(c), -1)
+
+
+def make_model(
+    features: Features, loss: TableLoss, n_clusters: int, known: np.ndarray | None, least_rise: float = 1e-12
+) -> DecisionModel:
+    """Return the model for so many clusters."""
+    if n_clusters == 2:
+        return TwoClusters(features, loss, known)
+    return ManyClusters(features, loss, n_clusters, least_rise, known)

@@ -15,7 +15,7 @@ TICKS, TICKS_EACH = 4096, 4  # pieces, in all or for each sample, that other wei
 
 
 @dataclass(frozen=True)
-class Mass:
+class SampleWeights:
     """Weights of n samples, all above zero; None where all are one.
 
     A labeling y' may part a sample, as it may part copies of it: between copies where weights are whole numbers and not
@@ -50,10 +50,10 @@ class Mass:
         """Rows times their weights."""
         return Y if self.weight is None else (Y.T * self.weight).T
 
-    def at(self, members: np.ndarray) -> Mass:
+    def at(self, members: np.ndarray) -> SampleWeights:
         """The same of some of the samples."""
-        return Mass(len(members), None if self.weight is None else self.weight[members])
+        return SampleWeights(len(members), None if self.weight is None else self.weight[members])
 
 
-def make_mass(weight: np.ndarray) -> Mass:
-    return Mass(len(weight), None if np.all(weight == 1) else weight)
+def make_weights(weight: np.ndarray) -> SampleWeights:
+    return SampleWeights(len(weight), None if np.all(weight == 1) else weight)

@@ -1,4 +1,4 @@
-"""A loss for samples of some weight and k clusters: turned into sums and numbers."""
+"""A loss of samples of given weights as a function of the table of two labelings."""
 
 from __future__ import annotations
 
@@ -7,25 +7,11 @@ from typing import Any
 
 import numpy as np
 
-import kernelclust.margin.losses as package
 from kernelclust._compiled import floats
-from kernelclust._terms import as_term, term_names
-from kernelclust.margin._mass import Mass
+from kernelclust.margin._weights import SampleWeights
 from kernelclust.margin.losses import Loss
 
 _NONE = np.empty(0)
-
-
-def loss_names() -> list[str]:
-    """List the names of the losses."""
-    return term_names(package)
-
-
-def as_loss(value: object) -> Loss:
-    """Return the loss that a user gave as a name or an object, its parameters checked."""
-    made = as_term(value, Loss, package)
-    made.check()
-    return made
 
 
 @dataclass(frozen=True)
@@ -78,12 +64,12 @@ class TableLoss:
         return np.maximum(base - rate * joint, 0.0)  # rounding
 
 
-def make_loss(loss: Loss, mass: Mass | int) -> TableLoss:
+def make_loss(loss: Loss, weights: SampleWeights | int) -> TableLoss:
     """The loss for samples of these weights, or in this number."""
-    mass = mass if isinstance(mass, Mass) else Mass(mass)
-    n = mass.ticks if mass.whole else mass.total * mass.factor
-    ticks = np.arange(mass.ticks + 1) if mass.whole else np.linspace(0.0, n, mass.ticks + 1)
-    made = TableLoss(loss, n, np.ascontiguousarray(loss.phi(ticks), dtype=float), mass.factor)
+    weights = weights if isinstance(weights, SampleWeights) else SampleWeights(weights)
+    n = weights.ticks if weights.whole else weights.total * weights.factor
+    ticks = np.arange(weights.ticks + 1) if weights.whole else np.linspace(0.0, n, weights.ticks + 1)
+    made = TableLoss(loss, n, np.ascontiguousarray(loss.phi(ticks), dtype=float), weights.factor)
     _check_concave(made)
     return made
 
