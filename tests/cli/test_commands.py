@@ -356,6 +356,18 @@ def test_flat_methods_are_compared_flat():
     assert len(found) == 6 and {one.structure for one in found if one.estimator[:3] == "Max"} == {"flat:3"}
 
 
+def test_a_width_is_of_all_kernels_compared():
+    from types import SimpleNamespace
+
+    from kernelclust.cli.compare import _candidates
+
+    given = dict(structures="flat,chain", n_clusters=3, gamma="0.5", estimators=None, random_state=0)
+    found = _candidates(SimpleNamespace(kernels=None, **given))
+    assert {(one.kernel, one.model.kernel.gamma) for one in found} == {("rbf", 0.5)}
+    with pytest.raises(ValueError, match="--kernel linear has no width"):
+        _candidates(SimpleNamespace(kernels="rbf,linear", **given))
+
+
 def test_the_evidence_is_the_normalised_hsic_of_arranged_labels():
     from kernelclust.cli.compare import explained
 

@@ -16,7 +16,7 @@ from sklearn.base import clone
 from kernelclust import _progress
 from kernelclust.cli.guard import warn
 from kernelclust.cli.inputs import load
-from kernelclust.cli.models import ESTIMATORS, estimator, number_or_name, sized
+from kernelclust.cli.models import ESTIMATORS, estimator, kernel_of, sized
 from kernelclust.cli.outputs import print_json, print_table
 from kernelclust.metrics import hsic, structured_accuracy
 from kernelclust.structures import as_structure
@@ -88,8 +88,7 @@ def _candidates(arguments: SimpleNamespace) -> list[Candidate]:
     """All combinations, each with parameters that are known to be good as far as that can be told."""
     c = arguments.n_clusters
     structures = sized(split(arguments.structures or "flat,chain,ring"), c if c is not None else 8)
-    kernels = split(arguments.kernels or "auto")
-    gamma = {} if arguments.gamma is None else {"gamma": number_or_name(arguments.gamma)}
+    kernels = split(arguments.kernels or ("auto" if arguments.gamma is None else "rbf"))
     found = []
     for name, structure, kernel in itertools.product(split(arguments.estimators or "structured"), structures, kernels):
         kind = estimator(name)
@@ -100,8 +99,8 @@ def _candidates(arguments: SimpleNamespace) -> list[Candidate]:
             model = kind(shape.n_clusters)
         else:
             continue  # a flat method has no business with an order
-        given = {"kernel": kernel, "random_state": arguments.random_state, **gamma}
-        found.append(Candidate(ESTIMATORS[name], structure, kernel, model.set_params(**given)))
+        model.set_params(kernel=kernel_of(kernel, arguments.gamma), random_state=arguments.random_state)
+        found.append(Candidate(ESTIMATORS[name], structure, kernel, model))
     if len(found) < 2:
         raise ValueError("there is one candidate; give several --structures, --kernels or --estimators.")
     return found

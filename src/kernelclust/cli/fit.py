@@ -13,14 +13,13 @@ from typing import Any
 import numpy as np
 
 from kernelclust import StructuredClustering, _progress
-from kernelclust._files import write_files
 from kernelclust._input import quoted
 from kernelclust._scale_warning import ScaleWarning
 from kernelclust.cli import folder
 from kernelclust.cli.guard import say, tell, warn
 from kernelclust.cli.inputs import Data, load
 from kernelclust.cli.models import of_views, settings
-from kernelclust.cli.outputs import check_targets, formulas, labels_csv, plain, print_json, spread
+from kernelclust.cli.outputs import check_targets, formulas, plain, spread, write_labels
 from kernelclust.estimators import check_structure
 from kernelclust.metrics import clustering_accuracy, structured_accuracy
 from kernelclust.report import html_report
@@ -60,7 +59,12 @@ def run(arguments: SimpleNamespace) -> None:
     report = None if arguments.report is None else _report(arguments, data, model, some, scores, doubts)
     if extra is not None:
         model.save(arguments.model, extra=extra)
-    _write(arguments, data, model, labels, scores, report)
+    every = spread(labels, data.rows, data.n_rows)
+    more = {} if report is None else {arguments.report: report}
+    summary = _summary(arguments, data, model, labels, scores) if arguments.json else {}
+    write_labels(arguments, every, data.roles, model.structure_.names, summary, more)
+    for path in filter(None, [arguments.out, *more, arguments.model]):
+        say(arguments, f"written: {path}")
 
 
 def _fitted(
@@ -112,21 +116,6 @@ def predicted(model: Any, X: Any, what: str) -> np.ndarray:
     return labels
 
 
-def _write(arguments: SimpleNamespace, data: Data, model: Any, labels: Any, scores: dict, report: str | None) -> None:
-    every = spread(labels, data.rows, data.n_rows)
-    table = labels_csv(every, data.roles.ids, data.roles.id_name, model.structure_.names)
-    files: dict[str, Any] = {} if arguments.out is None else {arguments.out: table}
-    if report is not None:
-        files[arguments.report] = report
-    write_files(files)
-    for path in [*files, *([arguments.model] if arguments.model else [])]:
-        say(arguments, f"written: {path}")
-    if arguments.json:
-        print_json(_summary(arguments, data, model, labels, scores, every))
-    elif arguments.out is None:
-        sys.stdout.write(table)
-
-
 def _report(
     arguments: SimpleNamespace, data: Data, model: Any, some: np.ndarray | None, scores: dict, doubts: list[str]
 ) -> str:
@@ -168,7 +157,7 @@ def _kept(data: Data) -> dict[str, Any]:
     return data.prepared.to_dict()
 
 
-def _summary(arguments: SimpleNamespace, data: Data, model: Any, labels: Any, scores: dict, every: list) -> dict:
+def _summary(arguments: SimpleNamespace, data: Data, model: Any, labels: Any, scores: dict) -> dict:
     names = "objective_ upper_bound_ gap_ order_confidence_ weights_".split()
     order = {} if model.order_ is None else {"order_pvalue": model.order_.pvalue, "order_margin": model.order_.margin}
     return {
@@ -185,8 +174,6 @@ def _summary(arguments: SimpleNamespace, data: Data, model: Any, labels: Any, sc
         "warnings": arguments.said,
         "settings": plain(model.get_params(deep=False)),
         "preparation": None if data.prepared is None else data.prepared.to_dict(),
-        "ids": data.roles.ids,
-        "labels": every,
     }
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from kernelclust import StructuredClustering
 from kernelclust._files import write_files
 from kernelclust.cli.guard import tell, warn
-from kernelclust.cli.outputs import check_writable
+from kernelclust.cli.outputs import check_targets
 from kernelclust.tables import split
 
 READERS = {".parquet": "read_parquet", ".csv": "read_csv"}
@@ -29,8 +29,7 @@ def run(arguments: SimpleNamespace, given: dict[str, Any]) -> None:
     if asked:
         option = asked[0].replace("_", "-")
         raise ValueError(f"--{option} needs all rows at once, which a folder may not fit; leave it out.")
-    if arguments.out is not None:
-        check_writable(arguments.out, not_over=[arguments.file])
+    check_targets(arguments.out, uses=[arguments.file])
     frame = _read(Path(arguments.file))
     columns = split(arguments.columns) or list(frame.columns)
     columns = [name for name in columns if name not in split(arguments.drop)]

@@ -28,10 +28,10 @@ def settings(arguments: SimpleNamespace) -> dict[str, Any]:
     """Return the estimator's parameters that were given; the library's own defaults hold for all others."""
     given = _given(arguments, SETTINGS)
     if (gamma := getattr(arguments, "gamma", None)) is not None:
-        given["kernel"] = _with_gamma(given.get("kernel", "rbf"), number_or_name(gamma))
+        given["kernel"] = kernel_of(given.get("kernel", "rbf"), gamma)
     if objective := _given(arguments, OBJECTIVE):
         if "size_prior" in objective:
-            objective["size_prior"] = number_or_name(objective["size_prior"])
+            objective["size_prior"] = _number_or_name(objective["size_prior"])
         objective |= {name: None for name in ("loss", "normalize") if objective.get(name) == "none"}
         given["objective"] = Dependence(**objective)
     if (search := getattr(arguments, "search", None)) is not None:
@@ -46,14 +46,17 @@ def _given(arguments: SimpleNamespace, names: list[str]) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}
 
 
-def _with_gamma(kernel: str, gamma: float | str) -> Kernel:
+def kernel_of(kernel: str, gamma: str | None) -> str | Kernel:
+    """Return a kernel of this width, or the name as it is where no width is given."""
+    if gamma is None:
+        return kernel
     if not kernel_class(kernel).has_gamma:
         raise ValueError(f"--gamma {gamma}: --kernel {kernel} has no width; leave it out, or take --kernel rbf.")
-    made: Kernel = kernel_class(kernel)(gamma=gamma)
+    made: Kernel = kernel_class(kernel)(gamma=_number_or_name(gamma))
     return made
 
 
-def number_or_name(text: str) -> float | str:
+def _number_or_name(text: str) -> float | str:
     try:
         return float(text)
     except ValueError:

@@ -8,44 +8,40 @@ import json
 import os
 import sys
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
+from kernelclust._files import write_files
 from kernelclust._input import quoted
-from kernelclust.tables import parse_number
+from kernelclust.tables import Roles, parse_number
 
 
 def check_targets(*paths: str | None, uses: Sequence[str | None]) -> None:
-    """Refuse now what could not be written later."""
-    used = [path for path in uses if path is not None]
-    for path in paths:
-        if path is not None:
-            check_writable(path, not_over=used)
-            used.append(path)
-
-
-def check_writable(path: str, *, not_over: Sequence[str] = ()) -> None:
-    """Raise an OSError or ValueError now if the file could not be written later."""
-    target = Path(os.path.realpath(path))
-    folder = target.parent
-    if target.is_dir():
-        raise IsADirectoryError(f"cannot write {path}: it is a folder; name a file in it.")
-    if target.exists() and not target.is_file():  # renaming over a device would replace the device
-        raise ValueError(f"cannot write {path}: it is not a plain file.")
-    if not folder.is_dir():
-        raise FileNotFoundError(f"cannot write {path}: the folder {folder} does not exist; make it first.")
-    if any(os.path.realpath(path) == os.path.realpath(other) for other in not_over):
-        raise ValueError(f"{path} would be written over a file that this command uses; choose another name.")
-    try:
-        with tempfile.TemporaryFile(dir=folder):
-            pass
-        if target.exists() and not os.access(target, os.W_OK):
-            raise PermissionError("it is read-only")
-    except OSError as error:
-        raise OSError(f"cannot write {path}: {error.strerror or error}.") from error
+    """Raise an OSError or ValueError now if one of the files could not be written later."""
+    used = [os.path.realpath(path) for path in uses if path is not None]
+    for path in filter(None, paths):
+        target = Path(os.path.realpath(path))
+        folder = target.parent
+        if target.is_dir():
+            raise IsADirectoryError(f"cannot write {path}: it is a folder; name a file in it.")
+        if target.exists() and not target.is_file():  # renaming over a device would replace the device
+            raise ValueError(f"cannot write {path}: it is not a plain file.")
+        if not folder.is_dir():
+            raise FileNotFoundError(f"cannot write {path}: the folder {folder} does not exist; make it first.")
+        if str(target) in used:
+            raise ValueError(f"{path} would be written over a file that this command uses; choose another name.")
+        try:
+            with tempfile.TemporaryFile(dir=folder):
+                pass
+            if target.exists() and not os.access(target, os.W_OK):
+                raise PermissionError("it is read-only")
+        except OSError as error:
+            raise OSError(f"cannot write {path}: {error.strerror or error}.") from error
+        used.append(str(target))
 
 
 def spread(labels: np.ndarray, rows: np.ndarray, n_rows: int) -> list[int | None]:
@@ -56,6 +52,23 @@ def spread(labels: np.ndarray, rows: np.ndarray, n_rows: int) -> list[int | None
     for row, label in zip(rows.tolist(), labels.tolist(), strict=True):
         out[row] = label
     return out
+
+
+def write_labels(
+    arguments: SimpleNamespace,
+    labels: list[int | None],
+    roles: Roles,
+    names: Sequence[str] | None,
+    summary: Mapping[str, Any],
+    more: Mapping[str, str] | None = None,
+) -> None:
+    """Write the table of labels to --out, with `more` files; print it, or the summary with --json."""
+    table = labels_csv(labels, roles.ids, roles.id_name, names)
+    write_files({**({} if arguments.out is None else {arguments.out: table}), **(more or {})})
+    if arguments.json:
+        print_json({**summary, "ids": roles.ids, "labels": labels})
+    elif arguments.out is None:
+        sys.stdout.write(table)
 
 
 def labels_csv(

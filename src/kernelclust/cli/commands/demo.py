@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import io
+import time
+from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 from kernelclust.cli import options
 
@@ -12,10 +16,107 @@ OPTIONS = {
     ),
     **options.TALK,
 }
+TASK = (
+    "One photograph was turned full circle: 10 groups of 35 pictures, with gaps between them, then shuffled. "
+    "KMeans finds the groups but numbers them as it likes. With the ring, the numbers follow the turn."
+)
 
 
 def run(arguments: SimpleNamespace) -> None:
-    """Cluster with and without the ring, and write what came out."""
-    from kernelclust.cli.demo import run
+    """Cluster with and without the ring, print what came out, write report, picture and labels."""
+    from sklearn.cluster import KMeans
 
-    run(arguments)
+    from kernelclust import StructuredClustering
+    from kernelclust._files import write_files
+    from kernelclust.cli.outputs import labels_csv
+    from kernelclust.datasets import rotated_images
+    from kernelclust.plots import have_matplotlib
+    from kernelclust.report import gap_in_words, html_report, order_in_words
+
+    folder = Path(arguments.out)
+    folder.mkdir(parents=True, exist_ok=True)
+    turned = rotated_images(random_state=0)
+    print(
+        f"{len(turned.data)} pictures of one photograph, turned step by step and shuffled, in 10 groups around a circle"
+    )
+
+    plain = KMeans(10, n_init=10, random_state=0).fit(turned.data)
+    started = time.perf_counter()
+    model = StructuredClustering(structure=turned.structure, random_state=0).fit(turned.data)
+    seconds = time.perf_counter() - started
+
+    scores = [
+        _score("KMeans", turned.target, plain.labels_, model.structure_),
+        _score("StructuredClustering, ring:10", turned.target, model.labels_, model.structure_),
+    ]
+    print()
+    for first, *rest in [["", *list(scores[0])[1:]], *(row.values() for row in scores)]:
+        print(f"  {first:<32}" + "".join(f"{cell:>26}" for cell in rest))
+    print()
+    print(f"fitted in {seconds:.1f} s (the first time with compiling)")
+    print(gap_in_words(model.objective_, model.upper_bound_, model.gap_))
+    print(order_in_words(model.structure_, model.order_confidence_, model.order_.pvalue))
+
+    figures: dict[str, Any] = {}
+    files: dict[str, str | bytes] = {}
+    if have_matplotlib():
+        compared = _compare(model, plain.labels_, turned.images)
+        figures["Left: KMeans. Right: on the ring. Each cluster with its most typical picture."] = compared
+        picture = io.BytesIO()
+        compared.savefig(picture, format="png", dpi=110)
+        files["ring.png"] = picture.getvalue()
+    files["labels.csv"] = labels_csv(model.labels_)
+    files["report.html"] = html_report(
+        model,
+        turned.data,
+        title="A turning photograph, put back on its ring",
+        lead=[TASK],
+        scores={f"{row['method']}, {name}": row[name] for row in scores for name in list(row)[1:]},
+        again={"Command line": "kernelclust demo"},
+        thumbnails=_thumbnails(turned.images, model.labels_),
+        figures=figures,
+    )
+    write_files({str(folder / name): content for name, content in files.items()})
+    print(f"\nwritten: {', '.join(str(folder / name) for name in sorted(files))}")
+    print(f"Open {folder / 'report.html'} in a browser.")
+
+
+def _score(method: str, truth: Any, labels: Any, structure: Any) -> dict[str, str]:
+    from kernelclust.metrics import clustering_accuracy, structured_accuracy
+
+    return {
+        "method": method,
+        "right group": f"{clustering_accuracy(truth, labels):.1%}",
+        "right place on the ring": f"{structured_accuracy(truth, labels, structure):.1%}",
+    }
+
+
+def _compare(model: Any, plain: Any, images: Any) -> Any:
+    """Draw both labelings on the ring, each cluster with its most typical picture."""
+    import numpy as np
+    from matplotlib.figure import Figure
+
+    from kernelclust.plots import StructureDisplay
+
+    figure = Figure(figsize=(10, 5), layout="constrained")
+    for ax, labels, title in zip(
+        figure.subplots(1, 2),
+        [plain, model.labels_],
+        ["KMeans: numbered as they came", "kernelclust: in order"],
+        strict=True,
+    ):
+        StructureDisplay(model.structure_, np.bincount(labels), thumbnails=_thumbnails(images, labels)).plot(ax)
+        ax.set_title(title)
+    return figure
+
+
+def _thumbnails(images: Any, labels: Any) -> list[Any]:
+    return [_typical(images[labels == label]) for label in range(labels.max() + 1)]
+
+
+def _typical(images: Any) -> Any:
+    """Return the picture nearest to the mean, with what is always black left blank."""
+    import numpy as np
+
+    nearest = np.argmin(((images - images.mean(axis=0)) ** 2).sum(axis=(1, 2)))
+    return np.where(images.max(axis=0) > 0, images[nearest], np.nan)

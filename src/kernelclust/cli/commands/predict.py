@@ -4,7 +4,6 @@ ones were, columns by name."""
 from __future__ import annotations
 
 import os
-import sys
 from types import SimpleNamespace
 from typing import Literal
 
@@ -29,11 +28,10 @@ OPTIONS = {
 def run(arguments: SimpleNamespace) -> None:
     """Prepare the new rows as the fitted ones were, and write where they belong."""
     import kernelclust
-    from kernelclust._files import write_files
     from kernelclust.cli.fit import predicted
     from kernelclust.cli.guard import tell, warn
     from kernelclust.cli.inputs import read_file
-    from kernelclust.cli.outputs import check_targets, formulas, labels_csv, print_json, spread
+    from kernelclust.cli.outputs import check_targets, formulas, spread, write_labels
     from kernelclust.tables import assign, prepared_like
 
     check_targets(arguments.out, uses=[arguments.model, arguments.file])
@@ -47,19 +45,13 @@ def run(arguments: SimpleNamespace) -> None:
     if table.matrix is not None:
         raise ValueError(f"{table.source} is a sparse matrix, and the model is of a table with columns.")
     prepared = prepared_like(table, settings, arguments.missing)
-    ids = assign(table, id_column=arguments.id_column)
+    roles = assign(table, id_column=arguments.id_column)
     if len(prepared.rows) < table.n_rows:
         tell(arguments, f"{table.n_rows - len(prepared.rows)} of {table.n_rows} rows miss something and have no label")
     labels = predicted(model, prepared.X, f"placing rows of {table.source}")
-    if doubt := formulas(ids.ids, ids.id_name):
+    if doubt := formulas(roles.ids, roles.id_name):
         warn(arguments, doubt)
     every = spread(labels, prepared.rows, table.n_rows)
     names = getattr(getattr(model, "structure_", None), "names", None)
-    text = labels_csv(every, ids.ids, ids.id_name, names)
-    if arguments.out is not None:
-        write_files({arguments.out: text})
-    if arguments.json:
-        print_json({"model": arguments.model, "file": arguments.file, "structure": str(model.structure_),
-                    "warnings": arguments.said, "ids": ids.ids, "labels": every})  # fmt: skip
-    elif arguments.out is None:
-        sys.stdout.write(text)
+    summary = {"model": arguments.model, "file": arguments.file, "structure": str(model.structure_)}
+    write_labels(arguments, every, roles, names, summary | {"warnings": arguments.said})
