@@ -201,6 +201,17 @@ class Structure:
         return f"{kind}:{'x'.join(map(str, self._arguments))}"
 
 
+class SizedStructure(Structure):
+    """A structure that its number of clusters defines; names say the number where it is not given."""
+
+    size_is_enough = True
+
+    def __init__(self, n_clusters: int | None = None, names: Sequence[str] | None = None) -> None:
+        given = len(names) if n_clusters is None and names is not None else n_clusters
+        c = check_size(given, f"{type(self).__name__}'s n_clusters")
+        super().__init__(c, c, names=names)
+
+
 def _frozen(matrix: npt.ArrayLike) -> Floats:
     array = np.array(matrix, dtype=np.float64)
     array.flags.writeable = False
@@ -214,11 +225,6 @@ def check_size(value: object, what: str) -> int:
     if value < 1:
         raise ValueError(f"{what} must be at least 1, got {int(value)}.")
     return int(value)
-
-
-def named_size(value: int | None, names: Sequence[str] | None, what: str) -> int:
-    """The number of clusters, which names say where it is not given."""
-    return check_size(len(names) if value is None and names is not None else value, what)
 
 
 def parse_sizes(cls: type[Structure], text: str, how_many: int | None = None) -> list[int]:

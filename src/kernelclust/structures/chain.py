@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
-from ._base import Axis, Floats, Ints, Structure, from_to, named_size
+from ._base import Axis, Floats, Ints, SizedStructure, from_to
 
 ONE_ROW = 12  # clusters
 
@@ -16,7 +14,7 @@ def chain_kernel(n_clusters: int) -> Floats:
     return 2 * np.eye(n_clusters) + np.eye(n_clusters, k=1) + np.eye(n_clusters, k=-1)
 
 
-class Chain(Structure):
+class Chain(SizedStructure):
     """c clusters in a row: A_ij = 2 if i = j, 1 between neighbours, 0 else; loss abs(i - j).
 
     Choose it for stages, grades, ages, or anything that moves from one end to another. Only the direction
@@ -41,12 +39,7 @@ class Chain(Structure):
     """
 
     text_form = "chain:5"
-    size_is_enough = True
     is_one_dimensional = True
-
-    def __init__(self, n_clusters: int | None = None, names: Sequence[str] | None = None) -> None:
-        c = named_size(n_clusters, names, "Chain's n_clusters")
-        super().__init__(c, c, names=names)
 
     def _make_kernel(self) -> Floats:
         return chain_kernel(self.n_clusters)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from ._base import Floats, Ints, Structure, named_size
+from ._base import Floats, Ints, SizedStructure
 
 
-class Flat(Structure):
+class Flat(SizedStructure):
     """c unrelated clusters: A = I, and every mistake costs one.
 
     Choose it when nothing is known about the clusters; with normalised labels the clustering is then
@@ -33,11 +31,6 @@ class Flat(Structure):
     """
 
     text_form = "flat:8"
-    size_is_enough = True
-
-    def __init__(self, n_clusters: int | None = None, names: Sequence[str] | None = None) -> None:
-        c = named_size(n_clusters, names, "Flat's n_clusters")
-        super().__init__(c, c, names=names)
 
     def _make_kernel(self) -> Floats:
         return np.eye(self.n_clusters)

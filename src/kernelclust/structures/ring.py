@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
-from ._base import Axis, Floats, Ints, Structure, from_to, named_size
+from ._base import Axis, Floats, Ints, SizedStructure, from_to
 
 
-class Ring(Structure):
+class Ring(SizedStructure):
     """c clusters on a circle: A_ij = 2 if i = j, 1 between neighbours, 0 else.
 
     The loss is 0 for the same cluster, 1 for a neighbour, 2 for any other. Choose it for hours, seasons, the
@@ -33,13 +31,8 @@ class Ring(Structure):
     """
 
     text_form = "ring:12"
-    size_is_enough = True
     is_one_dimensional = True
     is_cyclic = True
-
-    def __init__(self, n_clusters: int | None = None, names: Sequence[str] | None = None) -> None:
-        c = named_size(n_clusters, names, "Ring's n_clusters")
-        super().__init__(c, c, names=names)
 
     def _steps(self) -> Ints:
         """Steps from i to j along the shorter way, (c, c)."""
