@@ -12,7 +12,7 @@ from scipy import sparse
 
 from kernelclust import KernelKMeans, MultiKernelClustering, StructuredClustering
 from kernelclust.report import Section, gap_in_words, html_report, order_in_words, page
-from kernelclust.report import _clusters as clusters
+from kernelclust.report import _fit as fitted
 from kernelclust.report import _page as parts
 from kernelclust.report import _words as words
 from kernelclust.structures import as_structure
@@ -83,7 +83,7 @@ def test_verdict_first_then_clusters_then_evidence_then_how_settings_last(model)
 
 
 def test_typical_and_borderline_rows_are_by_distance_to_means(model):
-    found = clusters.rows(model, X)
+    found = fitted._rows(model, X)
     D = model.transform(X)
     for j in range(4):
         inside = np.flatnonzero(model.labels_ == j)
@@ -102,7 +102,7 @@ def test_profile_is_means_and_standard_scores():
     labels = np.array([0, 0, 1, 1, 3])
     data = np.array([[1.0, 5.0], [3.0, 5.0], [10.0, 5.0], [20.0, 5.0], [0.0, 5.0]])
     for given in (data, sparse.csr_array(data)):
-        found = clusters.profile(given, labels, 4, ["a", "b"])
+        found = fitted.Profile.of(given, labels, 4, ["a", "b"])
         np.testing.assert_allclose(found.means[[0, 1, 3], 0], [2, 15, 0])
         np.testing.assert_allclose(found.scores[[0, 1, 3], 0], (np.array([2, 15, 0]) - 6.8) / data[:, 0].std())
         assert np.all(found.scores[[0, 1, 3], 1] == 0)  # a column that is the same everywhere tells nothing

@@ -20,14 +20,7 @@ if TYPE_CHECKING:
     from anndata import AnnData
 
 GRAPH_KERNELS = ("auto", "precomputed_graph")  # what kernel may be where a graph is given
-EVIDENCE = (
-    "objective_",
-    "upper_bound_",
-    "gap_",
-    "order_confidence_",
-    "sizes_",
-    "medoids_",
-)
+EVIDENCE = ("objective_", "upper_bound_", "gap_", "order_confidence_", "sizes_", "medoids_")
 
 
 def structured(
@@ -172,7 +165,9 @@ def _write(adata: Any, model: StructuredClustering, key: str, source: str) -> No
             adata.obs[f"{key}_position" + (f"_{name}" if name != "" else "")] = values
     adata.uns[key] = {"params": _settings(model, source), "evidence": _evidence(model)}
     if have_matplotlib():
-        adata.uns[f"{key}_colors"] = np.array([_hex(color) for color in structure_colors(model.structure_)])
+        from matplotlib.colors import to_hex
+
+        adata.uns[f"{key}_colors"] = np.array([to_hex(color) for color in structure_colors(model.structure_)])
 
 
 def _settings(model: StructuredClustering, source: str) -> dict[str, Any]:
@@ -190,7 +185,3 @@ def _evidence(model: StructuredClustering) -> dict[str, Any]:
         found |= {f"order_{name}": getattr(model.order_, name) for name in ("pvalue", "links", "margin")}
     found |= {name: model.diagnostics_[name] for name in ("view_agreement", "rbf_agreement")}
     return {name: value for name, value in found.items() if value is not None}
-
-
-def _hex(color: np.ndarray) -> str:
-    return "#" + "".join(f"{round(255 * float(part)):02x}" for part in color[:3])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Any
@@ -12,13 +13,25 @@ import numpy as np
 from scipy import sparse
 
 from kernelclust.kernels import kernel_class
-from kernelclust.plots import EmbeddingDisplay, StructureDisplay, have_matplotlib, neighbours, structure_colors
-from kernelclust.report import _clusters as clusters
+from kernelclust.plots import (
+    EmbeddingDisplay,
+    StructureDisplay,
+    column_profile,
+    differing_columns,
+    have_matplotlib,
+    neighbours,
+    silhouettes,
+    structure_colors,
+)
 from kernelclust.report import _words as words
 from kernelclust.report._page import Section, bullets, code, facts, heat, page, paragraphs, picture, table
 
 USED = ("kernelclust", "scikit-learn", "numpy", "scipy")
-MOST_DRAWN = 5000  # samples in a picture
+MOST_DRAWN, MOST_LINES = 5000, 1000  # samples in a picture, and rows in a heat map
+SHOWN = 3  # columns, and rows, that a cluster is told by
+CLEAR = 0.5  # standard deviations from the mean of all rows, from which a column tells
+MOST_COLUMNS = 40  # of the profile: those that differ most between clusters
+MOST_ROWS = 20_000  # that distances are looked at for
 NO_PICTURES = "Pictures need matplotlib: pip install 'kernelclust[plot]'."
 
 
@@ -88,11 +101,11 @@ def html_report(
     sizes = np.bincount(labels, minlength=c)
     names = model.cluster_names_.tolist()
     ids = np.arange(len(labels)) if ids is None else ids
-    near = clusters.rows(model, X) if X is not None and hasattr(model, "transform") else None
+    near = _rows(model, X) if X is not None and hasattr(model, "transform") else None
     told = _profile(model, X if values is None else values, labels, c, columns)
     verdict = [
         words.found_in_words(model.structure_, sizes),
-        words.order_in_words(model.structure_, _own(model, "order_confidence_"), _of_order(model, "pvalue")),
+        words.order_in_words(model.structure_, getattr(model, "order_confidence_", None), _of_order(model, "pvalue")),
         words.apart_in_words(float(np.nanmean(near.silhouette))) if near is not None and c > 1 else "",
     ]
     drawn = _figures(model, X, near, labels, names, thumbnails) if have_matplotlib() else {}
@@ -113,15 +126,36 @@ def html_report(
     return page(title or f"Clusters on {model.structure_}", sections, top)
 
 
-def _own(model: Any, name: str) -> Any:
-    return getattr(model, name, None)
-
-
 def _of_order(model: Any, name: str) -> Any:
     return None if model.order_ is None else getattr(model.order_, name)
 
 
-def _profile(model: Any, X: Any, labels: np.ndarray, c: int, columns: Sequence[str] | None) -> clusters.Profile | None:
+@dataclass
+class Profile:
+    """Means of the columns, (c, d) in their own units and in standard deviations from the mean of all rows."""
+
+    names: list[str]
+    means: np.ndarray
+    scores: np.ndarray
+    sizes: np.ndarray  # (c,)
+
+    @classmethod
+    def of(cls, X: Any, labels: np.ndarray, n_clusters: int, names: list[str]) -> Profile:
+        """Return the means of the columns of X (m, d) in every cluster; NaN for an empty one."""
+        return cls(names, *column_profile(X, labels, n_clusters), np.bincount(labels, minlength=n_clusters))
+
+    def telling(self, cluster: int) -> list[tuple[str, float, float]]:
+        """(column, mean, score) of the columns by which a cluster differs most from all rows."""
+        row = self.scores[cluster]
+        order = np.argsort(-np.abs(row), kind="stable")[:SHOWN]
+        return [(self.names[k], self.means[cluster, k], row[k]) for k in order if abs(row[k]) >= CLEAR]
+
+    def columns(self) -> np.ndarray:
+        """Return the columns that differ most between clusters, in the order that they have."""
+        return differing_columns(self.scores, self.sizes, MOST_COLUMNS)
+
+
+def _profile(model: Any, X: Any, labels: np.ndarray, c: int, columns: Sequence[str] | None) -> Profile | None:
     """Means of columns, unless X holds similarities, is a list of views, or has many columns without names."""
     if X is None or isinstance(X, list | tuple) or kernel_class(getattr(model, "kernel", None)).pairwise:
         return None
@@ -129,12 +163,44 @@ def _profile(model: Any, X: Any, labels: np.ndarray, c: int, columns: Sequence[s
         columns = list(map(str, X.columns))
     X = X if sparse.issparse(X) else np.asarray(X, dtype=float)
     seen = columns if columns is not None else getattr(model, "feature_names_in_", None)
-    if seen is None and X.shape[1] > clusters.MOST_COLUMNS:
+    if seen is None and X.shape[1] > MOST_COLUMNS:
         return None  # points of pictures, and the like: single columns say nothing to anybody
     names = [f"column {k}" for k in range(X.shape[1])] if seen is None else list(map(str, seen))
     if len(names) != X.shape[1]:
         raise ValueError(f"columns has {len(names)} names, but there are {X.shape[1]} columns.")
-    return clusters.profile(X, labels, c, names)
+    return Profile.of(X, labels, c, names)
+
+
+@dataclass
+class Rows:
+    """Rows that a cluster is told by, and how far apart clusters are."""
+
+    typical: list[np.ndarray]  # of each cluster, the nearest to its mean first
+    borderline: list[np.ndarray]  # of each, those nearly as near to another
+    distances: np.ndarray  # (s, c) of the rows looked at, to the means of clusters
+    looked_at: np.ndarray  # (s,)
+    silhouette: np.ndarray  # (s,) in [-1, 1], by distances to means
+
+
+def _rows(model: Any, X: Any) -> Rows:
+    """Return typical and borderline rows, by distances in feature space."""
+    labels = np.asarray(model.labels_)
+    some = _evenly(len(labels), MOST_ROWS)
+    D = np.asarray(model.transform(X[some]), dtype=float)
+    mine = D[np.arange(len(some)), labels[some]]
+    silhouette = silhouettes(D, labels[some])
+    typical, borderline = [], []
+    for j in range(D.shape[1]):
+        inside = np.flatnonzero(labels[some] == j)
+        typical.append(some[inside[np.argsort(mine[inside], kind="stable")[:SHOWN]]])
+        near = inside[np.argsort(silhouette[inside], kind="stable")[:SHOWN]] if len(inside) > SHOWN else inside[:0]
+        borderline.append(some[near])
+    return Rows(typical, borderline, D, some, silhouette)
+
+
+def _evenly(n: int, most: int) -> np.ndarray:
+    """Return up to `most` of the numbers 0 .. n - 1, evenly spread."""
+    return np.unique(np.linspace(0, n - 1, min(n, most)).astype(int))
 
 
 def _table(model: Any, names: list[str], sizes: np.ndarray, told, near, ids) -> str:
@@ -154,7 +220,7 @@ def _table(model: Any, names: list[str], sizes: np.ndarray, told, near, ids) -> 
     return table(rows, [_css(color) for color in structure_colors(model.structure_)] if have_matplotlib() else ())
 
 
-def _heat(told: clusters.Profile | None, names: list[str]) -> str:
+def _heat(told: Profile | None, names: list[str]) -> str:
     if told is None:
         return ""
     shown = told.columns()
@@ -181,7 +247,7 @@ def _figures(model: Any, X: Any, near: Any, labels: np.ndarray, names: list[str]
         figure, "Clusters in their places; area is size.", f"{len(names)} clusters drawn on the structure {structure}"
     )
     if X is not None and not sparse.issparse(X) and not isinstance(X, list | tuple):
-        some = np.unique(np.linspace(0, len(labels) - 1, min(len(labels), MOST_DRAWN)).astype(int))
+        some = _evenly(len(labels), MOST_DRAWN)
         figure = Figure(figsize=(5.5, 4.5), layout="constrained")
         ax = figure.subplots()
         EmbeddingDisplay.from_predictions(np.asarray(X)[some], labels[some], structure, ax=ax)
@@ -203,7 +269,7 @@ def _similar(near: Any, labels: np.ndarray, names: list[str]) -> str:
 
     own = labels[near.looked_at]
     order = np.lexsort((near.silhouette, own))
-    order = order[np.unique(np.linspace(0, len(order) - 1, min(len(order), 1000)).astype(int))]
+    order = order[_evenly(len(order), MOST_LINES)]
     D = near.distances[order]
     figure = Figure(figsize=(5.5, 4.5), layout="constrained")
     ax = figure.subplots()
@@ -229,7 +295,7 @@ def _evidence(model: Any, names: list[str]) -> str:
     said = [
         words.margin_in_words(_of_order(model, "margin")),
         *words.agreement_in_words(model),
-        words.gap_in_words(model.objective_, _own(model, "upper_bound_"), _own(model, "gap_")),
+        words.gap_in_words(model.objective_, getattr(model, "upper_bound_", None), getattr(model, "gap_", None)),
     ]
     return paragraphs(*said) + _links(_of_order(model, "links"), names)
 
