@@ -10,9 +10,16 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import spearmanr
 
 from kernelclust import CLUHSIC, KernelKMeans, MultiKernelClustering, StructuredClustering
-from kernelclust.engine._noise import DRAWS, noise_fits, order_pvalue
-from kernelclust.engine._order import Clusters, doubt_in_words, leading_directions, n_arrangements, order_of
-from kernelclust.engine._repeats import cluster_means, many_kmeans
+from kernelclust.engine._order import NOISE_DRAWS as DRAWS
+from kernelclust.engine._order import (
+    Clusters,
+    doubt_in_words,
+    leading_directions,
+    n_arrangements,
+    noise_fits,
+    order_of,
+    order_pvalue,
+)
 from kernelclust.engine._steps import (
     distance_fit,
     is_connected,
@@ -22,6 +29,7 @@ from kernelclust.engine._steps import (
     squared_distances,
     steps,
 )
+from kernelclust.solvers import cluster_means, many_kmeans
 from kernelclust.structures import as_structure
 
 

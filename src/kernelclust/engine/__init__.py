@@ -1,14 +1,18 @@
 """One fit as a value: checked input in, a frozen result out. Estimators, selection and many kernels call it."""
 
-from kernelclust.engine._alternatives import Alternative, alternatives, doubtful
+from kernelclust.engine._config import FitConfig, Policy, Samples, distance_exponent
 from kernelclust.engine._fit import arrange, fit, useful_spectrum
-from kernelclust.engine._judge import Fit, judge, numbered_like, with_order
-from kernelclust.engine._numbering import canonical_places
+from kernelclust.engine._judge import Fit, canonical_places, judge, numbered_like, with_order
 from kernelclust.engine._order import FEW, UNSURE, Order, n_arrangements
-from kernelclust.engine._order_result import ClusterOrder, cluster_order, confidence_of
-from kernelclust.engine._places import Places, fitted_places
-from kernelclust.engine._prediction import Prediction
-from kernelclust.engine._request import FitConfig, Policy, Samples, distance_exponent
+from kernelclust.engine._order_result import (
+    Alternative,
+    ClusterOrder,
+    alternatives,
+    cluster_order,
+    confidence_of,
+    doubtful,
+)
+from kernelclust.engine._places import Places, Prediction
 from kernelclust.engine._steps import is_connected, order_agreement, place, squared_distances, steps
 
 __all__ = [
@@ -31,7 +35,6 @@ __all__ = [
     "distance_exponent",
     "doubtful",
     "fit",
-    "fitted_places",
     "is_connected",
     "judge",
     "n_arrangements",

@@ -13,8 +13,8 @@ from kernelclust._solution import Solution
 from kernelclust._threads import one_thread
 from kernelclust._warnings import warn
 from kernelclust.constraints import Constraints, equal_rows
+from kernelclust.engine._config import FitConfig, Samples, distance_exponent
 from kernelclust.engine._judge import Fit, judge, with_order
-from kernelclust.engine._request import FitConfig, Samples, distance_exponent
 from kernelclust.kernels import (
     FittedKernel,
     KernelOperator,

@@ -11,11 +11,9 @@ import numpy as np
 from kernelclust._progress import EVIDENCE, set_stage
 from kernelclust._solution import Solution
 from kernelclust._warnings import warn
-from kernelclust.engine._numbering import canonical_places, renumbered
+from kernelclust.engine._config import distance_exponent
 from kernelclust.engine._order import Clusters, Order, doubt_in_words, leading_directions, order_of
-from kernelclust.engine._places import Located, Whole, fitted_places
-from kernelclust.engine._prediction import Prediction
-from kernelclust.engine._request import distance_exponent
+from kernelclust.engine._places import Located, Prediction, Whole, fitted_places
 from kernelclust.engine._steps import squared_distances
 from kernelclust.kernels import FittedKernel, Spectrum, certified, one_hot
 from kernelclust.objectives import ClusterObjective, flat_objective
@@ -214,6 +212,39 @@ class Certificate:
             "size_bound": max(objective.size_bound(self.bounds, n), value) if centred else bound,
             "reach": min(share, 1.0) if share > 0 else 1.0,
         }
+
+
+def canonical_places(
+    structure: Structure,
+    S: np.ndarray,
+    n: np.ndarray,
+    movable: np.ndarray | None = None,
+    linear: np.ndarray | None = None,
+) -> np.ndarray:
+    """Of all equivalent numberings, the one with large clusters first, so that sample order does not matter.
+
+    Clusters that are not `movable` keep their number, and what soft labels say (`linear`) comes first.
+    """
+    c = len(n)
+    rank = np.empty(c)
+    spread = np.diag(S) / np.where(n > 0, n, 1)
+    rank[np.lexsort((spread, n))] = np.arange(c)
+    uneven = np.random.RandomState(0).random(c) / 2  # whole numbers would let different numberings tie
+    benefit = np.outer(np.arange(c, 0, -1.0) + uneven, rank)
+    if linear is not None and linear.any():
+        linear = np.ldexp(linear, -int(np.frexp(linear.max())[1]))  # wishes count beside each other, however small
+        benefit += 10 * max(benefit.sum(), 1.0) * (linear.T / linear.max())
+    if movable is not None and not movable.all():  # last, so that nothing outweighs it
+        benefit[~movable] = 0.0
+        benefit[:, ~movable] = 0.0
+        benefit[~movable, ~movable] = 10 * max(benefit.sum(), 1.0)
+    return np.asarray(structure.align(benefit))
+
+
+def renumbered(node: np.ndarray, S: np.ndarray, n: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """S and n with cluster j at node[j]."""
+    order = np.argsort(node)
+    return S[np.ix_(order, order)], n[order]
 
 
 def numbering(structure: Structure, objective: ClusterObjective, S: np.ndarray, n: np.ndarray, **placing) -> np.ndarray:

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from itertools import permutations
 from math import lgamma
 
 import numpy as np
 
 from kernelclust._threads import one_thread
-from kernelclust.engine._noise import order_pvalue
-from kernelclust.engine._repeats import cluster_means, many_kmeans
 from kernelclust.engine._steps import (
     distance_fit,
     is_connected,
@@ -26,6 +25,8 @@ from kernelclust.engine._steps import (
     squared_distances,
     steps,
 )
+from kernelclust.objectives import ClusterObjective
+from kernelclust.solvers import cluster_means, many_kmeans, move_together
 
 MOST_CLUSTERS = 50  # that are placed often enough in the time of a fit
 HALVED = 1000  # samples that are divided into halves, or 40 a cluster
@@ -35,6 +36,12 @@ EXTRA_DIMENSIONS = 7  # beyond c that samples are seen in
 JITTERS = 20
 JITTER = 0.2  # standard deviation of the logarithm of distances
 KEPT = 0.9  # agreement from which an order counts as the same
+NOISE_DIMENSIONS = (2, 3)
+NOISE_DRAWS = 99  # in each number of dimensions, Gaussian and uniform in turn,
+FEWER_DRAWS, MANY_CLUSTERS = 39, 12  # and fewer beyond so many clusters
+NOISE_SAMPLES = 15  # a cluster
+NOISE_ROUNDS = 5  # of refinement at most
+RHO = 2.0
 
 
 # Logistic regressions on simulated fits, half of them in the right order (benchmarks/order.py draws others): chains,
@@ -226,3 +233,55 @@ def _likelihood(fit: float, halves: float, jitter: float, connected: bool, arran
     atanh, half, kept, less = CONNECTED
     z = atanh * np.arctanh(fit) + half * halves + kept * jitter - less if connected else PARTS * jitter - LESS
     return float(1 / (1 + np.exp(-z * (SHRUNK if arrangements <= FEW else 1.0))))
+
+
+# -- noise: what an order is tested against ---------------------------------------------------------------------------
+
+
+def order_pvalue(A: np.ndarray, fit: float, rank_fit: float) -> float:
+    """Share of draws of noise that follow the structure A at least as well: the larger of noise in 2 and 3 dimensions.
+
+    u = (atanh T - mean) / sd + (atanh R - mean) / sd, T and R the correlations of `distance_fit`, means and standard
+    deviations over the draws, and p = (1 + number of draws with no smaller u) / (1 + draws). In the plane noise is
+    arranged like a ring or a grid more often than in space, beyond which it is less and less.
+    """
+    told = []
+    for draws in noise_fits(A):
+        spread = np.where(draws.std(axis=0) > 0, draws.std(axis=0), 1.0)
+        u = ((draws - draws.mean(axis=0)) / spread).sum(axis=1)
+        own = float(((np.arctanh([fit, rank_fit]) - draws.mean(axis=0)) / spread).sum())
+        told.append((1 + int((u >= own - 1e-9).sum())) / (1 + len(u)))
+    return float(max(told))
+
+
+def noise_fits(A: np.ndarray) -> tuple[np.ndarray, ...]:
+    """(atanh T, atanh R) of draws of noise (draws, 2), for each number of dimensions; kept for the next fit."""
+    return _noise_fits(np.ascontiguousarray(A, dtype=float).tobytes(), len(A))
+
+
+@lru_cache(maxsize=64)
+def _noise_fits(A: bytes, c: int) -> tuple[np.ndarray, ...]:
+    kernel, rng = np.frombuffer(A).reshape(c, c), np.random.RandomState(0)
+    with one_thread():
+        return tuple(_draw(kernel, d, rng) for d in NOISE_DIMENSIONS)
+
+
+def _draw(A: np.ndarray, dimensions: int, rng: np.random.RandomState) -> np.ndarray:
+    c = len(A)
+    shape = (NOISE_DRAWS if c <= MANY_CLUSTERS else FEWER_DRAWS, NOISE_SAMPLES * c, dimensions)
+    X = rng.standard_normal(shape)
+    X[1::2] = rng.uniform(-1.0, 1.0, X[1::2].shape)
+    X -= X.mean(axis=1, keepdims=True)
+    weight = np.ones(shape[:2])
+    labels = many_kmeans(X, weight, c, rng, starts=1)
+    means, _ = cluster_means(X, weight, labels, c)
+    nodes = np.stack([place(A, -_squares(mu)) for mu in means])
+    objective = ClusterObjective(A + RHO * np.eye(c), np.eye(c))
+    labels = move_together(X, weight, objective, np.take_along_axis(nodes, labels, axis=1), NOISE_ROUNDS)[0]
+    means, _ = cluster_means(X, weight, labels, c)
+    found = [distance_fit(_squares(mu), steps(A)) for mu in means]
+    return np.arctanh(found)
+
+
+def _squares(means: np.ndarray) -> np.ndarray:
+    return np.asarray(((means[:, None] - means) ** 2).sum(axis=2))

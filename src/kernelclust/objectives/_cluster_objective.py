@@ -15,20 +15,21 @@ from kernelclust._arrays import library, like
 class Assignment:
     """Where F rises most, the clusters held as they are.
 
-    A sample with similarity sums g raises F at the rate g @ M + h, one entry a cluster; on arrays of any library.
+    A sample with similarity sums g raises F at the rate g @ M + h, one entry a cluster; on arrays of any library. Axes
+    before these hold several problems at once.
     """
 
-    M: np.ndarray  # (c, c), or (r, c) for features
-    h: np.ndarray  # (c,)
+    M: np.ndarray  # (..., c, c), or (..., r, c) for features
+    h: np.ndarray  # (..., c)
 
     def rises(self, G: Any) -> Any:
         """Return the rates (m, c) of samples with sums G (m, c)."""
-        return G @ like(self.M, G) + like(self.h, G)
+        return G @ like(self.M, G) + like(self.h[..., None, :], G)
 
     def labels(self, G: Any, known: np.ndarray | None = None) -> Any:
         """Return the cluster (m,) where F rises most, or the known label (-1 for none)."""
         xp = library(G)
-        found = xp.argmax(self.rises(G), axis=1)
+        found = xp.argmax(self.rises(G), axis=-1)
         if known is None:
             return found
         known = np.asarray(known)
@@ -118,18 +119,25 @@ class ClusterObjective:
         F = float(terms.sum())
         return F - self.penalty * float(self.absolute_sum(n)) if self.penalty else F, terms
 
+    def values(self, S: np.ndarray, n: np.ndarray) -> np.ndarray:
+        """F (...) of several problems, for cluster sums S (..., c, c) and sizes n (..., c)."""
+        return (S * self.weights(n)).sum(axis=(-2, -1)) - self.penalty * self.absolute_sum(n)
+
     def slopes(self, S: np.ndarray, n: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """(M, h) such that a new sample with similarity sums g raises F at the rate g @ M + h, one entry a cluster."""
+        """Return (M, h) such that a new sample with similarity sums g raises F at the rate g @ M + h.
+
+        S is (..., c, c), n and h are (..., c), one entry a cluster.
+        """
         x = self.inverse_norms(n)
         inner = self.T.T @ S @ self.T
-        pull = 2 * self.coef * ((self.A * inner) @ x) - self.penalty * (n @ self._absolute)
+        rate = 2 * self.coef * ((self.A * inner) @ x[..., None])[..., 0] - self.penalty * (n @ self._absolute)
         if self.normalize == "l2":
-            dx = -0.5 * self._squares * x**3
+            dx = -0.5 * self._squares * x[..., None, :] ** 3
         elif self.normalize == "l1":
-            dx = -self._absolute * x**2
+            dx = -self._absolute * x[..., None, :] ** 2
         else:
             dx = np.zeros_like(self.T)
-        return 2 * self.weights(n), dx @ pull - self.penalties(n)
+        return 2 * self.weights(n), (dx @ rate[..., None])[..., 0] - self.penalties(n)
 
     def assignment(self, S: np.ndarray, n: np.ndarray) -> Assignment:
         """Return where new samples go: to no cluster that is empty."""
@@ -137,8 +145,8 @@ class ClusterObjective:
         return Assignment(M, np.where(n > 0, h, -np.inf))
 
     def penalties(self, n: np.ndarray) -> np.ndarray:
-        """What a sample of each cluster adds to the penalty (c,)."""
-        return self.penalty * (self._absolute @ self.inverse_norms(n))
+        """What a sample of each cluster adds to the penalty (..., c)."""
+        return self.penalty * (self._absolute @ self.inverse_norms(n)[..., None])[..., 0]
 
     def absolute_sum(self, n: np.ndarray) -> np.ndarray:
         """|P|_1 for sizes n (..., c)."""

@@ -15,7 +15,7 @@ from kernelclust.solvers._placement import (
     placement_problem,
 )
 from kernelclust.solvers._problem import Problem, Run
-from kernelclust.solvers._starts import fill_empty, seeded_start
+from kernelclust.solvers._starts import cluster_means, fill_empty, many_kmeans, move_together, seeded_start
 
 __all__ = [
     "PlacementProblem",
@@ -25,9 +25,12 @@ __all__ = [
     "as_solver",
     "best_placement",
     "climb",
+    "cluster_means",
     "different_placements",
     "fill_empty",
     "likely_placement",
+    "many_kmeans",
+    "move_together",
     "place_known",
     "placement_margin",
     "placement_problem",

@@ -6,6 +6,9 @@ import numpy as np
 from scipy.linalg import qr
 
 from kernelclust.kernels import Spectrum
+from kernelclust.objectives import Assignment, ClusterObjective
+
+MAX_ROUNDS = 15  # of a k-means run
 
 
 def spectral_start(spectrum: Spectrum, n_clusters: int) -> np.ndarray:
@@ -41,30 +44,35 @@ def plus_plus_start(E: np.ndarray, weight: np.ndarray, n_clusters: int, rng: np.
     """k-means++ centres in feature space (rows of E), every sample to the nearest."""
     if not np.ptp(E, axis=0).any():
         return random_start(len(E), n_clusters, rng)
-    return nearest(E, E[plus_plus_indices(E, weight, n_clusters, rng)])
+    return nearest(E, _greedy_centres(E, weight, n_clusters, rng))
 
 
-def plus_plus_indices(E: np.ndarray, weight: np.ndarray, n_clusters: int, rng: np.random.RandomState) -> np.ndarray:
-    """Samples that greedy k-means++ picks as centres, as scikit-learn's `kmeans_plusplus` does; its checks and
-    conversions took a third of a small fit."""
-    m, trials = len(E), 2 + int(np.log(n_clusters))
-    norms = np.einsum("ij,ij->i", E, E)
+def _greedy_centres(E: np.ndarray, weight: np.ndarray, n_clusters: int, rng: np.random.RandomState) -> np.ndarray:
+    """Centres (c, d) of greedy k-means++, as scikit-learn's `kmeans_plusplus` picks them; its checks and conversions
+    took a third of a small fit."""
+    return E[plus_plus(E[None], weight[None], n_clusters, rng, trials=2 + int(np.log(n_clusters)))[0]]
 
-    def squared(centres: np.ndarray) -> np.ndarray:
-        return np.maximum(norms[centres, None] + norms - 2 * E[centres] @ E.T, 0.0)  # (trials, m)
 
-    chosen = np.empty(n_clusters, dtype=np.intp)
-    chosen[0] = min(int(np.searchsorted(np.cumsum(weight), rng.uniform() * weight.sum())), m - 1)
-    nearest_one = squared(chosen[:1])[0]
-    for j in range(1, n_clusters):
-        far = np.cumsum(weight * nearest_one)
-        if not far[-1] > 0:  # fewer distinct samples than clusters
-            chosen[j:] = rng.randint(m, size=n_clusters - j)
-            break
-        tried = np.minimum(np.searchsorted(far, rng.uniform(size=trials) * far[-1]), m - 1)
-        left = np.minimum(squared(tried), nearest_one)
-        best = int(np.argmin(left @ weight))
-        chosen[j], nearest_one = tried[best], left[best]
+def plus_plus(
+    E: np.ndarray, weight: np.ndarray, n_clusters: int, rng: np.random.RandomState, trials: int = 1
+) -> np.ndarray:
+    """Samples (r, c) that k-means++ picks as centres in r problems: far ones are drawn more often, and of several
+    `trials` the one is taken that leaves the least squares. Samples are E (r, m, d), or (1, m, d) for one table of
+    all, of weights (r, m)."""
+    run = np.arange(len(weight))
+    table = run if len(E) > 1 else np.zeros_like(run)
+    norms = np.einsum("...ij,...ij->...i", E, E)
+    chosen, nearest_one, mass = np.empty((len(run), n_clusters), dtype=np.intp), np.array(np.inf), weight
+    for j in range(n_clusters):
+        share = np.cumsum(mass, axis=1)
+        drawn = rng.uniform(size=(len(run), trials if j else 1)) * share[:, -1:]
+        tried = (share[:, None] > drawn[..., None]).argmax(axis=2)  # (r, trials)
+        where = table[:, None], tried
+        squared = np.maximum(norms[where][..., None] + norms[:, None] - 2 * E[where] @ E.swapaxes(1, 2), 0.0)
+        left = np.minimum(squared, nearest_one[..., None, :] if j else nearest_one)  # (r, trials, m)
+        best = (left @ weight[..., None])[..., 0].argmin(axis=1)
+        chosen[:, j], nearest_one = tried[run, best], left[run, best]
+        mass = weight * nearest_one
     return chosen
 
 
@@ -73,7 +81,7 @@ def seeded_start(
 ) -> np.ndarray:
     """Every sample to the nearest centre: the mean of those with a known label, else one that k-means++ picks."""
     given = np.flatnonzero(known >= 0)
-    centres = E[plus_plus_indices(E, weight, n_clusters, rng)]
+    centres = _greedy_centres(E, weight, n_clusters, rng)
     if len(given):
         sums = np.zeros((n_clusters, E.shape[1]))
         np.add.at(sums, known[given], E[given] * weight[given, None])
@@ -92,8 +100,9 @@ def random_start(n_samples: int, n_clusters: int, rng: np.random.RandomState) ->
 
 
 def nearest(E: np.ndarray, centres: np.ndarray) -> np.ndarray:
-    """Number of the nearest centre of each row."""
-    return np.argmax(E @ centres.T - 0.5 * np.einsum("ij,ij->i", centres, centres), axis=1)
+    """Number (..., m) of the centre (..., c, d) that is nearest to each row of E (..., m, d)."""
+    norms = np.einsum("...ij,...ij->...i", centres, centres)
+    return np.argmax(E @ centres.swapaxes(-1, -2) - 0.5 * norms[..., None, :], axis=-1)
 
 
 def fill_empty(labels: np.ndarray, E: np.ndarray, n_clusters: int) -> np.ndarray:
@@ -111,3 +120,51 @@ def fill_empty(labels: np.ndarray, E: np.ndarray, n_clusters: int) -> np.ndarray
         labels[chosen] = empty
         count[empty] = 1
     return labels
+
+
+# -- many small problems at once ---------------------------------------------------------------------------------------
+
+
+def many_kmeans(E: np.ndarray, weight: np.ndarray, n_clusters: int, rng: np.random.RandomState, starts: int):
+    """Labels (r, m) of r runs of k-means in E (r, m, d), or (1, m, d) for one table of all, the best of several starts.
+
+    Samples of weight zero (r, m) take part in nothing and go to the nearest mean.
+    """
+    run = np.arange(len(weight))[:, None]
+    flat, found = ClusterObjective(np.eye(n_clusters), np.eye(n_clusters)), []
+    for _ in range(starts):
+        centres = E[run if len(E) > 1 else 0, plus_plus(E, weight, n_clusters, rng)]
+        found.append(move_together(E, weight, flat, nearest(E, centres), MAX_ROUNDS))
+    best = np.argmax([values for _, values in found], axis=0)
+    return np.stack([labels for labels, _ in found])[best, run[:, 0]]
+
+
+def move_together(
+    E: np.ndarray, weight: np.ndarray, objective: ClusterObjective, labels: np.ndarray, max_rounds: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Labels (r, m) and F (r,) of r problems once all samples have gone where F rises fastest, while it does.
+
+    The rule is `ClusterObjective.assignment`, that of new samples and of rounds over partitions; for the flat objective
+    it is Lloyd's step. An order is judged against some hundred small problems, which one after the other would take
+    longer than the fit.
+    """
+    best, kept = np.full(len(weight), -np.inf), labels
+    for _ in range(max_rounds + 1):
+        means, n = cluster_means(E, weight, labels, objective.n_clusters)
+        sums = means * n[:, :, None]
+        S = sums @ sums.swapaxes(1, 2)
+        values = np.where((n > 0).all(axis=1), objective.values(S, n), -np.inf)
+        risen = values >= best  # samples of weight zero move without a rise
+        best, kept = np.where(risen, values, best), np.where(risen[:, None], labels, kept)
+        found, before = objective.assignment(S, n), labels
+        labels = Assignment(sums.swapaxes(1, 2) @ found.M, found.h).labels(E)
+        if not risen.any() or np.array_equal(labels, before):
+            break
+    return kept, best
+
+
+def cluster_means(E: np.ndarray, weight: np.ndarray, labels: np.ndarray, n_clusters: int):
+    """Means (r, c, d) and weights (r, c) of the clusters of every run; the mean of an empty one is zero."""
+    Pi = (labels[:, :, None] == np.arange(n_clusters)) * weight[:, :, None]
+    n = Pi.sum(axis=1)
+    return Pi.transpose(0, 2, 1) @ E / np.where(n > 0, n, 1.0)[:, :, None], n

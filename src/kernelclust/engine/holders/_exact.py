@@ -17,8 +17,7 @@ from kernelclust._arrays import namespace, parts
 from kernelclust._progress import set_step
 from kernelclust._threads import one_thread
 from kernelclust.engine._judge import Fit
-from kernelclust.engine._places import Places, Whole
-from kernelclust.engine._prediction import Prediction
+from kernelclust.engine._places import Places, Prediction, Whole
 from kernelclust.engine.holders._device import bounds_of, squares
 from kernelclust.engine.holders._features import look_at_all, nearest_of
 from kernelclust.engine.holders._fit import Holder

@@ -18,9 +18,9 @@ from kernelclust._arrays import double, joined, library, like, parts, to_host
 from kernelclust._input import rows_are_equal
 from kernelclust._progress import set_step
 from kernelclust._threads import one_thread
+from kernelclust.engine._config import FitConfig
 from kernelclust.engine._judge import Fit
 from kernelclust.engine._places import Places, Whole
-from kernelclust.engine._request import FitConfig
 from kernelclust.engine.holders import _subsample
 from kernelclust.engine.holders._fit import Holder
 from kernelclust.engine.holders._moves import Centring, centred, raw_assignment

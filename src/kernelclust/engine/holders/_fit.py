@@ -11,9 +11,9 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from kernelclust._progress import progress_listener, set_step
+from kernelclust.engine._config import FitConfig
 from kernelclust.engine._fit import fit
 from kernelclust.engine._judge import Certificate, Fit, judge_all, numbering
-from kernelclust.engine._request import FitConfig
 from kernelclust.engine.holders._moves import centred
 from kernelclust.engine.holders._rounds import Climbed, Pool, climb
 from kernelclust.engine.holders._subsample import Subsample
