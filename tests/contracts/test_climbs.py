@@ -22,7 +22,7 @@ from kernelclust.solvers import (
     placement_problem,
 )
 from kernelclust.solvers._climb import climb
-from kernelclust.solvers._members import Members
+from kernelclust.solvers._running import Members
 from kernelclust.structures import as_structure
 
 OPERATORS = _names.names(operators)

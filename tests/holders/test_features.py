@@ -8,7 +8,7 @@ from kernelclust import DisKMeans, KernelKMeans, MaxMarginClustering, Structured
 from kernelclust._arrays import knows_numpy
 from kernelclust.engine.holders import ArrayPartitions, FeaturePool, Features
 from kernelclust.engine.holders._features import Sums, last_look, look, sweep
-from kernelclust.engine.holders._rounds import climb
+from kernelclust.engine.holders._fit import climb
 from kernelclust.objectives import Assignment, Dependence
 from kernelclust.structures import as_structure
 
@@ -24,8 +24,8 @@ def _ring(m=1200, c=6, noise=0.15, seed=0):
 
 @pytest.fixture(autouse=True)
 def small_start(monkeypatch):
-    monkeypatch.setattr("kernelclust.engine.holders._subsample.START", 200)
-    monkeypatch.setattr("kernelclust.engine.holders._subsample.EACH", 1)
+    monkeypatch.setattr("kernelclust.engine.holders._fit.START", 200)
+    monkeypatch.setattr("kernelclust.engine.holders._fit.EACH", 1)
     monkeypatch.setattr("kernelclust.engine.holders._features.FeaturePool.settled", 0.0)
     monkeypatch.setattr("kernelclust.engine.holders._features.ROWS", 100)
 

@@ -5,7 +5,7 @@ import pytest
 
 from kernelclust._arrays import to_host
 from kernelclust.engine.holders._device import ArrayKernel, DevicePool, _kind
-from kernelclust.engine.holders._rounds import climb, put
+from kernelclust.engine.holders._fit import climb, put
 from kernelclust.engine.holders._rows import FeatureRows, Rows
 from kernelclust.kernels import as_kernel
 from kernelclust.objectives import Dependence

@@ -25,8 +25,8 @@ from kernelclust.solvers import (
     polar,
     spectral,
 )
+from kernelclust.solvers._base import Problem, Run
 from kernelclust.solvers._climb import climb
-from kernelclust.solvers._problem import Problem, Run
 from kernelclust.structures import as_structure
 
 

@@ -11,7 +11,7 @@ from kernelclust.constraints import make_constraints, numbered
 from kernelclust.constraints._label_evidence import NEAR, contradicted, label_evidence, mistaken, mistakes
 from kernelclust.objectives import Dependence
 from kernelclust.solvers import Greedy, place_known, placement_problem
-from kernelclust.solvers._label_placement import DISTANCE_ERROR, TAIL_DEGREES, temperature
+from kernelclust.solvers._placement import DISTANCE_ERROR, TAIL_DEGREES, temperature
 from kernelclust.structures import as_structure
 
 pytestmark = pytest.mark.filterwarnings("ignore:several arrangements:UserWarning")

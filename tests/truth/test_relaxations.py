@@ -18,7 +18,7 @@ from kernelclust.kernels import DenseKernel, LowRankKernel, Nystroem, discrimina
 from kernelclust.metrics import structured_accuracy
 from kernelclust.objectives import Dependence
 from kernelclust.solvers import SDP, Greedy, LowRankSDP, Polar, Spectral, low_rank_sdp, nmf, polar, sdp, spectral
-from kernelclust.solvers._problem import Problem
+from kernelclust.solvers._base import Problem
 from kernelclust.solvers._relaxation import WeightedKernel, non_negative_orthonormal, trace_value
 from kernelclust.solvers.low_rank_sdp import minimise
 from kernelclust.structures import as_structure

@@ -4,8 +4,7 @@ from kernelclust.constraints._constraints import Constraints
 from kernelclust.constraints._label_evidence import contradicted, label_evidence, numbered, size_penalty
 from kernelclust.constraints._repair import repair
 from kernelclust.constraints._repair_loops import count_blocked
-from kernelclust.constraints._side_information import equal_rows, make_constraints
-from kernelclust.constraints._subsample import draw
+from kernelclust.constraints._side_information import draw, equal_rows, make_constraints
 from kernelclust.constraints._validation import check_labels
 
 __all__ = [

@@ -116,18 +116,17 @@ class Constraints:
         most = np.bincount(kind[movable], minlength=len(kinds)).argmax()
         return movable & (kind == most)
 
-    def among(self, used: np.ndarray) -> Constraints:
-        """The same for the samples of positive weight, which are all that count."""
-        present, block = np.unique(self.block[used], return_inverse=True)
-        assert self.witness is not None
+    def among(self, samples: np.ndarray) -> Constraints:
+        """The same for some of the samples: those of positive weight, which are all that count."""
+        present, block = np.unique(self.block[samples], return_inverse=True)
         return replace(
             self,
             block=block,
-            sample_weight=self.sample_weight[used],
+            sample_weight=self.sample_weight[samples],
             place=self.place[present],
             links=self.links[present][:, present],
             soft_bonus=self.soft_bonus[present],
-            witness=self.witness[present],
+            witness=None if self.witness is None else self.witness[present],
         )
 
     def complete(self, labels: np.ndarray, rest: np.ndarray, rises: np.ndarray) -> np.ndarray:
@@ -141,22 +140,10 @@ class Constraints:
 
     def at(self, samples: np.ndarray) -> Constraints:
         """The same seen at some of the samples: sizes in proportion, and no promise to keep them."""
-        present, block = np.unique(self.block[samples], return_inverse=True)
-        weight = self.sample_weight[samples]
-        share = weight.sum() / self.sample_weight.sum()
-        heaviest = np.bincount(block, weight).max()
-        return Constraints(
-            block,
-            weight,
-            self.place[present],
-            self.links[present][:, present],
-            np.maximum(self.lower * share - heaviest, 0.0),
-            self.upper * share + heaviest,
-            self.soft_bonus[present],
-            None if self.witness is None else self.witness[present],
-            strict=False,
-            unit=self.unit,
-        )
+        part = self.among(samples)
+        share, heaviest = part.sample_weight.sum() / self.sample_weight.sum(), part.weight.max()
+        lower, upper = np.maximum(self.lower * share - heaviest, 0.0), self.upper * share + heaviest
+        return replace(part, lower=lower, upper=upper, strict=False)
 
     def unlabelled(self) -> Constraints | None:
         """Links and sizes alone; None where there are none."""

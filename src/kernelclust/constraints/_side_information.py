@@ -180,17 +180,17 @@ def equal_rows(X: Any, n_clusters: int, weight: np.ndarray) -> Constraints | Non
     distinct, block = np.unique(np.round(projected / max(size, 1e-300), 11), return_inverse=True)
     if len(distinct) == len(projected) or len(distinct) <= n_clusters:
         return None
-    return _free(block, weight, n_clusters)
+    c, M = n_clusters, len(distinct)
+    nothing = np.full(M, -1), sparse.csr_array((M, M)), np.zeros(c), np.full(c, np.inf), np.zeros((M, c))
+    return Constraints(block, weight, *nothing)
 
 
-def _free(block: np.ndarray, weight: np.ndarray, c: int) -> Constraints:
-    M = int(block.max()) + 1
-    return Constraints(
-        block,
-        weight,
-        np.full(M, -1),
-        sparse.csr_array((M, M)),
-        np.zeros(c),
-        np.full(c, np.inf),
-        np.zeros((M, c)),
-    )
+def draw(m: int, at_most: int, y: np.ndarray | None, rng: np.random.RandomState) -> np.ndarray:
+    """Draw so many of m samples, those whose label is known among them (as far as they are no more than half)."""
+    if m <= at_most or m - at_most < m // 4:
+        return np.arange(m)
+    told = np.empty(0, dtype=int) if y is None else np.flatnonzero(y >= 0)
+    if len(told) > at_most // 2:
+        told = rng.choice(told, at_most // 2, replace=False)
+    others = rng.randint(0, m, size=at_most + at_most * at_most // (2 * m))  # some are drawn twice
+    return np.unique(np.concatenate([told, others]))

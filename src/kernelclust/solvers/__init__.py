@@ -3,18 +3,17 @@
 import sys
 
 from kernelclust._terms import as_term, exposes_terms, term_names
-from kernelclust.solvers._base import Solver
+from kernelclust.solvers._base import Problem, Run, Solver
 from kernelclust.solvers._climb import climb
-from kernelclust.solvers._label_placement import place_known
 from kernelclust.solvers._placement import (
     PlacementProblem,
     best_placement,
     different_placements,
     likely_placement,
+    place_known,
     placement_margin,
     placement_problem,
 )
-from kernelclust.solvers._problem import Problem, Run
 from kernelclust.solvers._starts import cluster_means, fill_empty, many_kmeans, move_together, seeded_start
 
 __all__ = [

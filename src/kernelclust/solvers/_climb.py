@@ -14,8 +14,7 @@ from kernelclust.kernels import KernelOperator
 from kernelclust.objectives import POWER, ClusterObjective
 from kernelclust.solvers._exchange import Exchanges
 from kernelclust.solvers._loops import SCRATCH, Blocks, Form, Known, Loss, State
-from kernelclust.solvers._members import Members
-from kernelclust.solvers._running import running_sums
+from kernelclust.solvers._running import Members, running_sums
 
 REBUILD_SWEEPS = 10  # sweeps after which running sums are computed afresh, so that rounding cannot add up
 MIN_UNEVEN_RATIO = 1e3  # of weights, from which this is done after every sweep: heavy samples leave rounding behind

@@ -15,11 +15,9 @@ from kernelclust._names import check_flag, check_number
 from kernelclust._solution import Solution
 from kernelclust.constraints import Constraints, repair, size_penalty
 from kernelclust.solvers import _starts as starts
-from kernelclust.solvers._base import Solver
+from kernelclust.solvers._base import Problem, Run, Solver
 from kernelclust.solvers._climb import climb
-from kernelclust.solvers._label_placement import place_known
-from kernelclust.solvers._placement import best_placement, placement_problem
-from kernelclust.solvers._problem import Problem, Run
+from kernelclust.solvers._placement import best_placement, place_known, placement_problem
 
 
 @dataclass(frozen=True)

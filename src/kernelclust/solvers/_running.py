@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+from scipy import sparse
 
 from kernelclust._compiled import changeable, floats
 from kernelclust.kernels import BLOCK, KernelOperator, feature_sums, one_hot, row_blocks
 from kernelclust.solvers._loops import Blocks, Form, Held, Known, Loss, State, sweep
-from kernelclust.solvers._members import Members
 
 FIRST_ROWS = 16  # rows that are fetched at first, and twice as many each time,
 MAX_COPIED_ENTRIES = 2**17  # up to so many entries where they are only copied
@@ -22,9 +22,67 @@ LOOK_AHEAD = 128  # blocks that are looked at for further rows, and twice as man
 MAX_HELD_ENTRIES = 2**20  # entries up to which all rows are held,
 MIN_FETCHED_SHARE = 0.125  # once so many of them were fetched
 MAX_SIMILARITY_SAMPLES = 500  # samples up to which the similarities of all blocks are held once exchanges ask for some
+SAMPLES_AT_A_TIME = 128  # samples of several blocks whose similarities are computed at a time
 
 NO_SLOTS = np.empty(0, dtype=np.intp)
 NO_MEANS = floats(np.empty(0))
+
+
+class Members:
+    """M blocks of m samples; `mean` (M x m) takes weighted means over them, None where every sample is a block."""
+
+    def __init__(self, n_samples: int, mean: sparse.csr_array | None = None):
+        self._mean = mean
+        self.single = mean is None
+        self.n_blocks = n_samples if mean is None else mean.shape[0]
+
+    @property
+    def size(self) -> np.ndarray:
+        """Samples of each block (M,)."""
+        return np.ones(self.n_blocks, dtype=np.intp) if self._mean is None else np.diff(self._mean.indptr)
+
+    def mean(self, values: np.ndarray, which: np.ndarray | None = None) -> np.ndarray:
+        """Means of rows of `values` (m x k) over all blocks, or over some."""
+        if self._mean is None:
+            return values if which is None else values[which]
+        return np.asarray((self._mean if which is None else self._mean[which]) @ values)
+
+    def _samples(self, which: np.ndarray) -> tuple[np.ndarray, sparse.csr_array]:
+        """Samples of some blocks (s,), and the means over them (U x s)."""
+        assert self._mean is not None
+        some = self._mean[which]
+        s = len(some.indices)
+        return some.indices, sparse.csr_array((some.data, np.arange(s), some.indptr), shape=(len(which), s))
+
+    def mean_rows(self, kernel: KernelOperator, which: np.ndarray) -> np.ndarray:
+        """Mean kernel rows of some blocks (U x m)."""
+        if self._mean is None:
+            return kernel.rows(which)
+        samples, mean = self._samples(which)
+        parts = (mean[:, part] @ kernel.rows(samples[part]) for part in row_blocks(len(samples), kernel.n_samples))
+        return np.asarray(sum(parts, np.zeros((len(which), kernel.n_samples))))
+
+    def similarities(self, kernel: KernelOperator, which: np.ndarray) -> np.ndarray:
+        """Similarities of the means of some blocks (U x U)."""
+        if self._mean is None:
+            return kernel.rows(which, which)
+        samples, mean = self._samples(which)
+        C = np.zeros((len(which),) * 2)
+        for part in row_blocks(len(samples), len(samples)):
+            C += mean[:, part] @ (mean @ kernel.rows(samples[part], samples).T).T
+        return (C + C.T) / 2
+
+    def own(self, kernel: KernelOperator) -> np.ndarray:
+        """Similarity of every block's mean with itself (M,)."""
+        diagonal = kernel.diagonal()
+        if self._mean is None:
+            return diagonal
+        own = np.asarray(self._mean @ diagonal)
+        several = np.flatnonzero(self.size > 1)
+        group = np.cumsum(self.size[several]) // SAMPLES_AT_A_TIME
+        for which in np.split(several, np.flatnonzero(np.diff(group)) + 1) if len(several) else []:
+            own[which] = np.diagonal(self.similarities(kernel, which))
+        return own
 
 
 def running_sums(

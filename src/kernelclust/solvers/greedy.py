@@ -17,11 +17,9 @@ from kernelclust.constraints import Constraints, contradicted, numbered, repair,
 from kernelclust.kernels import LowRankKernel, feature_sums
 from kernelclust.objectives import Assignment, ClusterObjective
 from kernelclust.solvers import _starts as starts
-from kernelclust.solvers._base import Solver
+from kernelclust.solvers._base import Problem, Run, Solver
 from kernelclust.solvers._climb import climb
-from kernelclust.solvers._label_placement import place_known
-from kernelclust.solvers._placement import N_RESTARTS, best_placement, placement_problem
-from kernelclust.solvers._problem import Problem, Run
+from kernelclust.solvers._placement import N_RESTARTS, best_placement, place_known, placement_problem
 
 INITS = ("auto", "spectral", "projected", "k-means++", "random")
 SEARCHES = ("refine", "place", "global")

@@ -17,7 +17,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from kernelclust._names import check_number
-from kernelclust.solvers._problem import Problem
+from kernelclust.solvers._base import Problem
 from kernelclust.solvers._relaxation import Relaxation, Relaxed, WeightedKernel, labels_of, non_negative_orthonormal
 from kernelclust.solvers._starts import projected_labels
 

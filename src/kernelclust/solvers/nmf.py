@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from kernelclust.kernels import row_blocks
-from kernelclust.solvers._problem import Problem
+from kernelclust.solvers._base import Problem
 from kernelclust.solvers._relaxation import Relaxation, Relaxed, WeightedKernel, trace_value
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kernelclust.solvers._problem import Problem
+from kernelclust.solvers._base import Problem
 from kernelclust.solvers._relaxation import Relaxation, Relaxed, WeightedKernel, polar_factor, trace_value
 from kernelclust.solvers.spectral import round_rotations
 

@@ -22,8 +22,8 @@ import numpy as np
 from kernelclust.kernels import LowRankKernel
 from kernelclust.objectives import ClusterObjective
 from kernelclust.solvers import _starts as starts
+from kernelclust.solvers._base import Problem
 from kernelclust.solvers._climb import climb
-from kernelclust.solvers._problem import Problem
 from kernelclust.solvers._relaxation import Relaxation, Relaxed, WeightedKernel, labels_of, non_negative_orthonormal
 
 MAX_ROWS = 80  # of Q or M: rows^2 / 2 sign constraints, minutes beyond

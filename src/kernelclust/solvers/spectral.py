@@ -13,7 +13,7 @@ from itertools import pairwise, product
 import numpy as np
 
 from kernelclust.kernels import LowRankKernel
-from kernelclust.solvers._problem import Problem
+from kernelclust.solvers._base import Problem
 from kernelclust.solvers._relaxation import Relaxation, Relaxed, WeightedKernel, labels_of, polar_factor
 
 MAX_ROTATIONS = 64  # signs or rotations tried at most

@@ -15,11 +15,19 @@ from kernelclust._warnings import warn
 from kernelclust.constraints import draw
 from kernelclust.engine._judge import Fit
 from kernelclust.engine._places import Places, Whole
-from kernelclust.engine.holders._fit import Holder
+from kernelclust.engine.holders._fit import (
+    Holder,
+    LabelledPool,
+    Subsample,
+    climb,
+    level_of,
+    put,
+    tables_of,
+    wanted,
+    weight_levels,
+)
 from kernelclust.engine.holders._moves import Centring, best_moves, centred, raw_assignment
-from kernelclust.engine.holders._rounds import LabelledPool, climb, level_of, put, tables_of, weight_levels
 from kernelclust.engine.holders._rows import FeatureRows, Rows
-from kernelclust.engine.holders._subsample import Subsample, wanted
 from kernelclust.kernels import Kernel, NewSamples, eigenvalue_bounds, mean_distance, natural_gamma
 
 MIDDLE = 2**16  # samples of the stage between

@@ -20,11 +20,9 @@ from kernelclust.engine._judge import Fit
 from kernelclust.engine._places import Places, Prediction, Whole
 from kernelclust.engine.holders._device import bounds_of, squares
 from kernelclust.engine.holders._features import look_at_all, nearest_of
-from kernelclust.engine.holders._fit import Holder
+from kernelclust.engine.holders._fit import LEVELS, Holder, LabelledPool, Subsample, level_of, tables_of, weight_levels
 from kernelclust.engine.holders._moves import Centring, Tables, best_moves, centred, raw_assignment
 from kernelclust.engine.holders._partitions import DaskPartitions
-from kernelclust.engine.holders._rounds import LEVELS, LabelledPool, level_of, tables_of, weight_levels
-from kernelclust.engine.holders._subsample import Subsample
 from kernelclust.kernels import NewSamples
 from kernelclust.objectives import Assignment
 

@@ -21,12 +21,10 @@ from kernelclust._threads import one_thread
 from kernelclust.engine._config import FitConfig
 from kernelclust.engine._judge import Fit
 from kernelclust.engine._places import Places, Whole
-from kernelclust.engine.holders import _subsample
-from kernelclust.engine.holders._fit import Holder
+from kernelclust.engine.holders import _fit
+from kernelclust.engine.holders._fit import Holder, Pool, Subsample, wanted
 from kernelclust.engine.holders._moves import Centring, centred, raw_assignment
 from kernelclust.engine.holders._partitions import Partitions
-from kernelclust.engine.holders._rounds import Pool
-from kernelclust.engine.holders._subsample import Subsample, wanted
 from kernelclust.kernels import (
     Approximation,
     ExactFeatures,
@@ -102,7 +100,7 @@ def drawn(w: np.ndarray, y: np.ndarray, number: int, share: float, seed: int) ->
     used = np.flatnonzero(w > 0)
     some = used[rng.random_sample(len(used)) < share]
     told = np.flatnonzero((y >= 0) & (w > 0))
-    return np.union1d(some, told[rng.random_sample(len(told)) < max(share, 0.5 * _subsample.START / max(len(told), 1))])
+    return np.union1d(some, told[rng.random_sample(len(told)) < max(share, 0.5 * _fit.START / max(len(told), 1))])
 
 
 @dataclass(frozen=True)
