@@ -67,28 +67,31 @@ class Fit:
         return flat_objective(self.objective) if self.solution.placed else self.objective
 
     def prediction(self) -> Prediction:
+        S, n = self.S, self.n
         if self.whole is not None:
-            return Prediction.of(self.whole.similarities, self.moving_objective, self.S, self.n, reach=self.reach)
-        weight = self.kernel.operator.weight
-        Pi = one_hot(self.labels, len(self.n), weight)
-        judged, base, S = None, self.kernel.base, self.S
+            similarities = judge = self.whole.similarities
+            return Prediction(similarities, self.moving_objective.assignment(S, n), n, judge, S, self.reach)
+        Pi, base, unshifted = self._one_hot(), self.kernel.base, self.kernel.unshifted_operator
+        similarities = judge = self.kernel.combination(Pi, self.kernel_times_labels)
+        sums = S
         if base is not None:
-            judged = base.combination(Pi), base.operator.cluster_sums(self.labels, len(self.n))
-        similarities = self.kernel.combination(Pi, self.kernel_times_labels)
-        if self.kernel.unshifted_operator is not None:
-            S, judged = self.kernel.unshifted_operator.cluster_sums(self.labels, len(self.n)), (similarities, S)
-        return Prediction.of(similarities, self.moving_objective, S, self.n, judged, self.reach)
+            judge, sums = base.combination(Pi), base.operator.cluster_sums(self.labels, len(n))
+        if unshifted is not None:
+            S = unshifted.cluster_sums(self.labels, len(n))
+        return Prediction(similarities, self.moving_objective.assignment(S, n), n, judge, sums, self.reach)
+
+    def _one_hot(self) -> np.ndarray:
+        return one_hot(self.labels, len(self.n), self.kernel.operator.weight)
 
     def places(self, prediction: Prediction) -> Located:
         """Where new samples lie among the clusters, and where the fitted ones do."""
         if self.whole is not None:
             return self.whole.located(prediction, self.structure.axes(), self.S)
         base, operator = self.kernel.base, self.kernel.operator
-        Pi = one_hot(self.labels, len(self.n), operator.weight)
-        if base is not None:
-            operator, G, S = base.operator, base.operator @ Pi, prediction.sums
-        else:
-            G, S = operator @ Pi if self.kernel_times_labels is None else self.kernel_times_labels, self.S
+        G, S = self.kernel_times_labels, prediction.sums
+        if base is not None or G is None:
+            operator = operator if base is None else base.operator
+            G = operator @ self._one_hot()
         axes = self.structure.axes()
         return fitted_places(prediction, axes, G, operator.diagonal(), S, self.labels, operator.weight)
 
@@ -143,52 +146,6 @@ def judge(
         placing=placing,
         kernel_times_labels=KPi,
         **certificate.of(objective, n, value, operator.centred, solution.bound),
-    )
-
-
-def judge_all(
-    start: Fit,
-    labels: np.ndarray,
-    S: np.ndarray,
-    n: np.ndarray,
-    *,
-    rule: str,
-    order: np.ndarray,  # of the clusters of `start`; S and n are in it already
-    movable: np.ndarray,
-    certificate: Certificate,
-    centred: bool,
-    history: list[float],
-    n_iter: int,
-    stopped_because: str,
-    gamma: float | None,
-    whole: Whole,
-) -> Fit:
-    """Return the fit of all samples that began as `start`, which keeps the evidence about the order.
-
-    `labels` are those of the samples that it began with.
-    """
-    objective = start.objective
-    value = objective.value(S, n)
-    placing = placement_problem(rule, objective, S, n, movable=movable)
-    judged = start.order
-    if judged is not None:
-        judged = replace(judged, links=judged.links[np.ix_(order, order)])
-    n_iter += start.solution.n_iter
-    solution = replace(start.solution, value=value, n_iter=n_iter, history=history, stopped_because=stopped_because)
-    return replace(
-        start,
-        kernel=FittedKernel(start.kernel.operator, start.kernel.source, gamma or start.kernel.gamma),
-        solution=solution,
-        labels=labels,
-        S=S,
-        n=n,
-        value=value,
-        placement_margin=placement_margin(placing),
-        placing=placing,
-        order=judged,
-        kernel_times_labels=None,
-        whole=whole,
-        **certificate.of(objective, n, value, centred),
     )
 
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kernelclust.kernels import NewSamples
-from kernelclust.objectives import Assignment, ClusterObjective
+from kernelclust.objectives import Assignment
 from kernelclust.structures import Axis
 
 ROUNDING = 1e-14  # share of the terms of a square up to which it is zero
@@ -36,19 +36,6 @@ class Prediction:
     judge: NewSamples
     sums: np.ndarray  # (c, c)
     reach: float = 1.0  # share of the fitted samples' spread that c clusters could explain at best
-
-    @classmethod
-    def of(
-        cls,
-        similarities: NewSamples,
-        objective: ClusterObjective,
-        S: np.ndarray,
-        n: np.ndarray,
-        judged: tuple[NewSamples, np.ndarray] | None = None,
-        reach: float = 1.0,
-    ) -> Prediction:
-        judge, sums = (similarities, S) if judged is None else judged
-        return cls(similarities, objective.assignment(S, n), n, judge, sums, reach)
 
     def rises(self, X) -> np.ndarray:
         """Rate at which F rises with a sample in each cluster (n, c)."""

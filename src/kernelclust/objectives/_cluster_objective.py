@@ -24,7 +24,7 @@ class Assignment:
 
     def rises(self, G: Any) -> Any:
         """Return the rates (m, c) of samples with sums G (m, c)."""
-        return G @ like(self.M, G) + like(self.h[..., None, :], G)
+        return G @ like(self.M, G) + like(self.h if self.h.ndim == 1 else self.h[..., None, :], G)
 
     def labels(self, G: Any, known: np.ndarray | None = None) -> Any:
         """Return the cluster (m,) where F rises most, or the known label (-1 for none)."""

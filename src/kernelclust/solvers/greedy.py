@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -335,12 +335,8 @@ def _numbered(part: _Part, labels: np.ndarray) -> np.ndarray:
 
 
 def _same_objective(one: ClusterObjective, other: ClusterObjective) -> bool:
-    same = np.array_equal(one.A, other.A) and np.array_equal(one.T, other.T)
-    return same and _numbers(one) == _numbers(other)
-
-
-def _numbers(one: ClusterObjective) -> tuple:
-    return one.normalize, one.coef, one.penalty, one.size_prior
+    names = [field.name for field in fields(one)]
+    return all(np.array_equal(getattr(one, name), getattr(other, name)) for name in names)
 
 
 def _whole(problem: Problem, climber: _Climber) -> _Part:

@@ -26,7 +26,7 @@ from kernelclust.engine.holders._fit import (
     wanted,
     weight_levels,
 )
-from kernelclust.engine.holders._moves import Centring, best_moves, centred, raw_assignment
+from kernelclust.engine.holders._moves import Centring, best_moves, centred, one_hot, raw_assignment
 from kernelclust.engine.holders._rows import FeatureRows, Rows
 from kernelclust.kernels import Kernel, NewSamples, eigenvalue_bounds, mean_distance, natural_gamma
 
@@ -104,7 +104,7 @@ class DevicePool(LabelledPool):
         """S and n at the labels, from similarity sums."""
         S, n = np.zeros((self.c, self.c)), np.zeros(self.c)
         for part in parts(self.labels.shape[0]):
-            P = self.rows.one_hot(self.labels[part], self.c, self.rows.weight[part])
+            P = one_hot(self.labels[part], self.c, self.rows.weight[part])
             S += to_host(G[:, part] @ P)
             n += to_host(self.xp.sum(P, axis=0))
         return (S + S.T) / 2, n
@@ -123,7 +123,7 @@ class DevicePool(LabelledPool):
     def trial(self):
         index, was, to, _ = self._proposed
         (S, n), weight = self.totals(), self.xp.take(self.rows.weight, index)
-        dP = self.rows.one_hot(to, self.c, weight) - self.rows.one_hot(was, self.c, weight)
+        dP = one_hot(to, self.c, weight) - one_hot(was, self.c, weight)
         first = to_host(self.xp.take(self.G, index, axis=1) @ dP)
         second = to_host(self.rows.change(index, was, to, self.c, among=True) @ dP)
         S, n = S + first + first.T + (second + second.T) / 2, n + to_host(self.xp.sum(dP, axis=0))

@@ -21,7 +21,7 @@ from kernelclust.engine._places import Places, Prediction, Whole
 from kernelclust.engine.holders._device import bounds_of, squares
 from kernelclust.engine.holders._features import look_at_all, nearest_of
 from kernelclust.engine.holders._fit import LEVELS, Holder, LabelledPool, Subsample, level_of, tables_of, weight_levels
-from kernelclust.engine.holders._moves import Centring, Tables, best_moves, centred, raw_assignment
+from kernelclust.engine.holders._moves import Centring, Tables, best_moves, centred, one_hot, raw_assignment
 from kernelclust.engine.holders._partitions import DaskPartitions
 from kernelclust.kernels import NewSamples
 from kernelclust.objectives import Assignment
@@ -62,11 +62,6 @@ def _weights(w: Any, n: int) -> np.ndarray:
     return np.ones(n) if w is None else np.asarray(w, dtype=float)
 
 
-def _hot(labels: np.ndarray, w: np.ndarray, c: int) -> np.ndarray:
-    """Pi (k, c), weighted; zero where there is no label."""
-    return (labels[:, None] == np.arange(c)) * w[:, None]
-
-
 def first_labels(X, w, y, some, function, few: np.ndarray, P: np.ndarray, rule: Assignment) -> Held:
     """Labels by the samples that the fit starts from, `few` with Pi = P: each where F rises most; theirs as they are.
 
@@ -83,7 +78,7 @@ def compare(X, w, y, held: Held, function, other, other_weight, other_held: Held
     """Sums with one more partition."""
     Z, Y = function.prepare(np.asarray(X)), function.prepare(np.asarray(other))
     mine, theirs = _weights(w, len(Z)), _weights(other_weight, len(Y))
-    V = _hot(other_held.labels, theirs, len(held.G))
+    V = one_hot(other_held.labels, len(held.G), theirs)
     G, square = held.G.copy(), held.square
     for rows, columns, K in _tiles(function, Z, Y):
         G[:, rows] += V[columns].T @ K.T
@@ -93,7 +88,7 @@ def compare(X, w, y, held: Held, function, other, other_weight, other_held: Held
 
 def count(X, w, y, held: Held) -> tuple[np.ndarray, np.ndarray, float]:
     """S (c, c), n (c,), and the square."""
-    P = _hot(held.labels, _weights(w, len(held.labels)), len(held.G))
+    P = one_hot(held.labels, len(held.G), _weights(w, len(held.labels)))
     return held.G @ P, P.sum(axis=0), held.square
 
 
@@ -126,7 +121,7 @@ class Moves:
     def change(self, w: Any, n: int, c: int) -> np.ndarray:
         """What Pi changes by (k, c)."""
         weight = _weights(w, n)[self.index]
-        return _hot(self.to, weight, c) - _hot(self.was, weight, c)
+        return one_hot(self.to, c, weight) - one_hot(self.was, c, weight)
 
 
 def shown(X, w, y, moves: Moves, function, c: int) -> tuple[np.ndarray, np.ndarray]:
@@ -211,7 +206,7 @@ class Comparison:
 
     def added(self, G: np.ndarray | None, Z: np.ndarray, X, w, labels: np.ndarray) -> np.ndarray:
         """Raw sums (c, k) of prepared samples Z with clusters, those in another partition X added."""
-        V = _hot(labels, _weights(w, len(X)), len(self.centring.n))
+        V = one_hot(labels, len(self.centring.n), _weights(w, len(X)))
         new = _sums(self.function, Z, self.function.prepare(np.asarray(X)), V)
         return new if G is None else G + new
 

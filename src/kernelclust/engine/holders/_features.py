@@ -23,7 +23,7 @@ from kernelclust.engine._judge import Fit
 from kernelclust.engine._places import Places, Whole
 from kernelclust.engine.holders import _fit
 from kernelclust.engine.holders._fit import Holder, Pool, Subsample, wanted
-from kernelclust.engine.holders._moves import Centring, centred, raw_assignment
+from kernelclust.engine.holders._moves import Centring, centred, one_hot, raw_assignment
 from kernelclust.engine.holders._partitions import Partitions
 from kernelclust.kernels import (
     Approximation,
@@ -134,16 +134,6 @@ def _blocks(X: Any, w: Any, y: Any, raw: Any) -> Iterator[tuple[slice, Any, Any,
             yield rows, B, weight, None if y is None else np.asarray(y)[rows]
 
 
-def _one_hot(labels: Any, c: int, weight: Any) -> Any:
-    xp = library(labels)
-    if xp is np:
-        P = np.zeros((len(labels), c), dtype=weight.dtype)
-        P[np.arange(len(labels)), labels] = weight
-        return P
-    names = xp.arange(c, dtype=labels.dtype, device=labels.device)
-    return xp.where(labels[:, None] == names[None, :], weight[:, None], xp.zeros_like(weight)[:, None])
-
-
 def sweep(X, w, y, raw: Callable, rule: Assignment, before: Assignment | None) -> Sums:
     """Sums of a partition at the labels that a rule gives, and how many of these another rule gave otherwise."""
     c = len(rule.h)
@@ -151,7 +141,7 @@ def sweep(X, w, y, raw: Callable, rule: Assignment, before: Assignment | None) -
     for _, B, weight, known in _blocks(X, w, y, raw):
         wide = double(B)  # once for both rules
         labels = rule.labels(wide, known)
-        P, moved = _one_hot(labels, c, weight), 0
+        P, moved = one_hot(labels, c, weight), 0
         if before is not None:
             moved = int(library(B).sum(double(before.labels(wide, known) != labels)))
         n, P = to_host(library(B).sum(P, axis=0)), P if P.dtype == B.dtype else library(B).asarray(P, dtype=B.dtype)
@@ -179,7 +169,7 @@ def last_look(X, w, y, raw: Callable, T: np.ndarray | None, rule: Assignment, me
         gram += to_host(B.T @ (B * weight[:, None]))
         full = mapped(B, None if T is None else like(T, B))
         away = xp.sum(full * full, axis=1)[:, None] - 2 * (full @ like(means, B))
-        here = _one_hot(labels, c, weight) > 0
+        here = one_hot(labels, c, weight) > 0
         away = xp.where(here, away, xp.full_like(away, np.inf))
         best, least = to_host(xp.argmin(away, axis=0)), to_host(xp.min(away, axis=0))
         closer = least < near

@@ -17,11 +17,12 @@ from kernelclust._progress import log_round, progress_listener, set_step
 from kernelclust.constraints import Constraints, make_constraints
 from kernelclust.engine._config import FitConfig
 from kernelclust.engine._fit import fit
-from kernelclust.engine._judge import Certificate, Fit, judge_all, numbering
+from kernelclust.engine._judge import Certificate, Fit, numbering
 from kernelclust.engine._places import Whole
 from kernelclust.engine.holders._moves import Centring, centred, move_tables
-from kernelclust.kernels import Approximation
+from kernelclust.kernels import Approximation, FittedKernel
 from kernelclust.objectives import ClusterObjective
+from kernelclust.solvers import placement_margin, placement_problem
 
 START, EACH = 2500, 50  # samples that a search begins with, or so many a cluster
 DRIFT = 1e-6  # of totals that calls for new sums of all samples
@@ -179,36 +180,37 @@ def go_on(
 
 
 def _judged(pool: Pool, some: Subsample, start: Fit, rule: str, done: Climbed, n_iter: int) -> Fit:
-    (raw, n), movable = pool.totals(), some.movable(pool.c)
-    node = numbering(start.structure, start.objective, centred(raw, n, pool.center), n, movable=movable)
-    order = np.argsort(node)
+    """Return the fit of all samples, with the evidence about the order of the start."""
+    (raw, n), movable, objective = pool.totals(), some.movable(pool.c), start.objective
+    order = np.argsort(numbering(start.structure, objective, centred(raw, n, pool.center), n, movable=movable))
     pool.renumber(order)
     set_step("bounds and places")
     bounds, trace = pool.bounds()
     if some.every and pool.same_kernel:
         bounds = np.minimum(bounds, start.spectrum.bounds)
     raw, n = pool.totals()
-    S, history = centred(raw, n, pool.center), done.history
+    S, history, n_iter = centred(raw, n, pool.center), done.history, start.solution.n_iter + n_iter
+    value, stopped = objective.value(S, n), done.stopped_because
     if some.every:
         history = [*start.solution.history, *history[1:]]
     elif start.solution.placed:
-        history = [start.objective.value(S, n)]
+        history = [value]
     whole = pool.finish(some, start.moving_objective)
-    return judge_all(
+    placing, judged = placement_problem(rule, objective, S, n, movable=movable), start.order
+    return replace(
         start,
-        whole.few_labels,
-        S,
-        n,
-        rule=rule,
-        order=order,
-        movable=movable,
-        certificate=Certificate(bounds, trace, some.lightest),
-        centred=pool.center,
-        history=history,
-        n_iter=n_iter,
-        stopped_because=done.stopped_because,
-        gamma=some.gamma,
+        kernel=FittedKernel(start.kernel.operator, start.kernel.source, some.gamma or start.kernel.gamma),
+        solution=replace(start.solution, value=value, n_iter=n_iter, history=history, stopped_because=stopped),
+        labels=whole.few_labels,
+        S=S,
+        n=n,
+        value=value,
+        placement_margin=placement_margin(placing),
+        placing=placing,
+        order=None if judged is None else replace(judged, links=judged.links[np.ix_(order, order)]),
+        kernel_times_labels=None,
         whole=whole,
+        **Certificate(bounds, trace, some.lightest).of(objective, n, value, pool.center),
     )
 
 

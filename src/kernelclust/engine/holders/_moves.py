@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from kernelclust._arrays import parts
+from kernelclust._arrays import library, parts
 from kernelclust.objectives import Assignment, ClusterObjective
 
 
@@ -92,6 +92,13 @@ def raw_assignment(objective: ClusterObjective, S: np.ndarray, n: np.ndarray, ce
     if not center:
         return found
     return Assignment(found.M - (n @ found.M) / n.sum(), found.h - Centring.of(S, n).shift @ found.M)
+
+
+def one_hot(labels: Any, c: int, weight: Any) -> Any:
+    """Return Pi (m, c), weighted, on arrays of any library; rows of zeros where there is no label (-1)."""
+    xp = library(labels)
+    names = xp.arange(c, dtype=labels.dtype, device=labels.device)
+    return xp.where(labels[:, None] == names[None, :], weight[:, None], xp.zeros_like(weight)[:, None])
 
 
 def best_moves(xp: Any, G: Any, own: Any, labels: Any, level: Any, tables: Sequence[Tables]) -> tuple[Any, Any]:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from kernelclust._arrays import namespace, parts, to_host
+from kernelclust.engine.holders._moves import one_hot
 
 BLOCK = 2**24  # entries of the kernel that are made at a time
 CLOSE = 128  # samples whose own similarity is computed at a time
@@ -40,11 +41,6 @@ class Rows:
     def n_samples(self) -> int:
         return int(self.weight.shape[0])
 
-    def one_hot(self, labels: Any, n_clusters: int, weight: Any) -> Any:
-        xp = self.xp
-        names = xp.arange(n_clusters, dtype=labels.dtype, device=labels.device)
-        return xp.astype(labels[:, None] == names[None, :], xp.float64) * weight[:, None]
-
     def own(self) -> Any:
         """k(x, x) of every sample (m,)."""
         blocks = [self.Z[few, ...] for few in parts(self.n_samples, CLOSE)]
@@ -52,13 +48,13 @@ class Rows:
 
     def sums(self, labels: Any, n_clusters: int) -> tuple[Any, float]:
         """(c, m): similarity sums of every sample with the clusters, and sum_ij w_i w_j k_ij^2; one pass."""
-        xp, w, P = self.xp, self.weight, self.one_hot(labels, n_clusters, self.weight)
+        xp, w, P = self.xp, self.weight, one_hot(labels, n_clusters, self.weight)
         found = list(self._blocks(self.Z, self.Z, lambda K, rows: (K @ P, float(w[rows] @ ((K * K) @ w)))))
         return _upright(xp, [G for G, _ in found]), sum(square for _, square in found)
 
     def totals(self, labels: Any, n_clusters: int) -> np.ndarray:
         """(c, c): similarity sums between clusters, on the host; half a pass."""
-        xp, P = self.xp, self.one_hot(labels, n_clusters, self.weight)
+        xp, P = self.xp, one_hot(labels, n_clusters, self.weight)
 
         def both(K: Any, rows: slice) -> Any:
             left, k = xp.matrix_transpose(P[rows, :]), rows.stop - rows.start
@@ -71,13 +67,13 @@ class Rows:
 
     def sums_of(self, Z: Any, labels: Any, n_clusters: int) -> Any:
         """(c, n): those of other samples."""
-        return self._product(Z, self.Z, self.one_hot(labels, n_clusters, self.weight))
+        return self._product(Z, self.Z, one_hot(labels, n_clusters, self.weight))
 
     def change(self, index: Any, was: Any, now: Any, n_clusters: int, among: bool = False) -> Any:
         """What (c, m) sums change by when samples `index` go from clusters `was` to `now`; of these samples alone,
         (c, k), with `among`."""
         moved, weight = self.xp.take(self.Z, index, axis=0), self.xp.take(self.weight, index)
-        V = self.one_hot(now, n_clusters, weight) - self.one_hot(was, n_clusters, weight)
+        V = one_hot(now, n_clusters, weight) - one_hot(was, n_clusters, weight)
         return self._product(moved if among else self.Z, moved, V)
 
     # -- parts ---------------------------------------------------------------------------------------------------------
@@ -123,7 +119,7 @@ class FeatureRows(Rows):
         return self.sums_of(self.Z, labels, n_clusters), float(self.xp.sum(gram * gram))
 
     def totals(self, labels, n_clusters):
-        sums = to_host(self.xp.matrix_transpose(self.one_hot(labels, n_clusters, self.weight)) @ self._float(self.Z))
+        sums = to_host(self.xp.matrix_transpose(one_hot(labels, n_clusters, self.weight)) @ self._float(self.Z))
         return sums @ sums.T
 
     def _product(self, X: Any, Y: Any, V: Any) -> Any:
