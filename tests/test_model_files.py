@@ -25,6 +25,7 @@ from kernelclust import (
     MaxMarginClustering,
     MultiKernelClustering,
     StructuredClustering,
+    _model_files,
     load,
     load_extra,
 )
@@ -476,6 +477,14 @@ def test_structures_of_more_clusters_than_can_be_are_refused(shape, members, pat
     chain["class"], chain["parts"]["arguments"] = "kernelclust.structures.tree.Tree", shape
     write(path, with_contents(members, changed))
     refused(path, "Tree of more than 32768 clusters")
+
+
+def test_structures_that_load_would_refuse_are_not_saved(path, monkeypatch):
+    model = StructuredClustering(structure="chain:5", kernel="rbf", random_state=0).fit(np.arange(20.0)[:, None])
+    monkeypatch.setattr(_model_files, "MAX_CLUSTERS", 4)
+    with pytest.raises(ValueError, match="Chain of more than 4 clusters"):
+        model.save(path)
+    assert not path.exists()
 
 
 def test_forged_files_are_refused_within_a_second_and_100_mb(members, path):

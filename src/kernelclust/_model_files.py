@@ -36,7 +36,7 @@ FORMAT = 1
 CONTENTS = "model.json"
 KINDS = "biufU"  # of arrays: booleans, numbers, texts
 SPARSE = {kind.__name__: kind for kind in (sparse.csr_array, sparse.csr_matrix, sparse.csc_array, sparse.csc_matrix)}
-HOMES = "engine|estimators|kernels|large|margin|multikernel|objectives|solvers|structures"
+HOMES = "constraints|engine|estimators|kernels|margin|multikernel|objectives|policies|solvers|structures"
 OURS = re.compile(rf"kernelclust\.({HOMES})(\.[a-z_]+)*\.\w+")
 MAX_CLUSTERS = 2**15  # a structure's matrix of so many would fill 8 GB
 MAX_CONTENTS_BYTES = 2**24
@@ -153,8 +153,9 @@ class _Writer:
             return {"random_state": self.encoded(value.get_state(), where)}
         name = f"{kind.__module__}.{kind.__qualname__}"
         if OURS.fullmatch(name) and (parts := _parts(kind)):
-            given = {part: self.encoded(one, f"{where}.{part}") for part, one in parts(value).items()}
-            return {"class": name, "parts": given}
+            taken = parts(value)
+            _check_clusters(kind, taken)
+            return {"class": name, "parts": {part: self.encoded(taken[part], f"{where}.{part}") for part in taken}}
         raise ValueError(_cannot_hold(value, where, name))
 
 
@@ -393,14 +394,17 @@ def _instance(name: str, parts: dict[str, Any]) -> Any:
     kind = _class(name)
     if issubclass(kind, BaseEstimator):
         return _estimator(kind, parts)
-    if set(parts) != {"arguments"}:
-        return kind(**parts)
+    _check_clusters(kind, parts)
+    return kind(*parts["arguments"]) if set(parts) == {"arguments"} else kind(**parts)
+
+
+def _check_clusters(kind: type, parts: dict[str, Any]) -> None:
+    """Refuse a structure whose matrix would fill the memory, in what is saved as in what is loaded."""
     n_clusters = 1
-    for size in _sizes(parts["arguments"]):
+    for size in _sizes(parts["arguments"]) if set(parts) == {"arguments"} else ():
         n_clusters *= size
         if n_clusters > MAX_CLUSTERS:
             raise ValueError(f"it has a {kind.__name__} of more than {MAX_CLUSTERS} clusters.")
-    return kind(*parts["arguments"])
 
 
 def _sizes(value: Any) -> Iterator[int]:

@@ -6,7 +6,7 @@ import difflib
 import importlib
 import inspect
 import pkgutil
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from functools import cache
 from numbers import Integral, Real
 from types import ModuleType
@@ -34,18 +34,6 @@ def keywords(function: Callable) -> dict[str, object]:
     """Keyword-only parameters of a function with their defaults: what a part takes from its user."""
     parameters = inspect.signature(function).parameters.values()
     return {one.name: one.default for one in parameters if one.kind is one.KEYWORD_ONLY}
-
-
-def check_keywords(name: str, given: Mapping | None, owner: str, allowed: Iterable[str]) -> dict:
-    """The user's dict `name` of parameters for a part, or an error that lists what the part takes."""
-    if given is not None and not isinstance(given, Mapping):
-        raise TypeError(f"{name}={given!r}: give a dict of parameters, or None.")
-    allowed, given = list(allowed), dict(given or {})
-    for key in given:
-        if key not in allowed:
-            listed = ", ".join(allowed) or "none"
-            raise ValueError(f"{name} has {key!r}, which {owner} does not take (it takes: {listed}).")
-    return given
 
 
 def check_name(kind: str, name: object, known: Iterable[object], *, also: str = "") -> None:

@@ -13,7 +13,7 @@ from sklearn import config_context
 from sklearn.base import clone
 from sklearn.metrics.pairwise import rbf_kernel
 
-from kernelclust import KernelKMeans, StructuredClustering, kernels
+from kernelclust import KernelKMeans, StructuredClustering, _terms, kernels
 from kernelclust._terms import term_class, term_names
 from kernelclust.kernels import (
     RBF,
@@ -123,8 +123,8 @@ def cauchy(monkeypatch):
     part = types.ModuleType("kernelclust.kernels.cauchy")
     part.PART = Cauchy
     monkeypatch.setitem(sys.modules, part.__name__, part)
-    listed = _fit.term_names
-    monkeypatch.setattr(_fit, "term_names", lambda package: [*listed(package), "cauchy"])
+    listed = _terms.names
+    monkeypatch.setattr(_terms, "names", lambda package: [*listed(package), "cauchy"])
     return "cauchy"
 
 
@@ -263,7 +263,7 @@ def test_tiled_is_stored_is_explicit(name, as_sparse):
     assert stored.operator.cheap and not tiled.operator.cheap
     params = {} if stored.gamma is None else {"gamma": stored.gamma}
     H = np.eye(700) - np.outer(np.ones(700), weight / weight.sum())
-    K = H @ as_kernel(name, params).block(X, X) @ H.T
+    K = H @ kernel_class(name)(**params).block(X, X) @ H.T
     V = GENERATOR.standard_normal((700, 4))
     Pi = one_hot(np.arange(700) % 3, 3, weight)
     for one in (stored, tiled):

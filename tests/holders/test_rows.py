@@ -7,7 +7,7 @@ from kernelclust._arrays import to_host
 from kernelclust.engine.holders._device import ArrayKernel, DevicePool, _kind
 from kernelclust.engine.holders._fit import climb, put
 from kernelclust.engine.holders._rows import FeatureRows, Rows
-from kernelclust.kernels import as_kernel
+from kernelclust.kernels import kernel_class
 from kernelclust.objectives import Dependence
 from kernelclust.structures import as_structure
 
@@ -23,7 +23,7 @@ KERNELS = {
 def _rows(arrays, kernel, X, weight):
     """The rows that a fit would use, and the kernel matrix by the ordinary function."""
     Z, w = arrays.make(X.astype(np.float32)), arrays.make(weight)
-    made = as_kernel(kernel, KERNELS[kernel])
+    made = kernel_class(kernel)(**KERNELS[kernel])
     function = ArrayKernel(made, like=Z[:1, ...])
     Z = function.prepare(Z)
     kind = FeatureRows if made.has_features else _kind(_xp(Z), Z, function)[0]
@@ -65,7 +65,7 @@ def test_all_sums_are_those_of_the_matrix(arrays, kernel, weighted):
     np.testing.assert_allclose(among, (K[np.ix_(index, index)] @ change).T, atol=1e-5 * size)
     new = X[:7] + 0.1
     found = to_host(rows.sums_of(rows.function.prepare(arrays.make(new.astype(np.float32))), there, 5))
-    expected = as_kernel(kernel, KERNELS[kernel]).block(new, X) @ P
+    expected = kernel_class(kernel)(**KERNELS[kernel]).block(new, X) @ P
     np.testing.assert_allclose(found, expected.T, atol=1e-5 * size)
 
 

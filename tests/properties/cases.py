@@ -192,7 +192,7 @@ def _agree(name: str, parameters: dict[str, Any]) -> None:
         parameters["kernel"] = "rbf"
     if name == "MaxMarginClustering":
         solver = parameters["solver"]
-        if parameters.get("kernel", "linear") not in ("linear", "cosine") or parameters.get("n_components"):
+        if parameters.get("kernel", "linear") not in ("linear", "cosine") or solver.n_components:
             solver.center = True
         if solver.center and not parameters.get("bias"):
             solver.balance = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
-from kernelclust.kernels import as_approximation, as_kernel, kernel_class
+from kernelclust.kernels import FunctionKernel, as_approximation, kernel_class
 from kernelclust.multikernel import as_method
 from kernelclust.objectives import Dependence
 from kernelclust.solvers import Greedy, as_solver
@@ -31,7 +31,7 @@ def build(Estimator: type, *args: Any, **given: Any) -> Any:
         if of_kernel:
             given["kernel"] = kernel_class(kernel)(**of_kernel)
     elif callable(kernel) and of_kernel:
-        given["kernel"] = as_kernel(kernel, of_kernel)
+        given["kernel"] = FunctionKernel(kernel, of_kernel)
     if rank is not None and isinstance(given.get("approximation"), str) and given["approximation"] != "auto":
         given["approximation"] = type(as_approximation(given["approximation"]))(rank)
     if objective := taken(OF_OBJECTIVE):

@@ -6,7 +6,7 @@ from scipy import sparse
 from sklearn import config_context
 
 from kernelclust import KernelKMeans
-from kernelclust.kernels import Nystroem, as_kernel, fit_kernel, kernel_class
+from kernelclust.kernels import Nystroem, fit_kernel, kernel_class
 
 pytestmark = pytest.mark.usefixtures("few_starts")
 
@@ -50,7 +50,7 @@ def test_entries_at_any_spread(name, dtype, kernel):
             Z = sparse.csr_matrix(X) if as_sparse else X
             with config_context(working_memory=kept):
                 width = {"gamma": gamma} if kernel_class(kernel).has_gamma else {}
-                options = {"kernel": as_kernel(kernel, width), "approximation": None, "center": False}
+                options = {"kernel": kernel_class(kernel)(**width), "approximation": None, "center": False}
                 fitted = fit_kernel(Z, np.ones(m), rng=np.random.RandomState(0), **options)
             assert error(fitted.operator, X, kernel, fitted.gamma) < 1e-6
         if name != "a constant column of 1e9":

@@ -69,12 +69,8 @@ class MaxMarginClustering(KernelClusterer):
         their leading eigenvectors. An object carries parameters, as in `kernelclust.kernels.RBF(gamma=0.5)`.
     approximation : str, Approximation or None, default="auto"
         As in `StructuredClustering`.
-    n_components : int, optional
-        Leading directions in use. None: 100 for kernels, and for "linear" and "cosine" with more than 300 features, as
-        random starts are lost among many directions (text: 20 to 100); else all. As many as features: the samples
-        themselves.
     solver : "cutting_plane" or CuttingPlane, default="cutting_plane"
-        Starts, tolerance and balance: `kernelclust.margin.CuttingPlane(n_init=3, tol=0.01)`.
+        Starts, tolerance, balance and directions in use: `kernelclust.margin.CuttingPlane(n_init=3, n_components=20)`.
     max_iter : int, default=100
         Constraints in the quadratic programs at most, for each start.
     n_jobs : int, optional
@@ -131,7 +127,6 @@ class MaxMarginClustering(KernelClusterer):
         bias=False,
         kernel="linear",
         approximation="auto",
-        n_components=None,
         solver="cutting_plane",
         max_iter=100,
         n_jobs=None,
@@ -144,7 +139,6 @@ class MaxMarginClustering(KernelClusterer):
         self.bias = bias
         self.kernel = kernel
         self.approximation = approximation
-        self.n_components = n_components
         self.solver = solver
         self.max_iter = max_iter
         self.n_jobs = n_jobs
@@ -183,7 +177,8 @@ class MaxMarginClustering(KernelClusterer):
         self._check_parameters()
         _refuse_links(must_link=must_link, cannot_link=cannot_link)
         y, sample_weight, place = on_host(y), on_host(sample_weight), where(X)
-        plain = kernel_class(self.kernel).features_are_samples and self.n_components is None and self._is_exact()
+        rank = self._make_solver().n_components
+        plain = kernel_class(self.kernel).features_are_samples and rank is None and self._is_exact()
         if plain and place.stays:
             self._fit_blocks(place, place.table(self, X), y, sample_weight)
             return self
@@ -251,8 +246,7 @@ class MaxMarginClustering(KernelClusterer):
             kernel=self._kernel_term(),
             approximation=self._approximation_term(),
             n_clusters=int(self.n_clusters),
-            n_components=self.n_components,
-            center=bool(self._make_solver().center),
+            solver=self._make_solver(),
             rng=rng,
         )
         planes = solve(
@@ -319,7 +313,7 @@ class MaxMarginClustering(KernelClusterer):
     def _warn_trivial(self, what: str) -> None:
         free = self.bias or not self._make_solver().center or self.n_clusters > 2
         advice = "solver=CuttingPlane(balance=0) or another value near it, loss='nmi'" if free else "a larger C"
-        warn(f"{what}. Try {advice}, another kernel or other n_components.")
+        warn(f"{what}. Try {advice}, another kernel or CuttingPlane(n_components=...).")
 
     def decision_function(self, X):
         """Signed distance to the hyperplane, up to a factor: above 0 for label 1. (n, k) scores for k > 2 clusters.
@@ -369,8 +363,6 @@ class MaxMarginClustering(KernelClusterer):
         check_number("n_clusters", self.n_clusters, whole=True, least=1)
         as_loss(self.loss)
         self._check_kernel()
-        if self.n_components is not None:
-            check_number("n_components", self.n_components, whole=True, least=1)
         if isinstance(self.C, str):
             check_name("C", self.C, ["auto"], also=", or a positive number")
         else:
@@ -380,7 +372,7 @@ class MaxMarginClustering(KernelClusterer):
         check_verbose(self.verbose)
         check_flag("bias", self.bias)
         solver = self._make_solver()
-        if not solver.center and (not kernel_class(self.kernel).has_features or self.n_components is not None):
+        if not solver.center and (not kernel_class(self.kernel).has_features or solver.n_components is not None):
             raise ValueError(
                 "center=False of the solver works on the samples themselves: with kernel='linear' or 'cosine' and no "
                 "n_components; eigenvectors of a kernel are centred."

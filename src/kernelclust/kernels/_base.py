@@ -7,7 +7,6 @@ that the user brings) sets `is_function = False` and writes `fit` instead.
 
 from __future__ import annotations
 
-import inspect
 from typing import Any, ClassVar
 
 import numpy as np
@@ -125,8 +124,3 @@ class GammaKernel(Kernel):
     def in_units(self, X, weight, unit):
         inner, resolved = resolve_gamma(self.gamma, X, weight, unit, self.distance_exponent)
         return self.with_gamma(inner), resolved
-
-
-def parameters_of(kernel: type[Kernel]) -> list[str]:
-    """List the parameters of a class of kernels."""
-    return [name for name in inspect.signature(kernel).parameters]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -11,11 +11,11 @@ from scipy import sparse
 from sklearn import get_config
 
 import kernelclust.kernels as package
-from kernelclust._names import check_keywords, check_name
+from kernelclust._names import check_name
 from kernelclust._terms import as_term, term_class, term_names
 from kernelclust._warnings import warn
 from kernelclust.kernels import _tiles, approximations
-from kernelclust.kernels._base import Kernel, parameters_of
+from kernelclust.kernels._base import Kernel
 from kernelclust.kernels._fitted_kernel import FittedKernel
 from kernelclust.kernels._function import FunctionKernel, SimilarityFunction
 from kernelclust.kernels._matrix import LARGEST, OF_A_FUNCTION, check_block, check_precomputed
@@ -42,23 +42,13 @@ def kernel_names() -> list[str]:
     return term_names(package)
 
 
-def as_kernel(kernel: Any, parameters: Mapping | None = None, *, also: str = ", or a function k(X, Y)") -> Kernel:
-    """Return the kernel that a user gave as an object, a name or a function, with parameters for the latter two."""
+def as_kernel(kernel: Any, *, also: str = ", or a function k(X, Y)") -> Kernel:
+    """Return the kernel that a user gave as an object, a name or a function."""
     made: Kernel
     if callable(kernel) and not isinstance(kernel, type):
-        if parameters is not None and not isinstance(parameters, Mapping):
-            raise TypeError(f"kernel_params={parameters!r}: give a dict of parameters, or None.")
-        made = FunctionKernel(kernel, dict(parameters) if parameters else None)
-    elif isinstance(kernel, str) and kernel in kernel_names():
-        part = kernel_class(kernel)
-        made = part(**check_keywords("kernel_params", parameters, f"kernel={kernel!r}", parameters_of(part)))
+        made = FunctionKernel(kernel)
     else:
         made = as_term(kernel, Kernel, package, also=also)
-        if parameters:
-            name = type(made).__name__
-            raise ValueError(
-                f"kernel_params={parameters!r}: {name} has parameters of its own; write kernel={name}(...)."
-            )
     made.check_parameters()
     return made
 
@@ -71,16 +61,13 @@ def kernel_class(kernel: Any) -> type[Kernel]:
     return type(kernel) if isinstance(kernel, Kernel) else Kernel
 
 
-def as_approximation(approximation: Any, n_components: int | None = None) -> Approximation | None:
+def as_approximation(approximation: Any) -> Approximation | None:
     """Return the approximation that a user gave as an object or a name; None is the exact kernel."""
-    given = {} if n_components is None else {"n_components": n_components}
-    made: Approximation
     if approximation is None:
         return None
+    made: Approximation
     if isinstance(approximation, str) and approximation == "auto":
-        made = AutoApproximation(**given)
-    elif isinstance(approximation, str) and approximation in term_names(approximations):
-        made = term_class(approximations, approximation)(**given)
+        made = AutoApproximation()
     else:
         if isinstance(approximation, str):
             check_name("approximation", approximation, [None, "auto", *term_names(approximations)])

@@ -22,6 +22,7 @@ from kernelclust.kernels import (
     leading_spectrum,
     safe_unit,
 )
+from kernelclust.margin.cutting_plane import CuttingPlane
 
 RANK = 100  # directions of a kernel, or of samples with many features, unless asked for more
 MANY_FEATURES = 300
@@ -83,8 +84,7 @@ def embed(
     *,
     kernel: Kernel,
     approximation: Approximation | None,
-    n_components: int | None,
-    center: bool,
+    solver: CuttingPlane,
     rng: np.random.RandomState,
     **options,
 ) -> Embedding:
@@ -93,16 +93,18 @@ def embed(
     Kernels that are products of features (linear, cosine) keep them, sparse ones too, or their principal components;
     others get their leading eigenvectors, scaled.
     """
+    n_components = solver.n_components
     if kernel.has_features and (approximation is None or approximation.is_auto):
         features = ExactFeatures(SimilarityFunction(kernel))
         Z = features(X)
-        if n_components is None and Z.shape[1] > MANY_FEATURES and center:
+        if n_components is None and Z.shape[1] > MANY_FEATURES and solver.center:
             n_components = RANK
         if n_components is None or n_components >= min(Z.shape):
             return Embedding(Z, features)
         components = _components(Z, weight, n_components, rng)
         return Embedding(Z @ components.T, features, components)
-    fitted = fit_kernel(X, weight, kernel=kernel, approximation=approximation, rng=rng, **options)
+    options |= {"approximation": approximation, "center": bool(solver.center), "rng": rng}
+    fitted = fit_kernel(X, weight, kernel=kernel, **options)
     fitted.check_definite()
     rank = min(n_components or RANK, X.shape[0])
     spectrum = leading_spectrum(fitted.operator, rank, 1, rng)

@@ -39,6 +39,10 @@ class CuttingPlane(Term):
     balance : float, optional
         l in |sum_i w . x_i| <= l, in the units of w . x, which are about 1 / n. On centred samples it bounds n |bias|,
         and is refused where there is no bias.
+    n_components : int, optional
+        Leading directions in use. None: 100 for kernels, and for "linear" and "cosine" with more than 300 features, as
+        random starts are lost among many directions (text: 20 to 100); else all. As many as features: the samples
+        themselves.
 
     Examples
     --------
@@ -51,12 +55,18 @@ class CuttingPlane(Term):
     example = "CuttingPlane(n_init=3)"
 
     def __init__(
-        self, n_init: int | str = "auto", tol: float = 0.03, center: bool = True, balance: float | None = None
+        self,
+        n_init: int | str = "auto",
+        tol: float = 0.03,
+        center: bool = True,
+        balance: float | None = None,
+        n_components: int | None = None,
     ):
         self.n_init = n_init
         self.tol = tol
         self.center = center
         self.balance = balance
+        self.n_components = n_components
 
     def check(self) -> None:
         """Raise an error for a parameter that no data could make right."""
@@ -65,6 +75,8 @@ class CuttingPlane(Term):
         check_flag("center", self.center)
         if self.balance is not None:
             check_number("balance", self.balance)
+        if self.n_components is not None:
+            check_number("n_components", self.n_components, whole=True, least=1)
 
     @property
     def starts(self) -> int:

@@ -6,7 +6,7 @@ from numbers import Real
 from typing import Any
 
 from kernelclust._names import check_name, check_number
-from kernelclust.kernels import Kernel, as_kernel, kernel_class, kernel_names
+from kernelclust.kernels import RBF, Kernel, as_kernel, kernel_class, kernel_names
 
 ALSO = ", a function k(X, Y), or a number (gamma of 'rbf')"
 
@@ -40,9 +40,9 @@ def one_kernel(kernel: Any) -> Kernel:
     """Return the kernel that a user gave as an object, a name, a function or a number."""
     if isinstance(kernel, Real) and not isinstance(kernel, bool):
         check_number("gamma in kernel", kernel, above=True)
-        return as_kernel("rbf", {"gamma": float(kernel)})
+        return RBF(gamma=float(kernel))
     if isinstance(kernel, str) and kernel == "rbf":
-        return as_kernel("rbf", {"gamma": "median"})
+        return RBF(gamma="median")
     return as_kernel(kernel, also=ALSO)
 
 

@@ -49,8 +49,11 @@ class AutoApproximation(Nystroem):
 
     is_auto = True
 
+    def __init__(self) -> None:
+        super().__init__()
+
     def beyond_limit(self) -> Nystroem:
-        return Nystroem(self.rank)
+        return Nystroem()
 
     def __repr__(self, **_) -> str:
         return "'auto'"
