@@ -19,7 +19,7 @@ from kernelclust.cli import folder
 from kernelclust.cli.guard import say, tell, warn
 from kernelclust.cli.inputs import Data, load
 from kernelclust.cli.models import of_views, settings
-from kernelclust.cli.outputs import check_targets, formulas, plain, spread, write_labels
+from kernelclust.cli.outputs import check_targets, formulas, spread, write_labels
 from kernelclust.estimators import check_structure
 from kernelclust.metrics import clustering_accuracy, structured_accuracy
 from kernelclust.report import html_report
@@ -172,7 +172,7 @@ def _summary(arguments: SimpleNamespace, data: Data, model: Any, labels: Any, sc
         **order,
         "scores": scores,
         "warnings": arguments.said,
-        "settings": plain(model.get_params(deep=False)),
+        "settings": model.get_params(deep=False),
         "preparation": None if data.prepared is None else data.prepared.to_dict(),
     }
 

@@ -302,40 +302,26 @@ def _as_list(node: Nested) -> Any:
 
 
 def tree_of(graph: Any) -> Tree:
-    """A taxonomy: a directed graph with edges from parents to children. Its leaves are the clusters."""
+    """Return a taxonomy: a networkx graph with edges from parents to children. Its leaves are the clusters."""
+    from networkx import is_directed_acyclic_graph
+
     for node, parents in graph.in_degree():
         if parents > 1:
             upwards = all(number <= 1 for _, number in graph.out_degree())
             hint = " Its edges seem to run from children to parents: pass graph.reverse()." if upwards else ""
             raise ValueError(f"the graph is no tree: node {node!r} has {parents} parents.{hint}")
-    roots = [node for node, parents in graph.in_degree() if parents == 0]
-    below = {node: list(graph.successors(node)) for node in graph.nodes}
-    nested, reached = _below(roots, below)
-    if reached < len(below) or not roots:
+    if not len(graph) or not is_directed_acyclic_graph(graph):
         raise ValueError("the graph is no tree: it has no nodes, or some of its edges run in a circle.")
-    if sum(1 for _ in _names(nested)) == 1 < len(below):
+    inner: dict[Any, list[Any]] = {node: [] for node, children in graph.out_degree() if children}
+    for parent, child in graph.edges():
+        inner[parent].append(inner.get(child, str(child).strip()))
+    nested = [inner.get(node, str(node).strip()) for node, parents in graph.in_degree() if parents == 0]
+    if len(graph) - len(inner) == 1 < len(graph):
         raise ValueError(
             "the directed graph has one leaf, but leaves of a taxonomy are the clusters. Where all nodes are clusters, "
             "pass graph.to_undirected()."
         )
     return Tree(nested[0] if len(nested) == 1 and not isinstance(nested[0], str) else nested)
-
-
-def _below(roots: list[Any], below: dict[Any, list[Any]]) -> tuple[list[Any], int]:
-    """Names of leaves, nested, and the number of nodes; level by level, as a deep tree cannot be walked."""
-    nested: list[Any] = []
-    level, reached = [(node, nested) for node in roots], 0
-    while level:
-        reached, deeper = reached + len(level), []
-        for node, beside in level:
-            if below[node]:
-                inner: list[Any] = []
-                beside.append(inner)
-                deeper += [(child, inner) for child in below[node]]
-            else:
-                beside.append(str(node).strip())
-        level = deeper
-    return nested, reached
 
 
 PART = Tree
