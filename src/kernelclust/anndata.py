@@ -116,7 +116,7 @@ def _check_adata(adata: Any) -> None:
 
 
 def _samples(adata: Any, use_rep: str | None, neighbors_key: str | None) -> tuple[Any, str]:
-    """What describes the cells, and its name."""
+    """Return the array that describes the cells, and its name."""
     if neighbors_key is not None:
         if use_rep is not None:
             raise ValueError(
@@ -148,7 +148,7 @@ def _graph_of(value: Any) -> str | None:
 
 
 def _in_memory(X: Any) -> Any:
-    """X itself, read where it lies in a file."""
+    """Return X, read into memory if it is in a file."""
     return X.to_memory() if hasattr(X, "to_memory") else X
 
 
@@ -171,7 +171,7 @@ def _write(adata: Any, model: StructuredClustering, key: str, source: str) -> No
 
 
 def _settings(model: StructuredClustering, source: str) -> dict[str, Any]:
-    """What the fit was asked for, in types that files keep."""
+    """Return the parameters of the fit, in types that files keep."""
     given = {name: value for name, value in model.get_params().items() if value is not None}
     plain = {
         name: value if isinstance(value, bool | int | float | str) else str(value) for name, value in given.items()

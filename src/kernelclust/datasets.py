@@ -85,7 +85,7 @@ def structured_blobs(
     noise: float = 0.3,
     random_state: int | np.random.RandomState | None = None,
 ) -> Bunch:
-    """Gaussian blobs whose centres are as alike as the structure says: centre_j · centre_k = A_jk.
+    """Draw Gaussian blobs whose centres have the structure's similarities: centre_j · centre_k = A_jk.
 
     Parameters
     ----------

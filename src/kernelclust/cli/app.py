@@ -77,4 +77,4 @@ def _top(
         bool, typer.Option("--version", help="Show the version.", is_eager=True, callback=_show_version)
     ] = False,
 ) -> None:
-    """What stands before a command."""
+    """Take the options that stand before a command."""

@@ -85,7 +85,7 @@ def run(arguments: SimpleNamespace) -> None:
 
 
 def _candidates(arguments: SimpleNamespace) -> list[Candidate]:
-    """All combinations, each with parameters that are known to be good as far as that can be told."""
+    """Return all combinations of estimators, structures and kernels that fit together."""
     c = arguments.n_clusters
     structures = sized(split(arguments.structures or "flat,chain,ring"), c if c is not None else 8)
     kernels = split(arguments.kernels or ("auto" if arguments.gamma is None else "rbf"))
@@ -129,7 +129,7 @@ def _measure(one: Candidate, X: np.ndarray, refits: int, seed: int) -> str:
 
 
 def explained(X: np.ndarray, labels: np.ndarray, A: np.ndarray, seed: int = 0) -> float:
-    """Normalised HSIC of an rbf kernel of X and the arranged labels L = P A P', from some of the rows."""
+    """Return the normalised HSIC of an rbf kernel of X and the labels L = P A P', from some of the rows."""
     from sklearn.metrics.pairwise import euclidean_distances
 
     some = np.sort(np.random.default_rng(seed).permutation(len(X))[:JUDGED])
@@ -143,7 +143,7 @@ def explained(X: np.ndarray, labels: np.ndarray, A: np.ndarray, seed: int = 0) -
 
 
 def _rank(done: list[Candidate]) -> None:
-    """The mean of the ranks by fit and by steadiness."""
+    """Set the rank of each: the mean of the ranks by fit and by steadiness."""
     fit = rankdata([-round(one.fit, 3) for one in done])
     steady = rankdata([-round(one.steady, 2) for one in done])
     for one, rank in zip(done, (fit + steady) / 2, strict=True):

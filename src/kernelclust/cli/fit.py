@@ -70,7 +70,7 @@ def run(arguments: SimpleNamespace) -> None:
 def _fitted(
     arguments: SimpleNamespace, given: dict, data: Data, views: list[Any], known: dict
 ) -> tuple[Any, np.ndarray, np.ndarray | None]:
-    """A model, the labels of all rows in use, and which of them were fitted; None for all."""
+    """Return a model, the labels of all rows in use, and which of these were fitted, None for all."""
     some = _drawn(arguments, data, bool(views) or any(value is not None for value in known.values()))
     verbose = int(arguments.verbose)
     with contextlib.redirect_stdout(sys.stderr), warnings.catch_warnings():  # stdout is for labels
@@ -87,7 +87,7 @@ def _fitted(
 
 
 def _drawn(arguments: SimpleNamespace, data: Data, needs_all: bool) -> np.ndarray | None:
-    """The rows to fit, None for all."""
+    """Return the rows to fit, None for all."""
     n = data.X.shape[0]
     wanted = arguments.sample if arguments.sample is not None else (SAMPLE if n > MANY and not needs_all else 0)
     if arguments.sample and needs_all:
@@ -106,7 +106,7 @@ def _drawn(arguments: SimpleNamespace, data: Data, needs_all: bool) -> np.ndarra
 
 
 def predicted(model: Any, X: Any, what: str) -> np.ndarray:
-    """The clusters of many rows, a block at a time."""
+    """Return the clusters of many rows, predicted block by block."""
     n = X.shape[0]
     labels = np.empty(n, dtype=np.intp)
     with _progress.working(what):
@@ -119,7 +119,7 @@ def predicted(model: Any, X: Any, what: str) -> np.ndarray:
 def _report(
     arguments: SimpleNamespace, data: Data, model: Any, some: np.ndarray | None, scores: dict, doubts: list[str]
 ) -> str:
-    """The page about the rows that were fitted, in the table's own columns, units and ids."""
+    """Return the page about the fitted rows, in the table's own columns, units and ids."""
     used = np.arange(len(data.rows)) if some is None else some
     rows, X = data.rows[used], data.X if some is None else data.X[some]
     return html_report(
@@ -136,7 +136,7 @@ def _report(
 
 
 def _left_out(data: Data, some: np.ndarray | None) -> list[str]:
-    """What of the file the page does not tell about."""
+    """Return sentences about the rows and columns that the page leaves out."""
     lacking = data.n_rows - len(data.rows)
     columns = [] if data.prepared is None else data.prepared.left_out
     said = [f"{lacking} rows of {data.n_rows} miss something and are left out."] if lacking else []
@@ -151,7 +151,7 @@ def _refuse_with_views(arguments: SimpleNamespace) -> None:
 
 
 def _kept(data: Data) -> dict[str, Any]:
-    """The way from cells to numbers, for the model's file."""
+    """Return the encoders of the columns, for the model's file."""
     if data.prepared is None:
         raise ValueError("--model keeps models of tables of columns, and this is a sparse matrix; leave it out.")
     return data.prepared.to_dict()
@@ -178,14 +178,14 @@ def _summary(arguments: SimpleNamespace, data: Data, model: Any, labels: Any, sc
 
 
 def _sure(model: Any) -> str:
-    """How sure the order is, in a few words."""
+    """Return the confidence in the order, in a few words."""
     if model.order_confidence_ is None:
         return "one arrangement"
     return f"order confidence {model.order_confidence_:.2f} (p = {model.order_.pvalue:.2g})"
 
 
 def _same_rows(data: Data, view: Data, path: str) -> Any:
-    """A view's numbers, in the order of the first table's ids."""
+    """Return a view's numbers, in the order of the first table's ids."""
     if data.roles.ids is None or view.roles.ids is None:
         if len(view.rows) != len(data.rows) or not np.array_equal(view.rows, data.rows):
             raise ValueError(
@@ -202,7 +202,7 @@ def _same_rows(data: Data, view: Data, path: str) -> Any:
 
 
 def _among_used(pairs: np.ndarray, data: Data, path: str) -> np.ndarray:
-    """Pairs of rows as places among the rows in use."""
+    """Return pairs of rows of the file as indices of the rows in use."""
     place = np.full(data.n_rows, -1)
     place[data.rows] = np.arange(len(data.rows))
     if (place[pairs] < 0).any():
@@ -212,7 +212,7 @@ def _among_used(pairs: np.ndarray, data: Data, path: str) -> np.ndarray:
 
 
 def _places(data: Data, given: dict[str, Any]) -> list[int] | list[str]:
-    """The place that the label column gives to every row, -1 where it is empty; names where clusters have names."""
+    """Return the node that the label column gives to each row, -1 where it is empty; names if clusters have them."""
     labels = data.known()
     if labels is None:
         raise ValueError("--use-labels needs --label-column COLUMN: the column that holds the known places.")

@@ -57,7 +57,7 @@ def run(arguments: SimpleNamespace, given: dict[str, Any]) -> None:
 
 
 def _read(folder: Path) -> Any:
-    """The files of a folder as one lazy frame."""
+    """Return the files of a folder as one lazy frame."""
     kinds = {kind: sorted(folder.glob(f"*{kind}")) for kind in READERS}
     found = [kind for kind, files in kinds.items() if files]
     if len(found) != 1:
@@ -74,7 +74,7 @@ def _read(folder: Path) -> Any:
 
 
 def _lines(labels: Any) -> Iterator[str]:
-    """A table of row numbers and labels, one block a partition."""
+    """Yield a table of row numbers and labels, one block per partition."""
     yield "row,label\n"
     row = 0
     for block in labels.blocks:

@@ -49,13 +49,13 @@ def guarded(work: Callable[[SimpleNamespace], None], arguments: SimpleNamespace)
 
 
 def say(arguments: SimpleNamespace, text: str) -> None:
-    """A line for a person who watches, or asked for it."""
+    """Print a line on stderr if that is a terminal, or with --verbose."""
     if not arguments.quiet and (arguments.verbose or sys.stderr.isatty()):
         print(f"kernelclust: {text}", file=sys.stderr)
 
 
 def tell(arguments: SimpleNamespace, text: str) -> None:
-    """A line for everyone who did not ask for silence."""
+    """Print a line on stderr, except with --quiet."""
     if not arguments.quiet:
         print(f"kernelclust: {text}", file=sys.stderr)
 
@@ -88,7 +88,7 @@ def _one_line(text: str) -> str:
 
 @contextlib.contextmanager
 def _logging(arguments: SimpleNamespace) -> Any:
-    """Lines of the library reach stderr; with --quiet only those that warn."""
+    """Let the library log to stderr; with --quiet warnings only."""
     logger, before = logging.getLogger("kernelclust"), logging.getLogger("kernelclust").level
     if arguments.quiet:
         logger.setLevel(logging.WARNING)

@@ -29,7 +29,7 @@ class Data:
     doubts: list[str]
 
     def known(self) -> list[str] | None:
-        """Known labels of the rows in use, as text."""
+        """Return the known labels of the rows in use, as text."""
         return None if self.roles.labels is None else [self.roles.labels[row] for row in self.rows]
 
 
@@ -75,7 +75,7 @@ def load(arguments: SimpleNamespace, path: str | None = None) -> Data:
 
 
 def _of_view(table: Table, wanted: dict[str, Any]) -> dict[str, Any]:
-    """The same, but for columns that only the first table has; known labels are no part of a view."""
+    """Return the roles for a view: without columns that only the first table has, and without known labels."""
     there = {column.name for column in table.columns}
     drop = [*split(wanted["drop"]), *([wanted["label_column"]] if wanted["label_column"] else [])]
     kept = {
@@ -94,7 +94,7 @@ def _sparse(arguments: SimpleNamespace, table: Table, roles: Roles) -> Data:
 
 
 def _doubts(table: Table, prepared: Prepared, *, standardized: bool) -> list[str]:
-    """What a user may have overlooked in the data."""
+    """Return warnings about what a user may have overlooked in the data."""
     doubts = []
     first = table.columns[0]
     if first.name in prepared.names and len(prepared.names) > 1 and first.texts is None and len(first.values) > 2:

@@ -64,21 +64,21 @@ def _number_or_name(text: str) -> float | str:
 
 
 def of_views(given: dict[str, Any], verbose: int) -> Any:
-    """The estimator of several tables; what it does not take is refused."""
+    """Return the estimator of several tables; refuse options that it does not take."""
     if "solver" in given:
         raise ValueError("--search is for one table; leave it out, or leave out --view.")
     return kernelclust.MultiKernelClustering(verbose=verbose, **given)
 
 
 def estimator(name: str) -> type:
-    """The class behind a name of `ESTIMATORS`."""
+    """Return the class behind a name of `ESTIMATORS`."""
     if name not in ESTIMATORS:
         raise ValueError(f"there is no estimator {name!r}; there are {', '.join(ESTIMATORS)}.")
     return getattr(kernelclust, ESTIMATORS[name])
 
 
 def sized(structures: list[str], n_clusters: int | None) -> list[str]:
-    """Structures that all say how many clusters they have."""
+    """Return texts of structures with their numbers of clusters."""
     if n_clusters is None and any(":" not in name for name in structures):
         bare = next(name for name in structures if ":" not in name)
         raise ValueError(f"{bare!r} does not say how many clusters; add -c NUMBER, or name it as {bare}:6.")

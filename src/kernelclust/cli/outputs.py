@@ -45,7 +45,7 @@ def check_targets(*paths: str | None, uses: Sequence[str | None]) -> None:
 
 
 def spread(labels: np.ndarray, rows: np.ndarray, n_rows: int) -> list[int | None]:
-    """A label for every row of the file, None for those that were left out."""
+    """Return a label for every row of the file, None for those that were left out."""
     if len(rows) == n_rows:
         return labels.tolist()
     out: list[int | None] = [None] * n_rows
@@ -87,7 +87,7 @@ def labels_csv(
 
 
 def formulas(ids: Sequence[str] | None, id_name: str) -> str:
-    """A warning where ids are formulas to a spreadsheet; they are written as they are, as they have to match."""
+    """Return a warning if ids are formulas to a spreadsheet; they are written unchanged, because they must match."""
     found = [text for text in [id_name, *(ids or [])] if _runs_in_a_spreadsheet(text)]
     if not found:
         return ""
@@ -103,12 +103,12 @@ def _runs_in_a_spreadsheet(text: str) -> bool:
 
 
 def print_json(content: dict[str, Any]) -> None:
-    """One JSON object on standard output; what is no number is null."""
+    """Print one JSON object on standard output; NaN and infinity are null."""
     sys.stdout.write(json.dumps(plain(content), ensure_ascii=False, allow_nan=False) + "\n")
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON has it."""
+    """Return a value as JSON has it."""
     if isinstance(value, dict):
         return {str(key): plain(one) for key, one in value.items()}
     if isinstance(value, (list, tuple)):
@@ -123,7 +123,7 @@ def plain(value: Any) -> Any:
 
 
 def print_table(head: Sequence[str], rows: Sequence[Sequence[str]], note: str = "") -> None:
-    """A table on standard output: drawn on a terminal, with tabs between cells elsewhere."""
+    """Print a table on standard output: drawn on a terminal, with tabs between cells elsewhere."""
     if sys.stdout.isatty():
         from rich.console import Console
         from rich.markup import escape

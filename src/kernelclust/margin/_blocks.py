@@ -22,7 +22,7 @@ ROWS = 2**15  # that are worked on together
 
 
 def _double(X: Any, mean: np.ndarray) -> tuple[Any, Any, Callable]:
-    """The namespace of rows, these in double precision, less a mean, and a function that brings arrays to them."""
+    """Return the namespace of rows, the rows in double precision minus a mean, and a function to move arrays."""
     xp = namespace_of(X)
     if xp is None:
         return np, np.asarray(X, dtype=np.float64) - mean, np.asarray
@@ -34,7 +34,7 @@ def _double(X: Any, mean: np.ndarray) -> tuple[Any, Any, Callable]:
 
 
 def block_scores(X, w, y, V: np.ndarray, mean: np.ndarray) -> np.ndarray:
-    """(x - mean) . V of all rows."""
+    """Return (x - mean) . V of all rows."""
     out = np.empty((X.shape[0], *V.shape[1:]))
     for rows in parts(X.shape[0], ROWS):
         _, Z, there = _double(X[rows, ...], mean)
@@ -43,7 +43,7 @@ def block_scores(X, w, y, V: np.ndarray, mean: np.ndarray) -> np.ndarray:
 
 
 def block_sums(X, w, y, Y: np.ndarray, mean: np.ndarray) -> np.ndarray:
-    """sum_i Y_i (x_i - mean)."""
+    """Return sum_i Y_i (x_i - mean)."""
     out = np.zeros((X.shape[1], *Y.shape[1:]))
     for rows in parts(X.shape[0], ROWS):
         _, Z, there = _double(X[rows, ...], mean)
@@ -62,7 +62,7 @@ class Moments:
 
 
 def block_moments(X, w, y, weight: np.ndarray | None, origin: np.ndarray, unit: float) -> Moments:
-    """Weighted sums of (x - origin) / unit and of its squared length."""
+    """Return weighted sums of (x - origin) / unit and of its squared length."""
     total, square, largest, bad = np.zeros(X.shape[1]), 0.0, 0.0, None
     for rows in parts(X.shape[0], ROWS):
         xp, Z, there = _double(X[rows, ...], origin)
@@ -79,7 +79,7 @@ def block_moments(X, w, y, weight: np.ndarray | None, origin: np.ndarray, unit: 
 
 
 def block_rows(X, w, y, rows: np.ndarray) -> np.ndarray:
-    """Some rows, on the host."""
+    """Return some rows, on the host."""
     xp = namespace_of(X)
     found = X[rows] if xp is None else xp.take(X, xp.asarray(rows, device=X.device), axis=0)
     return np.array(to_host(found), dtype=np.float64)
@@ -111,12 +111,12 @@ class BlockFeatures(Features):
 
 
 def pieces(blocks: Any, values: np.ndarray) -> list[np.ndarray]:
-    """Rows of an array block by block."""
+    """Return the rows of an array block by block."""
     return np.split(values, np.cumsum(blocks.sizes)[:-1])
 
 
 def block_features(blocks: Any, n_features: int, *, center: bool, bias: bool, weights: SampleWeights) -> BlockFeatures:
-    """`make_features` of blocks; an error names rows that are no numbers."""
+    """Return the features of samples in blocks; an error names rows that are no numbers."""
     weight = [None] * len(blocks.sizes) if weights.weight is None else pieces(blocks, weights.weight)
     zero = np.zeros(n_features)
     first = blocks.each(block_moments, weight=weight, origin=zero, unit=1.0)

@@ -47,17 +47,17 @@ class Cuts:
         self.psis.append(psi)
 
     def gaps(self, labels: np.ndarray, psi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """g_k = Psi(y) - Psi(y'_k) and Delta(y'_k, y)."""
+        """Return g_k = Psi(y) - Psi(y'_k) and Delta(y'_k, y)."""
         return psi - np.array(self.psis), self._losses(labels)
 
     def _losses(self, labels: np.ndarray) -> np.ndarray:
-        """Delta of all rivals, side by side where they are small."""
+        """Return Delta of all rivals, computed together if they are small."""
         if len(self.rivals) * len(labels) <= TOGETHER:
             return self.model.losses(np.array(self.rivals), labels)
         return np.concatenate([self.model.losses(rival[None], labels) for rival in self.rivals])
 
     def solve(self, labels: np.ndarray, psi: np.ndarray) -> tuple[np.ndarray, float]:
-        """w for these labels and cuts, and its objective (eq. 17)."""
+        """Return w for these labels and cuts, and its objective (eq. 17)."""
         sides = np.zeros((0, len(psi))) if self.sides is None else self.sides
         w, slack, self.weights = solve_cuts(
             *self.gaps(labels, psi), self.C, sides, self.limit or 0.0, start=self.weights
@@ -65,14 +65,14 @@ class Cuts:
         return w, float(w @ w / 2 + self.C * slack)
 
     def slack(self, w: np.ndarray, labels: np.ndarray, psi: np.ndarray) -> float:
-        """xi that the working set asks for."""
+        """Return xi of the working set."""
         if not self.rivals:
             return 0.0
         cuts, losses = self.gaps(labels, psi)
         return max(float((losses - cuts @ w).max()), 0.0)
 
     def worst(self, w: np.ndarray, scores: np.ndarray, labels: np.ndarray, psi: np.ndarray):
-        """The most violated labeling, its Psi, and xi(w)."""
+        """Return the most violated labeling, its Psi, and xi(w)."""
         rival = self.model.most_violated(scores, labels)
         psi_rival = self.model.psi_of(rival)
         loss = float(self.model.losses(rival[None], labels)[0])

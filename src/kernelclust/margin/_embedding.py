@@ -67,11 +67,11 @@ class Embedding:
 
     @classmethod
     def of(cls, X) -> Embedding:
-        """Samples as they are."""
+        """Return samples as their own coordinates."""
         return cls(X, ExactFeatures(SimilarityFunction(as_kernel("linear"))))
 
     def decision(self, V: np.ndarray, b: np.ndarray) -> LinearDecision | KernelDecision:
-        """The function z . V + b of new samples, V (r, c)."""
+        """Return the function z . V + b of new samples, V (r, c)."""
         if self.fitted is not None:
             return KernelDecision(self.fitted.combination(self.coefficients @ V), b)
         assert self.features is not None
@@ -88,7 +88,7 @@ def embed(
     rng: np.random.RandomState,
     **options,
 ) -> Embedding:
-    """Coordinates of samples X, weights above zero, for a kernel of `kernelclust.kernels`; options as in `fit_kernel`.
+    """Return coordinates of samples X, of positive weight, in a kernel's feature space; options as in `fit_kernel`.
 
     Kernels that are products of features (linear, cosine) keep them, sparse ones too, or their principal components;
     others get their leading eigenvectors, scaled.
@@ -123,7 +123,7 @@ def embed(
 
 
 def _components(Z, weight: np.ndarray, n_components: int, rng: np.random.RandomState) -> np.ndarray:
-    """Principal directions (n_components, d) of weighted samples, which have no unit."""
+    """Return the principal directions (n_components, d) of weighted samples."""
     unit, weight = safe_unit(Z), weight / weight.max()
     Z = Z if unit == 1.0 else Z / unit
     if np.all(weight == weight[0]):

@@ -34,14 +34,14 @@ class Features:
         return len(self.mean) + self.bias
 
     def scores(self, W: np.ndarray) -> np.ndarray:  # (d,) or (d, k) -> (n,) or (n, k)
-        """phi(x_i) . w for every sample."""
+        """Return phi(x_i) . w for every sample."""
         if not sparse.issparse(self.X):
             return self.X @ W
         V, b = self.raw(W)
         return self.X @ V + b
 
     def sums(self, Y: np.ndarray) -> np.ndarray:  # (n,) or (n, k) -> (d,) or (d, k)
-        """sum_i y_i phi(x_i)."""
+        """Return sum_i y_i phi(x_i)."""
         if not sparse.issparse(self.X):
             return self.X.T @ Y
         total = Y.sum(axis=0)
@@ -55,7 +55,7 @@ class Features:
         return replace(self, X=X, bias=False)
 
     def raw(self, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """V, b with phi(x) . w = x . v + b for x as given."""
+        """Return V, b with phi(x) . w = x . v + b for x as given."""
         with np.errstate(all="ignore"):
             V = W[: len(self.mean)] / self.scale
             b = (W[-1] if self.bias else 0.0) - self.mean @ V
@@ -64,7 +64,7 @@ class Features:
         return V, b
 
     def principal(self, w: np.ndarray, steps: int = 30) -> np.ndarray:
-        """The direction of the largest scatter, by power steps from w."""
+        """Return the direction of the largest scatter, by power steps from w."""
         for _ in range(steps):
             w = self.sums(self.weights.times(self.scores(w)))
             w = w / max(np.abs(w).max(), np.finfo(float).tiny)
@@ -72,7 +72,7 @@ class Features:
 
 
 def make_features(X, *, center: bool = True, bias: bool = False, weights: SampleWeights | None = None) -> Features:
-    """Features of samples X (n, d), dense or sparse; an error if the samples do not differ."""
+    """Return the features of samples X (n, d), dense or sparse; raise an error if all samples are equal."""
     n = X.shape[0]
     weights = SampleWeights(n) if weights is None else weights
     X = X.astype(float)

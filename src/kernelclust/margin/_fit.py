@@ -124,7 +124,7 @@ def solve_blocks(
     n_jobs: int | None = None,
     report: Callable[[str], None] = lambda line: None,
 ) -> Hyperplanes:
-    """The same for samples in blocks (see `_blocks.py`).
+    """Cluster samples in blocks (see `_blocks.py`), as `solve` does.
 
     Some of them are clustered by `solve`, from all its starts; all start from the hyperplane found there.
     """
@@ -154,7 +154,7 @@ def solve_blocks(
 
 
 def _rows(few: np.ndarray, blocks: Any) -> list[np.ndarray]:
-    """Which of some samples, in rising order, are in each block."""
+    """Return which of some samples, in rising order, are in each block."""
     first = np.cumsum([0, *blocks.sizes])
     return [one - row for one, row in zip(np.split(few, np.searchsorted(few, first[1:-1])), first, strict=False)]
 
@@ -191,7 +191,7 @@ def _labels(scores: np.ndarray, known: np.ndarray | None) -> np.ndarray:
 
 
 def _numbered(fit: MarginFit, k: int, features: Features, known: np.ndarray | None) -> np.ndarray:
-    """Weights (d, 1) or (d, k) with the largest cluster first; of two equal ones the one that reaches further out.
+    """Return weights (d, 1) or (d, k) with the largest cluster first; of two equal ones the more extended one.
 
     Clusters with known labels keep their number.
     """
@@ -212,7 +212,7 @@ def _numbered(fit: MarginFit, k: int, features: Features, known: np.ndarray | No
 def _lowest(
     model: DecisionModel, w: np.ndarray, f: np.ndarray, labels: np.ndarray, length: float, C: float, tol: float
 ) -> float:
-    """min_t t^2 length^2 / 2 + C xi(t w) by cutting planes along the ray; convex, as the labels stay."""
+    """Return min_t t^2 length^2 / 2 + C xi(t w), by cutting planes along the ray: convex, as labels are fixed."""
     cuts = Cuts(model, Options(C))
     psi = model.psi(labels)
     best, t = np.inf, 0.0
@@ -229,7 +229,7 @@ def _lowest(
 
 
 def lowest_on_line(cuts: np.ndarray, losses: np.ndarray, C: float) -> tuple[float, float]:
-    """(t, value) of min_t t^2 / 2 + C max(0, d_k - t g_k): the program of the cutting planes in one dimension.
+    """Return (t, value) of min_t t^2 / 2 + C max(0, d_k - t g_k), the program of the cutting planes in one dimension.
 
     t is C times a mean of the g_k and zero, so that it lies between the least and the largest of them; halved where the
     slope t - C g_k of the cut that counts changes its sign.

@@ -9,7 +9,7 @@ from kernelclust._compiled import compiled
 
 @compiled
 def _rise(a, p, up, down, on, off, rate):  # pragma: no cover
-    """Rise of the value from a to a + 1 of the p samples with y' = +1 that have y = +1."""
+    """Return the rise of the value from a to a + 1 of the p samples with y' = +1 that have y = +1."""
     b, c, d = p - a, len(up) - a, len(down) - p + a
     cells = (on[a + 1] - on[a]) + (off[b - 1] - off[b]) + (off[c - 1] - off[c]) + (on[d + 1] - on[d])
     return 2 * (up[a] - down[b - 1]) - rate * cells
@@ -17,7 +17,7 @@ def _rise(a, p, up, down, on, off, rate):  # pragma: no cover
 
 @compiled
 def best_table(up, down, on, off, base, rate):  # pragma: no cover
-    """(a, b) with the largest value; up, down: scores of the samples with y = +1, -1, descending.
+    """Return (a, b) with the largest value; up, down: scores of the samples with y = +1, -1, descending.
 
     For every p = a + b the value is concave in a, and its maximum moves little from one p to the next: doubled steps
     from the last one, then bisection on the sign of the rise.

@@ -56,7 +56,7 @@ class TwoClusters:
         return self.loss.of_tables(two_by_two(rivals, labels, self.features.weights))
 
     def sides(self) -> np.ndarray:
-        """s with the balance |w . s| <= limit."""
+        """Return s with the balance |w . s| <= limit."""
         weights = self.features.weights
         return self.features.sums(weights.times(np.ones(weights.n)))[None]
 
@@ -109,7 +109,7 @@ class ManyClusters:
         return self.loss.of_tables(np.array([table(rival, labels, k, self.copy_weight) for rival in rivals]))
 
     def sides(self) -> np.ndarray:
-        """s_cd with the balance |sum_i s_i (f_ic - f_id)| <= limit for every two clusters."""
+        """Return s_cd with the balance |sum_i s_i (f_ic - f_id)| <= limit for every two clusters."""
         weights = self.features.weights
         s = self.features.sums(weights.times(np.ones(weights.n)))
         c, d = np.triu_indices(self.n_clusters, 1)

@@ -12,7 +12,7 @@ from kernelclust.margin.losses import as_loss
 
 
 def most_violated(scores, labels, loss="nmi", sample_weight=None) -> tuple[np.ndarray, float]:
-    """The labeling y' that maximises sum_i s_i y'_i f_i + Delta(y', y), and that maximum; s are weights, one without.
+    """Find the labeling y' that maximises sum_i s_i y'_i f_i + Delta(y', y), and that maximum; s are weights, or 1.
 
     This is the most violated constraint of max-margin clustering with a multivariate loss (Zhao, Kwok and Zhang, 2009,
     eq. 18). Delta depends on y' only through the table of y' and y; the best y' with a given table takes the samples
@@ -65,7 +65,7 @@ def most_violated(scores, labels, loss="nmi", sample_weight=None) -> tuple[np.nd
 
 
 def search(f: np.ndarray, positive: np.ndarray, loss: TableLoss, weights: SampleWeights | None = None) -> np.ndarray:
-    """Where y' = +1, for the samples where y = +1; with weights, how much of each sample has y' = +1."""
+    """Return where y' = +1, given where y = +1; with weights, how much of each sample has y' = +1."""
     upper, lower = np.flatnonzero(positive), np.flatnonzero(~positive)
     upper, lower = upper[np.argsort(-f[upper], kind="stable")], lower[np.argsort(-f[lower], kind="stable")]
     if weights is None or weights.weight is None:
@@ -88,7 +88,7 @@ def _best(up: np.ndarray, down: np.ndarray, loss: TableLoss) -> tuple[int, int]:
 
 
 def _share(weights: SampleWeights, upper: np.ndarray, lower: np.ndarray) -> tuple[int, int]:
-    """Ticks of the samples with y = +1 and y = -1; at least one where there are samples."""
+    """Return the ticks of the samples with y = +1 and y = -1; at least one where there are samples."""
     assert weights.weight is not None
     m = round(weights.ticks * float(weights.weight[upper].sum()) / weights.total)
     m = min(max(m, int(len(upper) > 0)), weights.ticks - int(len(lower) > 0))
@@ -110,14 +110,14 @@ class _Line:
             self.scores = np.diff(np.interp(self.cuts, self.ends, sums))
 
     def first(self, m: int) -> np.ndarray:
-        """How much of each sample lies in the first m ticks."""
+        """Return how much of each sample lies in the first m ticks."""
         return np.clip(self.cuts[m] - self.ends[:-1], 0.0, self.weight)
 
 
 def value_of(
     f: np.ndarray, positive: np.ndarray, chosen: np.ndarray, loss: TableLoss, weights: SampleWeights | None = None
 ) -> float:
-    """sum_i s_i y'_i f_i + Delta(y', y)."""
+    """Return sum_i s_i y'_i f_i + Delta(y', y)."""
     if weights is None or weights.weight is None:
         score = float(np.where(chosen, f, -f).sum())
     else:
@@ -126,7 +126,7 @@ def value_of(
 
 
 def two_by_two(chosen: np.ndarray, positive: np.ndarray, weights: SampleWeights | None = None) -> np.ndarray:
-    """Tables (k, 2, 2) of labelings y' = +1 (k, n) with y = +1 (n,), rows y'; with weights as `search` gives them."""
+    """Return tables (k, 2, 2) of labelings y' = +1 (k, n) with y = +1 (n,), rows y'; y' as `search` returns it."""
     if weights is None or weights.weight is None:
         n, n_pos = len(positive), int(positive.sum())
         p, a = chosen.sum(axis=1), (chosen & positive).sum(axis=1)
@@ -137,7 +137,7 @@ def two_by_two(chosen: np.ndarray, positive: np.ndarray, weights: SampleWeights 
 
 
 def scan(f: np.ndarray, positive: np.ndarray, loss: TableLoss) -> tuple[int, int, float]:
-    """The paper's way and the twin of `search` in tests: all tables (a, b), and the largest value."""
+    """Find the largest value among all tables (a, b), as the paper does; the reference for `search` in tests."""
     up, down = -np.sort(-f[positive]), -np.sort(-f[~positive])
     sums = np.add.outer(np.r_[0, up.cumsum()], np.r_[0, down.cumsum()])  # (n_pos + 1, n_neg + 1)
     a, b = np.ogrid[: len(up) + 1, : len(down) + 1]

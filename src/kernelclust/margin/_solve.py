@@ -38,7 +38,7 @@ class Search:
     n_jobs: int | None = None
 
     def each(self, run: Callable[[Any], MarginFit], starts: list) -> list[MarginFit]:
-        """A run from every start."""
+        """Return a run from every start."""
         runs: list[MarginFit] = []
         set_stage(SEARCH, "start 1 of {}", len(starts))
         workers = Parallel(n_jobs=useful_jobs(self.n_jobs), prefer="threads", return_as="generator")
@@ -51,7 +51,7 @@ class Search:
 
 
 def default_C(total: float, n_clusters: int) -> float:
-    """10 / n^2 for two clusters, 10 k / n^2 for k: there every cluster has its own w, at two the same problem."""
+    """Return 10 / n^2 for two clusters, 10 k / n^2 for k > 2, where every cluster has its own w."""
     return KAPPA * (1 if n_clusters == 2 else n_clusters) / total**2
 
 
@@ -61,7 +61,7 @@ def default_C(total: float, n_clusters: int) -> float:
 def solve_two(
     features: Features, loss: TableLoss, options: Options, search: Search, known: np.ndarray | None = None
 ) -> MarginFit:
-    """The best of n_init runs, from the principal direction and from random ones; the best few are polished.
+    """Return the best of n_init runs, from the principal direction and random ones; polish the best few.
 
     Known labels turn every start their way, and start one more run between the means of the two sides. A bias comes in
     with the polish alone: the first cuts, which compare with all samples on one side, would put them there.
@@ -97,7 +97,7 @@ def _directions(model: TwoClusters, search: Search) -> Iterator[np.ndarray]:
 
 
 def _pull(features: Features, known: np.ndarray) -> np.ndarray:
-    """sum s_i y_i x_i over the known labels."""
+    """Return sum s_i y_i x_i over the known labels."""
     return features.sums(features.weights.times(np.where(known < 0, 0.0, 2.0 * known - 1)))
 
 
@@ -119,7 +119,7 @@ def solve_many(
     search: Search,
     known: np.ndarray | None = None,
 ) -> MarginFit:
-    """The joint form from two starts, the better one: hierarchical bisection and k-means.
+    """Solve the joint form from two starts, hierarchical bisection and k-means, and return the better fit.
 
     Where every cluster has known labels, k-means from their means is a third.
     """
@@ -149,7 +149,7 @@ def _mean(Z, weights: SampleWeights) -> np.ndarray:
 
 
 def _agree(labels: np.ndarray, known: np.ndarray, n_clusters: int, weights: SampleWeights) -> np.ndarray:
-    """Clusters renamed so that most known labels are right, and these as they are known."""
+    """Return labels with clusters renamed so that most known labels are right, and known labels kept."""
     at = known >= 0
     right = np.zeros((n_clusters, n_clusters))
     np.add.at(right, (labels[at], known[at]), weights.times(np.ones(weights.n))[at])
@@ -159,7 +159,7 @@ def _agree(labels: np.ndarray, known: np.ndarray, n_clusters: int, weights: Samp
 def bisect(
     Z, weights: SampleWeights, n_clusters: int, make_loss: Losses, options: Options, search: Search
 ) -> np.ndarray:
-    """Labels 0..n_clusters-1: the cluster with the largest scatter is cut in two, again and again."""
+    """Return labels 0..n_clusters-1: split the cluster with the largest scatter in two, repeatedly."""
     quiet = replace(search, report=lambda line: None)
     labels = np.zeros(Z.shape[0], dtype=int)
     scatter = np.array([np.inf])
@@ -180,7 +180,7 @@ def bisect(
 
 
 def _scatter(Z, weights: SampleWeights, members: np.ndarray) -> float:
-    """Root of the sum of squared distances to the mean; -1 where all samples are equal."""
+    """Return the root of the sum of squared distances to the mean; -1 if all samples are equal."""
     part = weights.at(members)
     try:
         return float(np.sqrt(part.total)) * make_features(Z[members], weights=part).scale
@@ -192,7 +192,7 @@ def _scatter(Z, weights: SampleWeights, members: np.ndarray) -> float:
 
 
 def zero_solution_slack(model: DecisionModel, loss: TableLoss, n_clusters: int) -> float:
-    """xi of w = 0."""
+    """Return xi of w = 0."""
     if model.known is None:
         return trivial_slack(loss, n_clusters)
     w = np.zeros_like(model.psi(model.known))
@@ -202,7 +202,7 @@ def zero_solution_slack(model: DecisionModel, loss: TableLoss, n_clusters: int) 
 
 
 def trivial_slack(loss: TableLoss, n_clusters: int) -> float:
-    """xi of w = 0, which puts all samples into one cluster: its loss to the others of equal sizes, at most."""
+    """Return xi of w = 0, which puts all samples into one cluster: its largest loss to clusters of equal sizes."""
     whole = isinstance(loss.n, int)
     tables = np.zeros((n_clusters, n_clusters, n_clusters), dtype=int if whole else float)
     for m in range(n_clusters):  # samples spread over clusters 1..m, and 0 too for the last
@@ -213,5 +213,5 @@ def trivial_slack(loss: TableLoss, n_clusters: int) -> float:
 
 
 def _worth(n_clusters: int) -> Callable[[MarginFit], tuple[int, float]]:
-    """Fits with all clusters in use first, then by objective."""
+    """Return a sort key of fits: those with all clusters in use first, then by objective."""
     return lambda fit: (n_clusters - len(np.unique(fit.labels)), fit.objective)

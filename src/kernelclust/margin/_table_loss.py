@@ -34,7 +34,7 @@ class TableLoss:
         return np.zeros_like(self.phi) if self.only_diagonal else self.phi
 
     def phi_at(self, cells: np.ndarray) -> np.ndarray:
-        """phi of counts, looked up, or of weights."""
+        """Return phi of counts, looked up, or of weights."""
         if cells.dtype.kind in "iu":
             return self.phi[cells]
         return self.part.phi(np.maximum(cells, 0.0) * self.factor)  # rounding
@@ -47,7 +47,7 @@ class TableLoss:
         return np.broadcast_to(base, own.shape), np.broadcast_to(rate, own.shape)
 
     def affine_of_sizes(self, upper: int, lower: int) -> tuple[np.ndarray, np.ndarray]:
-        """For y of two clusters of so many ticks, and y' of p and the others, p = 0, 1, 2, ... ticks."""
+        """Return base and rate for y of these two sizes and y' with p = 0, 1, 2, ... in the first, in ticks."""
         asked, base, rate = self._last[0]
         if asked != upper:
             own = self.phi + self.phi[::-1]
@@ -56,7 +56,7 @@ class TableLoss:
         return base, rate
 
     def of_tables(self, tables: np.ndarray) -> np.ndarray:  # (..., k, k), rows y' -> (...)
-        """Delta of every table."""
+        """Return Delta of every table."""
         cells = self.phi_at(tables)
         joint = np.einsum("...ii->...", cells) if self.only_diagonal else cells.sum(axis=(-2, -1))
         own = self.phi_at(tables.sum(axis=-1)).sum(axis=-1)
@@ -65,7 +65,7 @@ class TableLoss:
 
 
 def make_loss(loss: Loss, weights: SampleWeights | int) -> TableLoss:
-    """The loss for samples of these weights, or in this number."""
+    """Return the loss for samples of these weights, or in this number."""
     weights = weights if isinstance(weights, SampleWeights) else SampleWeights(weights)
     n = weights.ticks if weights.whole else weights.total * weights.factor
     ticks = np.arange(weights.ticks + 1) if weights.whole else np.linspace(0.0, n, weights.ticks + 1)

@@ -24,7 +24,7 @@ START_SAMPLES = 100  # samples that all starts together may have, but for the tw
 def search_table(
     F: np.ndarray, y: np.ndarray, loss: TableLoss, least_rise: float = LEAST_RISE, weight: np.ndarray | None = None
 ) -> tuple[np.ndarray, float]:
-    """The best y' found and sum_i s_i F[i, y'_i] + Delta(y', y); F (n, k), y (n,) labels 0..k-1, s (n,) weights.
+    """Return the best y' found and sum_i s_i F[i, y'_i] + Delta(y', y); F (n, k), y (n,) labels, s (n,) weights.
 
     Steps that raise the value by less than `least_rise` are not taken. Samples are not parted: repeat them for that.
     """
@@ -39,7 +39,7 @@ def search_table(
 
 
 def table(z: np.ndarray, y: np.ndarray, k: int, weight: np.ndarray | None = None) -> np.ndarray:
-    """(k, k) counts or weights, rows z."""
+    """Return the table (k, k) of counts or weights, rows z."""
     return np.bincount(z * k + y, weight, minlength=k * k).reshape(k, k)
 
 
@@ -66,7 +66,7 @@ class _Task(NamedTuple):
 
 
 def _starts(task: _Task) -> list[np.ndarray]:
-    """Two of a relaxation, everybody's second choice, half of these, all samples in one cluster, y itself."""
+    """List starts: two of a relaxation, all second choices, half of these, all samples in one cluster, y itself."""
     F, y = task.F, task.y
     n, k = F.shape
     others = F.copy()
@@ -78,7 +78,7 @@ def _starts(task: _Task) -> list[np.ndarray]:
 
 
 def _share_below(margin: np.ndarray, y: np.ndarray, k: int) -> np.ndarray:
-    """Share of the samples of the same label with a smaller margin."""
+    """Return the fraction of the samples of the same label with a smaller margin."""
     order = np.lexsort((margin, y))
     sizes = np.bincount(y, minlength=k)
     share = np.empty(len(y))
@@ -87,7 +87,7 @@ def _share_below(margin: np.ndarray, y: np.ndarray, k: int) -> np.ndarray:
 
 
 def _relaxed(task: _Task) -> list[np.ndarray]:
-    """The two best labelings on the way of conditional gradients: each sample in its best cluster at the mean slope."""
+    """Return the two best labelings of conditional gradients: each sample in its best cluster at the mean slope."""
     sizes = task.table(task.y).sum(axis=0)
     outer = np.outer(sizes, sizes) / sizes.sum()
     slope = _slopes(np.round(outer).astype(int) if task.weight is None else outer, task)
@@ -101,7 +101,7 @@ def _relaxed(task: _Task) -> list[np.ndarray]:
 
 
 def _slopes(N: np.ndarray, task: _Task) -> np.ndarray:
-    """Delta, for a weight of one, with one more sample of mean weight in each cell of the table (k, k)."""
+    """Return Delta, for a weight of one, with one more sample of mean weight in each cell of the table (k, k)."""
     k, loss = len(N), task.loss
     step = 1 if task.weight is None else float(task.weight.mean())
     most = len(task.y) if task.weight is None else np.inf  # counts are looked up
@@ -118,7 +118,7 @@ def _slopes(N: np.ndarray, task: _Task) -> np.ndarray:
 
 
 def _climb(task: _Task, z: np.ndarray, least_rise: float) -> tuple[np.ndarray, float]:
-    """Batches of moves while the value rises; where none helps, other names for the clusters, then two batches."""
+    """Move batches while the value rises; where none helps, try other names for the clusters, then two batches."""
     value = task.value(z)
     for _ in range(MAX_STEPS):
         batches = _batches(task, z)
@@ -139,7 +139,7 @@ def _one_batch(batches: _Batches, task: _Task, z: np.ndarray) -> np.ndarray:
 
 
 def _new_names(batches: _Batches | None, task: _Task, z: np.ndarray) -> np.ndarray:
-    """The names of the clusters of y' are free: an assignment by scores."""
+    """Rename the clusters of y' by an assignment that maximises the scores."""
     k = task.F.shape[1]
     sums = np.zeros((k, k))
     np.add.at(sums, z, task.F if task.weight is None else task.F * task.weight[:, None])
@@ -147,7 +147,7 @@ def _new_names(batches: _Batches | None, task: _Task, z: np.ndarray) -> np.ndarr
 
 
 def _two_batches(batches: _Batches, task: _Task, z: np.ndarray) -> np.ndarray:
-    """The best two batches of different cells at once, among the best single sample and the best batch of each cell."""
+    """Move the best two batches of different cells, among the best single sample and the best batch of each cell."""
     values, (n, k) = batches.values, task.F.shape
     N = task.table(z)
     begins = np.unique(batches.first)
@@ -187,7 +187,7 @@ class _Batches(NamedTuple):
 
 
 def _batches(task: _Task, z: np.ndarray) -> _Batches:
-    """All batches: the t samples of a cell (c, j) that gain most by a move to e, for every c, j, e and t."""
+    """Return all batches: the t samples of a cell (c, j) that gain most by a move to e, for every c, j, e and t."""
     F, weight = task.F, task.weight
     n, k = F.shape
     gain = (F - F[np.arange(n), z][:, None]).T
@@ -208,13 +208,13 @@ def _batches(task: _Task, z: np.ndarray) -> _Batches:
 
 
 def _from_first(rows: np.ndarray, first: np.ndarray) -> np.ndarray:
-    """Sums along rows (k, n) from where the cell begins."""
+    """Return sums along rows (k, n) from where the cell begins."""
     sums = np.cumsum(rows, axis=1)
     return sums - np.where(first > 0, sums[:, first - 1], 0.0)
 
 
 def _moved_loss(N: np.ndarray, cell: np.ndarray, t: np.ndarray, most: float, loss: TableLoss) -> np.ndarray:
-    """Delta (k, n) with t of a cell of the table N moved to cluster e = 0..k-1."""
+    """Return Delta (k, n) with t of a cell of the table N moved to cluster e = 0..k-1."""
     k = len(N)
     c, j, e = cell // k, cell % k, np.arange(k)[:, None]
     sizes, here, there, phi = N.sum(axis=1), N[c, j], N[e, j], loss.phi_at

@@ -47,11 +47,11 @@ class SampleWeights:
         return round(self.total) if self.whole else max(TICKS, TICKS_EACH * self.n)
 
     def times(self, Y: np.ndarray) -> np.ndarray:  # (n,) or (n, k)
-        """Rows times their weights."""
+        """Return rows times their weights."""
         return Y if self.weight is None else (Y.T * self.weight).T
 
     def at(self, members: np.ndarray) -> SampleWeights:
-        """The same of some of the samples."""
+        """Return the weights of some of the samples."""
         return SampleWeights(len(members), None if self.weight is None else self.weight[members])
 
 

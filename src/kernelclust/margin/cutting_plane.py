@@ -101,7 +101,7 @@ _Iterate = tuple[np.ndarray, np.ndarray, float, float]  # w, labels, objective, 
 
 
 def _better(best: _Iterate | None, new: _Iterate) -> _Iterate:
-    """The one with more clusters in use, then with the lower objective."""
+    """Return the iterate with more clusters in use, then with the lower objective."""
     if best is None:
         return new
     rank, new_rank = ((-len(np.unique(labels)), objective) for _, labels, objective, _ in (best, new))
@@ -109,7 +109,7 @@ def _better(best: _Iterate | None, new: _Iterate) -> _Iterate:
 
 
 def from_weights(model: DecisionModel, w: np.ndarray, options: Options) -> MarginFit:
-    """Cuts outside, CCCP inside: for every new cut, weights and labels take turns until the objective settles.
+    """Run cuts outside, CCCP inside: for every new cut, weights and labels alternate until the objective settles.
 
     Ends when no labeling violates the margin by more than tol beyond the working set: then (w, xi + tol) is
     feasible for all labelings (theorem 1). Labels follow w through jumps of Delta, so the objective need not fall from
@@ -147,7 +147,7 @@ def from_weights(model: DecisionModel, w: np.ndarray, options: Options) -> Margi
 
 
 def from_labels(model: DecisionModel, labels: np.ndarray, options: Options) -> MarginFit:
-    """CCCP outside, cuts inside: the weights are found for the labels given, then label anew.
+    """Run CCCP outside, cuts inside: find the weights for the labels given, then recompute the labels.
 
     Keeps a good start (of k-means, say) where `from_weights` would wander. For a loss that depends on the number of
     different labels alone (error rate, and Rand for two clusters) the objective never rises from round to round, but

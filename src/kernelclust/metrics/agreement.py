@@ -17,7 +17,7 @@ from ._labels import code_table, codes
 
 
 def clustering_accuracy(y_true: npt.ArrayLike, y_pred: npt.ArrayLike, *, sample_weight: Any = None) -> float:
-    """Share of samples that are right under the best one-to-one naming of the clusters.
+    """Return the fraction of samples that are right under the best one-to-one naming of the clusters.
 
     max over p of (1/n) sum_i [y_true_i = p(y_pred_i)], an assignment problem. With more clusters than
     classes some clusters stay without a name, and their samples are wrong.
@@ -45,7 +45,7 @@ def clustering_accuracy(y_true: npt.ArrayLike, y_pred: npt.ArrayLike, *, sample_
 
 
 def purity_score(y_true: npt.ArrayLike, y_pred: npt.ArrayLike, *, sample_weight: Any = None) -> float:
-    """Share of samples that belong to the commonest class of their cluster.
+    """Return the fraction of samples that belong to the most frequent class of their cluster.
 
     (1/n) sum_j max_i n_ij. Never below `clustering_accuracy`; it grows to 1 when every sample is a cluster of its
     own, so compare only equal numbers of clusters.
@@ -73,7 +73,7 @@ def purity_score(y_true: npt.ArrayLike, y_pred: npt.ArrayLike, *, sample_weight:
 
 
 def pair_f_score(y_true: npt.ArrayLike, y_pred: npt.ArrayLike, beta: float = 1.0) -> float:
-    """F measure of the decision to put two samples together.
+    """Return the F measure of the decision to put two samples together.
 
     F = (beta² + 1) P R / (beta² P + R), with precision P = pairs together in both / pairs together in y_pred and
     recall R = pairs together in both / pairs together in y_true. A beta above 1 punishes separating what belongs
@@ -109,7 +109,7 @@ def pair_f_score(y_true: npt.ArrayLike, y_pred: npt.ArrayLike, beta: float = 1.0
 
 
 def clustering_distance(labels_1: npt.ArrayLike, labels_2: npt.ArrayLike) -> float:
-    """Squared distance between the matrices of two clusterings.
+    """Return the squared distance between the matrices of two clusterings.
 
     ||P1 P1' - P2 P2'||_F² = c1 + c2 - 2 sum_ij n_ij² / (n_i n_j), where column j of P is the indicator of cluster j
     divided by the root of its size, and c1, c2 count the clusters that occur. 0 for equal partitions,

@@ -27,7 +27,7 @@ class HSICTest(NamedTuple):
 
 
 def hsic(K: npt.ArrayLike, L: npt.ArrayLike, estimator: str = "biased") -> float:
-    """Hilbert-Schmidt independence criterion of two kernels on the same samples.
+    """Return the Hilbert-Schmidt independence criterion of two kernels on the same samples.
 
     biased: tr(H K H L) / (m - 1)², with H = I - 11'/m. Never negative for kernels, but not 0 on average under
     independence.
@@ -121,7 +121,7 @@ def hsic_test(
 
 
 def _product(K: Floats, l: Floats, order: npt.NDArray[np.intp]) -> float:
-    """<K, l> with the samples of l in another order, some rows at a time."""
+    """Return <K, l> with the samples of l in another order, some rows at a time."""
     return sum(float(np.vdot(K[rows], l[np.ix_(order[rows], order)])) for rows in _row_blocks(len(K), GATHER))
 
 
@@ -157,7 +157,7 @@ def _divisor(m: int, estimator: str) -> float:
 
 
 def _centred_blocks(M: Floats, estimator: str) -> Iterator[Floats]:
-    """Rows of H M H, or of its unbiased counterpart with a zero diagonal, some at a time."""
+    """Yield rows of H M H, or of its unbiased counterpart with a zero diagonal, some at a time."""
     m = len(M)
     sums = M.sum(axis=1, dtype=np.float64)
     if estimator == "biased":

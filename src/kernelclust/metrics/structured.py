@@ -16,7 +16,7 @@ from ._labels import Floats, node_labels, table
 def structured_accuracy(
     y_true: npt.ArrayLike, y_pred: npt.ArrayLike, structure: Any, *, sample_weight: Any = None
 ) -> float:
-    """Share of samples at the right node, under the best relabelling that keeps the structure.
+    """Return the fraction of samples at the right node, under the best relabelling that keeps the structure.
 
     max over p of (1/n) sum_i [y_true_i = p(y_pred_i)], p running over the structure's automorphisms only:
     a chain may be turned round, not shuffled. At most `clustering_accuracy`; the difference is what
@@ -52,7 +52,7 @@ def structured_accuracy(
 def structured_loss(
     y_true: npt.ArrayLike, y_pred: npt.ArrayLike, structure: Any, *, sample_weight: Any = None
 ) -> float:
-    """Mean loss per sample under the best relabelling that keeps the structure.
+    """Return the mean loss per sample under the best relabelling that keeps the structure.
 
     min over p of (1/n) sum_i Delta[y_true_i, p(y_pred_i)], p running over the structure's automorphisms. With a flat
     structure this is 1 - `clustering_accuracy`.
@@ -83,7 +83,7 @@ def structured_loss(
 
 
 def level_accuracies(y_true: npt.ArrayLike, y_pred: npt.ArrayLike, tree: Any, *, sample_weight: Any = None) -> Floats:
-    """Share of samples in the right group at every level of a tree, coarse to fine.
+    """Return the fraction of samples in the right group at every level of a tree, coarse to fine.
 
     All levels use one relabelling, the one of least tree loss. If all leaves are equally deep, the
     shares of wrong samples add up to that loss: `structured_loss` = sum over levels of (1 - accuracy).
@@ -125,6 +125,6 @@ def _counts(y_true: Any, y_pred: Any, structure: Any, sample_weight: Any) -> tup
 
 
 def _least_loss(structure: Structure, counts: Floats) -> tuple[npt.NDArray[np.intp], Floats]:
-    """Relabelling of least loss, and what it costs to call predicted cluster j node a, (c, c)."""
+    """Return the relabelling of least loss, and the costs (c, c) of calling predicted cluster j node a."""
     costs = structure.loss.T @ counts
     return structure.align(-costs), costs

@@ -133,7 +133,7 @@ def _check_lengths(structure: Structure, **given: Any) -> None:
 
 
 def _write_names(ax: Axes, where: NDArray[Any], radii: NDArray[Any], names: Sequence[str]) -> None:
-    """Short texts on the discs, longer ones below them; upright where a row would be too narrow."""
+    """Write short texts on the discs, longer ones below them; upright where a row would be too narrow."""
     if max(map(len, names)) <= 3:
         for name, (x, y) in zip(names, where, strict=True):
             ax.text(x, y, name, ha="center", va="center", color="white", zorder=3, **outlined(9))
@@ -149,7 +149,7 @@ def _write_names(ax: Axes, where: NDArray[Any], radii: NDArray[Any], names: Sequ
 
 
 def _beside(where: NDArray[Any], lines: NDArray[Any], room: float) -> tuple[NDArray[Any], float]:
-    """Middles and half the width of pictures: on the far side of their clusters, seen from the middle of all.
+    """Return the middles of pictures, outside of their clusters as seen from the middle of all, and half their width.
 
     Where they would cover others, or lines, they lie on their clusters instead.
     """

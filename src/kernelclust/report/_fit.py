@@ -50,7 +50,7 @@ def html_report(
     thumbnails: Sequence[Any] | None = None,
     figures: Mapping[str, Any] | None = None,
 ) -> str:
-    """One HTML page about a fitted model, which needs nothing else; reads nothing, writes nothing.
+    """Return one self-contained HTML page about a fitted model; read and write no files.
 
     First the picture and the verdict in words, then the clusters by the columns they differ in with typical and
     borderline rows, then evidence, then how to get the same again.
@@ -145,7 +145,7 @@ class Profile:
         return cls(names, *column_profile(X, labels, n_clusters), np.bincount(labels, minlength=n_clusters))
 
     def telling(self, cluster: int) -> list[tuple[str, float, float]]:
-        """(column, mean, score) of the columns by which a cluster differs most from all rows."""
+        """Return (column, mean, score) of the columns by which a cluster differs most from all rows."""
         row = self.scores[cluster]
         order = np.argsort(-np.abs(row), kind="stable")[:SHOWN]
         return [(self.names[k], self.means[cluster, k], row[k]) for k in order if abs(row[k]) >= CLEAR]
@@ -156,7 +156,7 @@ class Profile:
 
 
 def _profile(model: Any, X: Any, labels: np.ndarray, c: int, columns: Sequence[str] | None) -> Profile | None:
-    """Means of columns, unless X holds similarities, is a list of views, or has many columns without names."""
+    """Return means of columns, None if X holds similarities, several views, or many columns without names."""
     if X is None or isinstance(X, list | tuple) or kernel_class(getattr(model, "kernel", None)).pairwise:
         return None
     if hasattr(X, "columns") and columns is None:
@@ -264,7 +264,7 @@ def _figures(model: Any, X: Any, near: Any, labels: np.ndarray, names: list[str]
 
 
 def _similar(near: Any, labels: np.ndarray, names: list[str]) -> str:
-    """How near rows are to every cluster, in the order of clusters: bright along the diagonal where all is well."""
+    """Draw how near rows are to every cluster, in the order of clusters: bright along the diagonal is good."""
     from matplotlib.figure import Figure
 
     own = labels[near.looked_at]
@@ -301,7 +301,7 @@ def _evidence(model: Any, names: list[str]) -> str:
 
 
 def _links(links: np.ndarray | None, names: list[str]) -> str:
-    """How sure each link between neighbours is."""
+    """Return a table of the confidence in each link between neighbours."""
     if links is None or not np.isfinite(links).any():
         return ""
     pairs = np.argwhere(np.triu(np.isfinite(links)))

@@ -80,7 +80,7 @@ class Section:
 
 
 def page(title: str, sections: Iterable[Section], lead: str = "") -> str:
-    """One HTML page that needs nothing else; reads nothing, writes nothing. Sections without content are left out.
+    """Return one self-contained HTML page. Sections without content are left out.
 
     >>> text = page("My clusters", [Section("what was run", [facts({"rows": 350})])])
     >>> "<th scope=row>rows</th><td>350</td>" in text
@@ -113,13 +113,13 @@ def code(text: str) -> str:
 
 
 def facts(values: Mapping[str, Any]) -> str:
-    """A table of two columns."""
+    """Return a table of two columns."""
     rows = (f"<tr><th scope=row>{escape(k)}</th><td>{escape(shown(v))}</td></tr>" for k, v in values.items())
     return f"<div class=wide><table>{''.join(rows)}</table></div>" if values else ""
 
 
 def table(rows: Sequence[Mapping[str, Any]], swatches: Sequence[str] = ()) -> str:
-    """A table that can be sorted by any of its columns; a colour for each row, if given, stands in front."""
+    """Return a table that can be sorted by any column, with a colour in front of each row if given."""
     if not rows:
         return ""
     head = "".join(f"<th><button>{escape(name)}</button></th>" for name in rows[0])
@@ -132,7 +132,7 @@ def table(rows: Sequence[Mapping[str, Any]], swatches: Sequence[str] = ()) -> st
 
 
 def heat(rows: Sequence[str], columns: Sequence[str], values: Any, scores: Any, says: str) -> str:
-    """A table of numbers, coloured by scores: blue above zero, orange below; `says` tells a score."""
+    """Return a table of numbers, coloured by scores: blue above zero, orange below; `says` formats a score."""
     head = "<tr><td></td>" + "".join(f"<th scope=col>{escape(name)}</th>" for name in columns) + "</tr>"
     body = []
     for name, line, tint in zip(rows, values, scores, strict=True):
@@ -154,7 +154,7 @@ def shown(value: Any) -> str:
 
 
 def picture(figure: Any, caption: str, alt: str) -> str:
-    """A matplotlib figure as part of the page: sharp at any size, in the page's colours."""
+    """Return a matplotlib figure as SVG, in the page's colours."""
     import matplotlib
 
     text = io.StringIO()

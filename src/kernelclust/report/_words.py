@@ -14,7 +14,7 @@ ASK = 0.8  # confidence in the order below which a few labels are worth asking f
 
 
 def found_in_words(structure: Any, sizes: np.ndarray, what: str = "rows") -> str:
-    """How many clusters there are, and where.
+    """Say how many clusters there are, and where.
 
     >>> from kernelclust.structures import as_structure
     >>> found_in_words(as_structure("chain:3"), np.array([4, 5, 6]))
@@ -30,7 +30,7 @@ def found_in_words(structure: Any, sizes: np.ndarray, what: str = "rows") -> str
 
 
 def apart_in_words(silhouette: float) -> str:
-    """Whether clusters are groups, by the mean silhouette (1 is far apart, 0 is touching)."""
+    """Say how well clusters are separated, by the mean silhouette (1 is far apart, 0 is touching)."""
     if not np.isfinite(silhouette):
         return ""
     if silhouette >= APART:
@@ -66,7 +66,7 @@ def order_in_words(structure: Any, confidence: float | None, pvalue: float | Non
 
 
 def next_in_words(model: Any, ids: Any) -> list[str]:
-    """What is worth doing next, given what the fit found."""
+    """List what is worth doing next, given what the fit found."""
     steps = []
     confidence = getattr(model, "order_confidence_", None)
     if confidence is not None and confidence < ASK:
@@ -115,7 +115,7 @@ def margin_in_words(margin: float | None) -> str:
 
 
 def agreement_in_words(model: Any) -> list[str]:
-    """What kernel="auto" saw in other kernels of the same samples."""
+    """Say how well clusters of other kernels agree with these."""
     said = {
         "view_agreement": "Clusters by raw, standardised and row-scaled columns agree to {:.2f} of 1.",
         "rbf_agreement": "Clusters by an rbf kernel agree with these to {:.2f} of 1.",

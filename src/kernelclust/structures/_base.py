@@ -90,7 +90,7 @@ class Structure:
         return np.maximum((diagonal[:, None] + diagonal[None, :]) / 2 - A, 0.0)
 
     def _relabellings(self) -> Iterable[Ints] | None:
-        """All automorphisms when they are few and known; None to search for the best one."""
+        """Return all automorphisms when they are few and known; None to search for the best one."""
         return None
 
     def _best_relabelling(self, benefit: Floats) -> Ints:
@@ -143,7 +143,7 @@ class Structure:
     # ---- places between clusters
 
     def axes(self) -> list[Axis] | None:
-        """The coordinates of a continuous place among the clusters, or None where there are none."""
+        """Return the coordinates of a continuous position among the clusters, or None where there are none."""
         return None
 
     # ---- the drawing
@@ -244,13 +244,13 @@ def divide(n_clusters: int) -> tuple[int, int]:
 
 
 def from_to(behind: Ints, ahead: Ints) -> Floats:
-    """`towards` of an axis on which cluster j lies between behind[j] and ahead[j], (c, c)."""
+    """Return `towards` (c, c) of an axis on which cluster j lies between behind[j] and ahead[j]."""
     one = np.eye(len(ahead))
     return np.asarray(one[ahead] - one[behind])
 
 
 def along(axis: Axis, sizes: Sequence[int], which: int) -> Axis:
-    """An axis of factor number `which` of a product of so many clusters each, the others held."""
+    """Return an axis of factor number `which` of a product with factors of these sizes, the others held."""
     place, towards = np.zeros(1), np.ones((1, 1))
     for number, size in enumerate(sizes):
         here = number == which

@@ -20,13 +20,13 @@ class NameWarning(UserWarning):
 
 
 def cluster_names(structure: Structure | None, n_clusters: int) -> np.ndarray:
-    """A text for each cluster, (c,): its name, or its number."""
+    """Return a text for each cluster, (c,): its name, or its number."""
     given = None if structure is None else structure.names
     return np.array([*(given or map(str, range(n_clusters))), None], dtype=object)[:-1]
 
 
 def named_places(structure: Structure, y: Any) -> Any:
-    """Known labels with names of clusters replaced by their places; anything else is left as it is."""
+    """Return known labels with names of clusters replaced by their nodes; anything else is left as it is."""
     if y is None or structure.names is None:
         return y
     given = np.asarray(y)
@@ -45,7 +45,7 @@ def named_places(structure: Structure, y: Any) -> Any:
 
 
 def places_of_part(y: Any, structure: Structure) -> Any:
-    """The same of some of the samples, among which there may be none whose label is known."""
+    """Return the nodes of some of the samples, among which there may be none whose label is known."""
     y = np.asarray(y)
     if y.dtype.kind in "iufb":
         return y
@@ -72,7 +72,7 @@ def warn_of_names(structure: Structure, y: Any) -> None:
 
 
 def _exchanged(structure: Structure, known: np.ndarray) -> np.ndarray:
-    """Clusters (c,) that a relabelling moves which keeps those known, the one that moves most."""
+    """Return which clusters (c,) a relabelling moves that keeps the known ones and moves most others."""
     c = structure.n_clusters
     benefit = 1.0 - np.eye(c)
     benefit[known, known] = 2.0 * c
@@ -80,7 +80,7 @@ def _exchanged(structure: Structure, known: np.ndarray) -> np.ndarray:
 
 
 def _places(y: Any, n_clusters: int) -> np.ndarray:
-    """Places that some label knows; what is wrong with y is said elsewhere."""
+    """Return the nodes that occur in y; whoever uses y reports what is wrong with it."""
     try:
         given = np.unique(np.asarray([] if y is None else y, dtype=np.float64))
     except (TypeError, ValueError):

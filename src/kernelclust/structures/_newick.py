@@ -14,7 +14,7 @@ PLAIN = re.compile(r"""[^\s(),:;*\[\]'"]([^(),:;*\[\]'"]*[^\s(),:;*\[\]'"])?""")
 
 
 def read(text: str) -> Nested:
-    """The names of the leaves, nested; lengths, names of inner nodes and comments are read over."""
+    """Return the names of the leaves, nested; skip lengths, names of inner nodes and comments."""
     tokens = [*_tokens(text), (";", len(text))]
     stack: list[list[Nested]] = [[]]
     before = "("
@@ -48,7 +48,7 @@ def read(text: str) -> Nested:
 
 
 def read_names(text: str) -> tuple[str, ...]:
-    """The names in "(seed,sprout,bloom)"."""
+    """Return the names in "(seed,sprout,bloom)"."""
     found = read(text)
     if isinstance(found, str) or not all(isinstance(name, str) for name in found):
         raise ValueError(f"names {text!r} cannot be read; write them like '(seed,sprout,bloom)'.")
@@ -56,14 +56,14 @@ def read_names(text: str) -> tuple[str, ...]:
 
 
 def written(nested: Nested) -> str:
-    """The text that `read` reads."""
+    """Return the text that `read` reads."""
     if not isinstance(nested, str):
         return f"({','.join(map(written, nested))})"
     return nested if PLAIN.fullmatch(nested) else "'" + nested.replace("'", "''") + "'"
 
 
 def split_outside(text: str, sign: str) -> list[str]:
-    """The parts of a text between signs, those in brackets or quotes left alone."""
+    """Split a text at signs, except those in brackets or quotes."""
     parts, depth = [""], 0
     for piece in re.findall(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|.""", text, re.DOTALL):
         depth += (piece == "(") - (piece == ")")
@@ -75,7 +75,7 @@ def split_outside(text: str, sign: str) -> list[str]:
 
 
 def check_names(names: Sequence[str], n_clusters: int | None, what: str) -> tuple[str, ...]:
-    """Different texts, one for each cluster."""
+    """Check that names are different texts, one for each cluster."""
     if isinstance(names, str) or not all(isinstance(name, str) for name in names):
         raise TypeError(f"{what} must be a list of texts, got {names!r}.")
     if n_clusters is not None and len(names) != n_clusters:
@@ -89,7 +89,7 @@ def check_names(names: Sequence[str], n_clusters: int | None, what: str) -> tupl
 
 
 def _tokens(text: str) -> list[tuple[str, int]]:
-    """Tokens and where they are, without blanks and comments."""
+    """Return tokens and where they are, without blanks and comments."""
     found, at = [], 0
     while at < len(text):
         if text[at] == "[":

@@ -56,7 +56,7 @@ class _Search:
         self.marks = random.integers(0, 2**63, size=int(colours.max()) + 1, dtype=np.uint64)[colours]
 
     def best(self, source: Nodes, target: Nodes, cells_s: Codes, cells_t: Codes, floor: float) -> Answer | None:
-        """Best colour-keeping map of `source` onto `target`; None if there is none above `floor`.
+        """Return the best colour-keeping map of `source` onto `target`; None if there is none above `floor`.
 
         The image is returned in the order of `source`.
         """
@@ -99,7 +99,7 @@ class _Search:
             cells = np.unique(_scramble(seen + mark), return_inverse=True)[1].reshape(-1)
 
     def neutral_colours(self, nodes: Nodes, cells: Codes) -> Codes:
-        """Most frequent colour between any two cells, shape (n_cells, n_cells)."""
+        """Return the most frequent colour between any two cells, shape (n_cells, n_cells)."""
         n_cells, n_colours = int(cells.max()) + 1, int(self.colours.max()) + 1
         between = (cells[:, None] * n_cells + cells[None, :]) * n_colours + self.colours[np.ix_(nodes, nodes)]
         codes, counts = np.unique(between[~np.eye(len(nodes), dtype=bool)], return_counts=True)
@@ -109,7 +109,7 @@ class _Search:
         return neutral.reshape(n_cells, n_cells)
 
     def parts(self, nodes: Nodes, cells: Codes, neutral: Codes) -> list[Nodes]:
-        """Places (in `nodes`) of the parts that only neutral pairs connect."""
+        """Return indices (in `nodes`) of the parts that only neutral pairs connect."""
         informative = self.colours[np.ix_(nodes, nodes)] != neutral[cells[:, None], cells[None, :]]
         np.fill_diagonal(informative, False)
         n_parts, part = connected_components(csr_array(informative), directed=False)
@@ -174,7 +174,7 @@ def _scramble(x: Marks) -> Marks:
 
 
 def _assign(values: Floats, target: Nodes) -> Answer | None:
-    """Best one-to-one choice of a row for every column; None when the -inf entries leave no choice."""
+    """Return the best one-to-one choice of a row for every column; None when -inf entries leave no choice."""
     try:
         rows, columns = linear_sum_assignment(values, maximize=True)
     except ValueError:  # scipy's word for infeasible

@@ -57,7 +57,7 @@ class Chain(SizedStructure):
         return [Axis(i.astype(np.float64), from_to(np.maximum(i - 1, 0), np.minimum(i + 1, c - 1)))]
 
     def positions(self) -> Floats:
-        """In one row; long chains go to and fro in several."""
+        """Return points in one row; long chains alternate direction in several rows."""
         c = self.n_clusters
         rows = 1 if c <= ONE_ROW else round(np.sqrt(c / 3))
         columns = -(-c // rows)

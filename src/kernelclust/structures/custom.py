@@ -82,7 +82,7 @@ def is_graph(value: object) -> bool:
 
 
 def _own_names(value: Any) -> list[str] | None:
-    """Of a graph's nodes or a frame's rows; numbers in order are no names."""
+    """Return the names of a graph's nodes or a frame's rows; numbers in order are no names."""
     given = list(value.nodes if is_graph(value) else getattr(value, "index", ()) if hasattr(value, "columns") else ())
     if given == list(range(len(given))):
         return None

@@ -63,7 +63,7 @@ class Product(Structure):
         return A
 
     def axes(self) -> list[Axis] | None:
-        """Those of the factors, if every factor has one."""
+        """Return the axes of the factors, if every factor has one."""
         found: list[Axis] = []
         sizes = [factor.n_clusters for factor in self.factors]
         for which, factor in enumerate(self.factors):
@@ -112,7 +112,7 @@ class Product(Structure):
 
 
 def _joined(factors: tuple[Structure, ...]) -> tuple[str, ...] | None:
-    """Names of tuples of nodes, "left/low"; nodes without a name go by their number."""
+    """Return names of tuples of nodes, "left/low"; nodes without a name go by their number."""
     if all(factor.names is None for factor in factors):
         return None
     parts = [factor.names or [str(node) for node in range(factor.n_clusters)] for factor in factors]

@@ -35,7 +35,7 @@ class Ring(SizedStructure):
     is_cyclic = True
 
     def _steps(self) -> Ints:
-        """Steps from i to j along the shorter way, (c, c)."""
+        """Return the steps from i to j along the shorter way, (c, c)."""
         i = np.arange(self.n_clusters)
         ahead = (i[:, None] - i[None, :]) % self.n_clusters
         return np.asarray(np.minimum(ahead, self.n_clusters - ahead))

@@ -72,7 +72,7 @@ class Tree(Structure):
         self.names = tuple(self.leaf_names) if self._branching() is None else None
 
     def _nodes(self) -> Iterator[_Node]:
-        """Every node, parents before children."""
+        """Yield every node, parents before children."""
         waiting = [self._root]
         while waiting:
             node = waiting.pop()
@@ -80,7 +80,7 @@ class Tree(Structure):
             waiting.extend(reversed(node.children))
 
     def _fill(self, value_of: Any) -> Floats:
-        """Matrix that holds, for every pair of leaves, a value of their first common ancestor."""
+        """Return a matrix of a value of the first common ancestor of every pair of leaves."""
         matrix = np.zeros((self.n_clusters, self.n_clusters))
         for node in self._nodes():  # deeper nodes overwrite
             matrix[np.ix_(node.leaves, node.leaves)] = value_of(node)
@@ -99,7 +99,7 @@ class Tree(Structure):
         return image
 
     def axes(self) -> list[Axis]:
-        """The leaf, and how far from it towards its parent, 0 to 1: towards the other leaves below that."""
+        """Return the leaf, and how far from it towards its parent, 0 to 1: towards the other leaves below that."""
         c = self.n_clusters
         towards = np.zeros((c, c))
         for node in self._nodes():  # deeper nodes overwrite
@@ -126,7 +126,7 @@ class Tree(Structure):
         return found
 
     def _points(self) -> dict[int, tuple[float, float]]:
-        """Where every node is drawn: leaves below, the root on top. Keyed by id(node)."""
+        """Return where every node is drawn, by id(node): leaves below, the root on top."""
         across, height = spread(self.n_clusters), self._root.height
         points: dict[int, tuple[float, float]] = {}
         for node in reversed(list(self._nodes())):
@@ -139,7 +139,7 @@ class Tree(Structure):
         return np.column_stack([spread(self.n_clusters), np.zeros(self.n_clusters)])
 
     def edges(self) -> list[tuple[int, int]]:
-        """Leaves are joined through inner nodes only, see `segments`."""
+        """Return nothing: leaves are joined through inner nodes only, see `segments`."""
         return []
 
     def segments(self) -> Floats:
@@ -157,11 +157,11 @@ class Tree(Structure):
         return np.array(lines, dtype=np.float64)
 
     def renamed(self, names: Sequence[str]) -> Tree:
-        """The same tree with these names of the leaves, from left to right."""
+        """Return the tree with other names of the leaves, from left to right."""
         return Tree(self._nested, names=names)
 
     def levelled(self) -> Tree:
-        """The same tree with all leaves at one depth, so that every A_jj is the same: A = height of the root - loss.
+        """Return the tree with all leaves at one depth, so that every A_jj is the same: A = height of the root - loss.
 
         Short branches are filled up with inner nodes of one child; the loss does not change, nor does a balanced tree.
         Clusters of a short branch otherwise count less in F, and `Diffrac` leaves out a term that is constant only if
@@ -176,7 +176,7 @@ class Tree(Structure):
         return Tree(_raised(self._nested, self._root, self._root.height))
 
     def _branching(self) -> tuple[int, ...] | None:
-        """Children per level if the tree is balanced and has the default names."""
+        """Return the children per level if the tree is balanced and has the default names."""
         counts, node = [], self._root
         while node.children:
             counts.append(len(node.children))
@@ -201,7 +201,7 @@ class Tree(Structure):
 
 
 def _match(source: _Node, target: _Node, benefit: Floats) -> tuple[float, list[tuple[int, int]]]:
-    """Best way to lay one subtree onto another of the same shape: its gain and its pairs (j, a)."""
+    """Match one subtree with another of the same shape: the largest gain and its pairs (j, a)."""
     if not source.children:
         j, a = source.leaves[0], target.leaves[0]
         return float(benefit[a, j]), [(j, a)]
@@ -287,7 +287,7 @@ def _refilled(node: Nested, names: Iterator[str]) -> Nested:
 
 
 def _raised(nested: Nested, node: _Node, height: int) -> Nested:
-    """A subtree and all below it, raised to this height by inner nodes with one child."""
+    """Return a subtree and all below it, raised to this height by inner nodes with one child."""
     raised: Nested = nested
     if not isinstance(nested, str):
         both = zip(nested, node.children, strict=True)

@@ -72,7 +72,7 @@ def _version(name: str) -> str | None:
 
 
 def _cache() -> dict[str, Any]:
-    """Where numba keeps what it compiled, as far as it has."""
+    """Return where numba caches compiled code, and how much of it."""
     folder = Path(os.environ.get("NUMBA_CACHE_DIR") or Path(__file__).parents[2])
     files = [file for file in folder.rglob("*.nb[ci]") if file.is_file()]
     return {

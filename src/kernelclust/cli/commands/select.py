@@ -100,7 +100,7 @@ CHOICES = {"k": _k, "structure": _structure}
 
 
 def _numbers(text: str) -> list[int]:
-    """2,3,5-8 as 2, 3, 5, 6, 7, 8."""
+    """Read "2,3,5-8" as 2, 3, 5, 6, 7, 8."""
     from kernelclust.tables import split
 
     numbers: list[int] = []
