@@ -1,4 +1,4 @@
-"""What a fit is asked for, its samples, and the policy that decides what the request leaves open."""
+"""What a fit is asked for, its samples, and the policy that decides what the configuration leaves open."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ class Samples:
 
 
 class Policy:
-    """Decide what a request leaves open, in one fit.
+    """Decide what a configuration leaves open, in one fit.
 
-    This class is the policy of a kernel that the user chose: it follows the request and the capabilities that the
+    This class is the policy of a kernel that the user chose: it follows the configuration and the capabilities that the
     kernel declares. A policy that compares kernels and chooses overrides some of the methods; `fit` calls all of them
     in the order in which they stand here.
     """
 
-    def __init__(self, request: FitConfig, samples: Samples, kernel: FittedKernel):
-        self.request, self.samples, self.kernel = request, samples, kernel
+    def __init__(self, config: FitConfig, samples: Samples, kernel: FittedKernel):
+        self.config, self.samples, self.kernel = config, samples, kernel
 
     @staticmethod
     def arrangement_kernel(settings: dict[str, Any], structure: Structure) -> dict[str, Any]:
@@ -49,7 +49,7 @@ class Policy:
 
     def size_prior(self) -> float:
         """Return the size prior of the objective; 0 for "auto"."""
-        given = self.request.objective.size_prior
+        given = self.config.objective.size_prior
         return 0.0 if isinstance(given, str) else float(given)
 
     def tie_break(self) -> tuple[np.ndarray, float] | None:
@@ -62,19 +62,19 @@ class Policy:
         Two-dimensional structures are refined under every kernel: commute times hold no order there, and F corrects
         some of it. The flat structure has no other F.
         """
-        A = self.request.structure.kernel
+        A = self.config.structure.kernel
         flat = np.array_equal(A, A[0, 0] * np.eye(len(A)))
-        return kernel.supports_refinement or self.request.structure.is_multidimensional or flat
+        return kernel.supports_refinement or self.config.structure.is_multidimensional or flat
 
     def search(
         self, kernel: FittedKernel, problem: Problem, rng: np.random.RandomState
     ) -> tuple[FittedKernel, Problem, Solution]:
         """Return the solution, and the kernel and the problem that it solves."""
-        return kernel, problem, self.solver(kernel).solve(problem, self.request.run, rng)
+        return kernel, problem, self.solver(kernel).solve(problem, self.config.run, rng)
 
     def solver(self, kernel: FittedKernel) -> Solver:
         """Return the solver as it searches under a kernel."""
-        solver = self.request.solver
+        solver = self.config.solver
         return solver if self.refines(kernel) else solver.without_refinement()
 
     def diagnostics(self, labels: np.ndarray) -> dict[str, float]:

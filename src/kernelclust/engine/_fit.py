@@ -34,7 +34,7 @@ ROUNDING = 1e-12  # of a kernel's entries, times the total weight: eigenvalues b
 def fit(
     X,
     weight: np.ndarray,
-    request: FitConfig,
+    config: FitConfig,
     known: Constraints | None = None,
     kernel: FittedKernel | None = None,
     spectrum: Spectrum | None = None,
@@ -45,27 +45,27 @@ def fit(
     fit with as many clusters or more.
     """
     with one_thread():
-        samples = _samples(X, weight, request, known)
-        rng = check_random_state(request.random_state)
+        samples = _samples(X, weight, config, known)
+        rng = check_random_state(config.random_state)
         if kernel is None:
             set_stage(KERNEL, "the kernel of {} samples", len(weight))
-            kernel = fit_kernel(X, weight, n_clusters=request.structure.n_clusters, rng=rng, **request.kernel)
-        return _fit(samples, request, kernel, spectrum, rng)
+            kernel = fit_kernel(X, weight, n_clusters=config.structure.n_clusters, rng=rng, **config.kernel)
+        return _fit(samples, config, kernel, spectrum, rng)
 
 
 def _fit(
     samples: Samples,
-    request: FitConfig,
+    config: FitConfig,
     kernel: FittedKernel,
     spectrum: Spectrum | None,
     rng: np.random.RandomState,
 ) -> Fit:
-    request.solver.check_kernel(kernel.operator)
-    policy = request.policy(request, samples, kernel)
-    objective = request.objective.bind(request.structure, size_prior=policy.size_prior())
+    config.solver.check_kernel(kernel.operator)
+    policy = config.policy(config, samples, kernel)
+    objective = config.objective.bind(config.structure, size_prior=policy.size_prior())
     kernel.check_definite()
     set_stage(EIGENVECTORS, "eigenvectors of the kernel")
-    searched, spectrum, ridge = _decomposed(kernel, spectrum, request, rng)
+    searched, spectrum, ridge = _decomposed(kernel, spectrum, config, rng)
     problem = Problem(
         searched.operator,
         spectrum,
@@ -74,40 +74,40 @@ def _fit(
         samples.known,
         samples.copies,
         policy.tie_break(),
-        request.structure,
-        request.objective.placement,
-        distance_exponent(searched, request.structure),
+        config.structure,
+        config.objective.placement,
+        distance_exponent(searched, config.structure),
     )
-    set_stage(SEARCH, "solver {}", request.solver.name)
+    set_stage(SEARCH, "solver {}", config.solver.name)
     searched, problem, solution = policy.search(searched, problem, rng)
-    _warn_of_stop(solution, request)
+    _warn_of_stop(solution, config)
     set_step("bounds and numbering")
-    found = judge(searched, problem, solution, request.structure, problem.rule)
+    found = judge(searched, problem, solution, config.structure, problem.rule)
     if ridge is not None:
         found = replace(found, ridge=ridge, reach=1.0)
     found = replace(found, diagnostics=policy.diagnostics(found.labels), data_kernel=kernel)
-    return with_order(found, problem) if request.confidence else found
+    return with_order(found, problem) if config.confidence else found
 
 
-def _samples(X, weight: np.ndarray, request: FitConfig, known: Constraints | None) -> Samples:
+def _samples(X, weight: np.ndarray, config: FitConfig, known: Constraints | None) -> Samples:
     """Return the samples, with groups of equal ones where nothing else ties samples to each other."""
-    comparable = kernel_class(request.kernel.get("kernel")).equal_rows_are_equal
+    comparable = kernel_class(config.kernel.get("kernel")).equal_rows_are_equal
     tied = known is not None and known.unlabelled() is not None
     if tied or not comparable or X is None:
         return Samples(X, weight, known)
-    return Samples(X, weight, known, equal_rows(X, request.structure.n_clusters, weight))
+    return Samples(X, weight, known, equal_rows(X, config.structure.n_clusters, weight))
 
 
 def _decomposed(
-    kernel: FittedKernel, spectrum: Spectrum | None, request: FitConfig, rng: np.random.RandomState
+    kernel: FittedKernel, spectrum: Spectrum | None, config: FitConfig, rng: np.random.RandomState
 ) -> tuple[FittedKernel, Spectrum, float | None]:
     """Return the kernel that is searched under, its spectrum, and its ridge where it is a discriminative one."""
-    operator, c = kernel.operator, request.structure.n_clusters
+    operator, c = kernel.operator, config.structure.n_clusters
     spectrum = useful_spectrum(operator, c, rng) if spectrum is None else _shared(spectrum, operator, c)
-    if request.ridge is None:
+    if config.ridge is None:
         return kernel, spectrum, None
     total = float(operator.weight.sum())
-    ridge = request.ridge(spectrum, total, ROUNDING * total * operator.raw_size())
+    ridge = config.ridge(spectrum, total, ROUNDING * total * operator.raw_size())
     kernel = discriminative(kernel, ridge)
     return kernel, leading_spectrum(kernel.operator, spectrum.values.size, c - 1, rng), ridge
 
@@ -127,28 +127,28 @@ def _useful(kernel: KernelOperator, n_clusters: int) -> int:
     return n_clusters - 1 if kernel.centred else n_clusters
 
 
-def _warn_of_stop(solution: Solution, request: FitConfig) -> None:
+def _warn_of_stop(solution: Solution, config: FitConfig) -> None:
     if solution.converged:
         return
     messages = {
-        "max_iter": f"stopped after max_iter={request.run.max_iter} sweeps while samples were moving; raise max_iter.",
-        "max_steps": f"the relaxation of solver={request.solver.name!r} stopped before it had converged; raise its "
+        "max_iter": f"stopped after max_iter={config.run.max_iter} sweeps while samples were moving; raise max_iter.",
+        "max_steps": f"the relaxation of solver={config.solver.name!r} stopped before it had converged; raise its "
         "max_steps.",
     }
     warn(messages[solution.stopped_because], ConvergenceWarning)
 
 
 def arrange(
-    kernel: FittedKernel, labels: np.ndarray, request: FitConfig, node: np.ndarray | None = None
+    kernel: FittedKernel, labels: np.ndarray, config: FitConfig, node: np.ndarray | None = None
 ) -> tuple[Fit, np.ndarray]:
     """Return a fit that keeps the clusters of `labels`, and the node (c,) of each.
 
     The data choose the nodes, unless `node` gives them.
     """
     with one_thread():
-        structure, operator, rule = request.structure, kernel.operator, request.objective.rule
-        objective = request.objective.bind(structure)
-        spectrum = useful_spectrum(operator, structure.n_clusters, check_random_state(request.random_state))
+        structure, operator, rule = config.structure, kernel.operator, config.objective.rule
+        objective = config.objective.bind(structure)
+        spectrum = useful_spectrum(operator, structure.n_clusters, check_random_state(config.random_state))
         problem = Problem(operator, spectrum, objective, flat_objective(objective))
         S, n = operator.cluster_sums(labels, structure.n_clusters), problem.sizes(labels)
         given = node is not None

@@ -131,7 +131,7 @@ def judge(
     value = objective.value(S, n) if fresh else solution.value
     power = distance_exponent(kernel, structure)
     placing = placement_problem(rule, objective, arranged, n, power=power, **problem.placing(objective, labels))
-    certificate = Certificate(spectrum.bounds, float(operator.weight @ operator.diagonal()), operator.weight.min())
+    limits = spectrum.bounds, float(operator.weight @ operator.diagonal()), operator.weight.min()
     return Fit(
         structure,
         kernel,
@@ -145,30 +145,29 @@ def judge(
         placement_margin=placement_margin(placing),
         placing=placing,
         kernel_times_labels=KPi,
-        **certificate.of(objective, n, value, operator.centred, solution.bound),
+        **certificate(*limits, objective, n, value, operator.centred, solution.bound),
     )
 
 
-@dataclass(frozen=True)
-class Certificate:
-    """Limits of F and of the explained fraction: bounds on the leading eigenvalues of the kernel, its trace, and the
-    least weight of a sample."""
+def certificate(
+    bounds: np.ndarray,
+    trace: float,
+    lightest: float,
+    objective: ClusterObjective,
+    n: np.ndarray,
+    value: float,
+    centred: bool,
+    least: float = np.inf,
+) -> dict[str, Any]:
+    """Return `upper_bound`, `size_bound` and `reach` of a fit: limits of F and of the explained fraction.
 
-    bounds: np.ndarray
-    trace: float
-    lightest: float
-
-    def of(
-        self, objective: ClusterObjective, n: np.ndarray, value: float, centred: bool, least: float = np.inf
-    ) -> dict[str, Any]:
-        """Return `upper_bound`, `size_bound` and `reach` of a fit; `least` is another upper bound."""
-        bound = max(min(objective.upper_bound(self.bounds, n.sum(), self.lightest), least), value)
-        share = float(np.maximum(self.bounds, 0).sum()) / self.trace if self.trace > 0 else 0.0
-        return {
-            "upper_bound": bound,
-            "size_bound": max(objective.size_bound(self.bounds, n), value) if centred else bound,
-            "reach": min(share, 1.0) if share > 0 else 1.0,
-        }
+    They follow from bounds on the leading eigenvalues of the kernel, its trace, and the least weight of a sample;
+    `least` is another upper bound.
+    """
+    bound = max(min(objective.upper_bound(bounds, n.sum(), lightest), least), value)
+    share = float(np.maximum(bounds, 0).sum()) / trace if trace > 0 else 0.0
+    size_bound = max(objective.size_bound(bounds, n), value) if centred else bound
+    return {"upper_bound": bound, "size_bound": size_bound, "reach": min(share, 1.0) if share > 0 else 1.0}
 
 
 def canonical_places(

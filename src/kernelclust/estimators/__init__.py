@@ -15,7 +15,7 @@ from kernelclust.estimators.discriminative import Diffrac, DisKMeans
 from kernelclust.estimators.margin import MaxMarginClustering
 from kernelclust.estimators.multikernel import MultiKernelClustering
 from kernelclust.estimators.presets import CLUHSIC, CLUHSICAL, KernelKMeans
-from kernelclust.estimators.structured import StructuredClustering, adopt, request_of
+from kernelclust.estimators.structured import StructuredClustering, adopt, config_of
 
 __all__ = [
     "CLUHSIC",
@@ -34,8 +34,8 @@ __all__ = [
     "arrange",
     "check_enough_samples",
     "check_structure",
+    "config_of",
     "equal_labels",
-    "request_of",
     "run_with_callbacks",
     "whole_or_nothing",
 ]

@@ -26,11 +26,11 @@ from kernelclust.engine.holders import (
     DeviceHolder,
     ExactHolder,
     FeatureHolder,
+    align_to_partitions,
     as_rows,
-    beside,
     fit_all,
     is_partitioned,
-    lazily,
+    map_partitions,
     reading,
 )
 from kernelclust.estimators._base import check_enough_samples, equal_labels
@@ -200,7 +200,7 @@ class Device(Host):
         samples = X if everything else xp.take(X, xp.asarray(used, device=X.device), axis=0)
         w = xp.asarray(weight[used], dtype=xp.float64, device=X.device)
         holder = DeviceHolder(xp, samples, w, None if known is None else known[used])
-        found = fit_all(holder, model._request(structure, model._make_solver()))
+        found = fit_all(holder, model._fit_config(structure, model._make_solver()))
         model._keep(found)
         model._fitted_on_device, model._used = True, None if everything else used
         model.labels_ = found.all_labels
@@ -246,7 +246,7 @@ class InPartitions(Host):
         check_enough_samples(int(X.shape[0]), structure)
         partitions = self.weighted(model, X, y, sample_weight, structure)
         holder = ExactHolder(partitions) if exact else FeatureHolder(partitions, model._kernel_term(), approximation)
-        found = fit_all(holder, model._request(structure, model._make_solver()))
+        found = fit_all(holder, model._fit_config(structure, model._make_solver()))
         model._keep(found)
         model._fitted_on_device, model._used, model.labels_ = False, None, found.all_labels
 
@@ -265,8 +265,8 @@ class InPartitions(Host):
     def weighted(self, model: Any, X: Any, y: Any, sample_weight: Any, structure: Structure) -> DaskPartitions:
         """The partitions of a table, with weights and known labels beside them."""
         y = y if is_partitioned(y) else model._known_places(structure, on_host(y))
-        known = beside(y, X, "y", partial(places_of_part, structure=structure))
-        return DaskPartitions(X, beside(sample_weight, X, "sample_weight"), known)
+        known = align_to_partitions(y, X, "y", partial(places_of_part, structure=structure))
+        return DaskPartitions(X, align_to_partitions(sample_weight, X, "sample_weight"), known)
 
     def columns(self, X: Any, views: Any) -> tuple[list[Any], list[str]]:
         found, names = columns_of(X._meta if hasattr(X, "columns") else X, views)  # no rows, but names and types
@@ -291,16 +291,16 @@ class InPartitions(Host):
 
     def answer(self, model, way, X, dtype=np.float64, width=None, **more):
         rows, places, check = self._asked(model, X, **more)
-        return lazily(rows, partial(_placed, way=getattr(places, way), check=check), dtype, width)
+        return map_partitions(rows, partial(_placed, way=getattr(places, way), check=check), dtype, width)
 
     def score(self, model, X, sample_weight, **more):
         rows, places, check = self._asked(model, X, **more)
-        weighted = DaskPartitions(rows, beside(sample_weight, rows, "sample_weight"))
+        weighted = DaskPartitions(rows, align_to_partitions(sample_weight, rows, "sample_weight"))
         found = weighted.each(_spreads, prediction=places.prediction, check=check)
         return places.prediction.share(*np.sum(found, axis=0))
 
     def each(self, function, X, dtype=np.float64, width=None):
-        return lazily(as_rows(X), function, dtype, width)
+        return map_partitions(as_rows(X), function, dtype, width)
 
     def _asked(self, model: Any, X: Any, **more: Any) -> tuple[Any, Any, Callable | None]:
         """Rows in partitions, what is asked about them, and the way from a block of them to what it takes."""
@@ -355,7 +355,7 @@ def refuse(model: Any, structure: Structure, links: dict[str, Any], where: str, 
     solver = model._make_solver()
     missing = {
         **dict.fromkeys(solver.unsupported_beyond_host(), True),
-        f"{type(model).__name__}, a discriminative kernel,": model._request(structure, solver).ridge is not None,
+        f"{type(model).__name__}, a discriminative kernel,": model._fit_config(structure, solver).ridge is not None,
         "must_link and cannot_link": any(link is not None for link in links.values()),
         "min_cluster_size": model.min_cluster_size is not None,
         "max_cluster_size": model.max_cluster_size is not None,

@@ -63,27 +63,27 @@ def _fit(model: Any, partitions: Partitions, widths: list[int], kernels: list[Ke
     """The fit of all views side by side, the weights, and the features of all kernels."""
     rng, c = check_random_state(model.random_state), structure.n_clusters
     some = look_at_all(partitions, c, rng, names=_names(widths))
-    request = model._request(structure)
-    approximation = None if request.approximation is None else request.approximation.beyond_limit()
-    request = replace(request, approximation=approximation, random_state=rng)
+    config = model._fit_config(structure)
+    approximation = None if config.approximation is None else config.approximation.beyond_limit()
+    config = replace(config, approximation=approximation, random_state=rng)
     views = Views(_split(some.X, widths), np.ones((len(some.X), len(widths)), dtype=bool))
     with progress_listener(None):  # stages of the start are not those of the whole
-        few = fit_many(views, some.w, request, some.constraints(c))
+        few = fit_many(views, some.w, config, some.constraints(c))
     raw = raw_features(few, _slices(widths), kernels)
     width = raw.columns[-1].stop
     set_step("means of {} features of all samples", width)
     moments = partitions.each(feature_moments, raw=raw, width=width)
     total = sum(moments[1:], moments[0])
     given = total.weight, total.first, total.second, total.largest
-    features = raw.over_all(*given, unit=bool(request.method.unit_diagonal), center=bool(request.method.center))
+    features = raw.over_all(*given, unit=bool(config.method.unit_diagonal), center=bool(config.method.center))
     set_step("products of {} features of all samples", width)
     gram = sum(partitions.each(feature_gram, raw=features, width=width))
     with one_thread():
         objective = few.fit.moving_objective
-        weights = weighing(gram, features.columns, few, request, objective, total.weight, some.lightest)
+        weights = weighing(gram, features.columns, few, config, objective, total.weight, some.lightest)
     pool = FeaturePool.of(partitions, Features(features, weights.scale, center=False), some, few.fit)
     climbing = {"max_iter": int(model.max_iter), "report": model._report}
-    found = go_on(pool, some, few.fit, request.objective.rule, climbing, partial(_relearned, weights))
+    found = go_on(pool, some, few.fit, config.objective.rule, climbing, partial(_relearned, weights))
     return ManyFit(found, weights.relaxed, weights.refined(found.labels), weights.explained), weights, features
 
 

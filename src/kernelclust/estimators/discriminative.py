@@ -24,7 +24,7 @@ class _Discriminative(Preset):
     _strength: str
     _strength_is_per_sample: bool
 
-    def _request(self, structure: Structure, solver: Solver) -> FitConfig:
+    def _fit_config(self, structure: Structure, solver: Solver) -> FitConfig:
         def ridge(spectrum: Spectrum, total: float, rounding: float) -> float:
             """The parameter's value, or the c-th eigenvalue of the kernel, the first that c clusters do not need."""
             value = getattr(self, self._strength)
@@ -41,7 +41,7 @@ class _Discriminative(Preset):
             at = min(structure.n_clusters - 1, len(spectrum.values) - 1)
             return max(float(spectrum.values[at]), 1e-6 * top)
 
-        return replace(super()._request(structure, solver), ridge=ridge)
+        return replace(super()._fit_config(structure, solver), ridge=ridge)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -231,7 +231,7 @@ class MultiKernelClustering(Placing, KernelClusterer):
         samples = views if everything else views.at(used)
         known = self._known_of_equal(samples.arrays, weight, structure, known)
         constraints = known if known is None or everything else known.among(used)
-        found = fit_many(samples, weight[used], self._request(structure), constraints)
+        found = fit_many(samples, weight[used], self._fit_config(structure), constraints)
         self._keep(found)
         self._used = None if everything else used
         if not everything:
@@ -394,7 +394,7 @@ class MultiKernelClustering(Placing, KernelClusterer):
         check_name("placement", objective.placement, PLACEMENTS)
         return objective
 
-    def _request(self, structure: Structure) -> MultiKernelConfig:
+    def _fit_config(self, structure: Structure) -> MultiKernelConfig:
         """What is asked for."""
         method = self._make_method()
         return MultiKernelConfig(

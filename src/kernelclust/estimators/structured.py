@@ -283,7 +283,7 @@ class StructuredClustering(Placing, KernelClusterer):
         if samples is not None:
             known = self._known_of_equal([samples], weight, structure, known)
         constraints = known if known is None or everything else known.among(used)
-        found = fit(samples, weight[used], self._request(structure, solver), constraints, given)
+        found = fit(samples, weight[used], self._fit_config(structure, solver), constraints, given)
         if self._like is not None:
             found = numbered_like(found, self._like[used])
         self._keep(found)
@@ -379,7 +379,7 @@ class StructuredClustering(Placing, KernelClusterer):
     def _make_solver(self) -> Solver:
         return as_solver(self.solver)
 
-    def _request(self, structure: Structure, solver: Solver) -> FitConfig:
+    def _fit_config(self, structure: Structure, solver: Solver) -> FitConfig:
         """What the engine is asked for."""
         return FitConfig(
             structure,
@@ -404,12 +404,12 @@ class StructuredClustering(Placing, KernelClusterer):
         return out
 
 
-def request_of(model: StructuredClustering, n_samples: int) -> FitConfig:
+def config_of(model: StructuredClustering, n_samples: int) -> FitConfig:
     """What the engine is asked for by an estimator with these parameters, all of them checked."""
     model._check_parameters()
     structure = check_structure(model.n_clusters, model.structure)
     solver = model._make_solver().for_samples(np.arange(n_samples), n_samples, structure.n_clusters)
-    return model._request(structure, solver)
+    return model._fit_config(structure, solver)
 
 
 def adopt(model: StructuredClustering, found: Fit, X, labels: np.ndarray) -> StructuredClustering:

@@ -71,42 +71,42 @@ class ManyFit:
     variant: int = 0  # of the method, where it has several
 
 
-def fit_many(views: Views, weight: np.ndarray, request: MultiKernelConfig, known: Constraints | None = None) -> ManyFit:
+def fit_many(views: Views, weight: np.ndarray, config: MultiKernelConfig, known: Constraints | None = None) -> ManyFit:
     """Fit samples of positive weight."""
     with one_thread():
-        return _fit(views, weight, request, known)
+        return _fit(views, weight, config, known)
 
 
-def _fit(views: Views, weight: np.ndarray, request: MultiKernelConfig, known: Constraints | None) -> ManyFit:
-    structure, c, method = request.structure, request.structure.n_clusters, request.method
-    rng = check_random_state(request.random_state)
+def _fit(views: Views, weight: np.ndarray, config: MultiKernelConfig, known: Constraints | None) -> ManyFit:
+    structure, c, method = config.structure, config.structure.n_clusters, config.method
+    rng = check_random_state(config.random_state)
     set_stage(KERNEL, "the kernels of {} samples", len(weight))
-    fitted, view_of = _fit_kernels(views, weight, request, rng)
+    fitted, view_of = _fit_kernels(views, weight, config, rng)
     held = [None if v is None else views.samples(v) for v in view_of]
     method.check_kernels([one.operator for one in fitted])
     if method.center:
         check_informative([one.operator for one in fitted], view_of)
-    kernels = _prepared(fitted, held, weight, request)
-    objective = request.objective.bind(structure)
+    kernels = _prepared(fitted, held, weight, config)
+    objective = config.objective.bind(structure)
     together = view_of[-1] is None
     weighed = beside(kernels[:-1], kernels[-1]) if together else kernels
-    task = make_task(method, weighed, c, rng, request.max_iter)
+    task = make_task(method, weighed, c, rng, config.max_iter)
     search = Search(
         method,
         objective,
-        rule=request.objective.rule,
+        rule=config.objective.rule,
         known=known,
         keeps=not (
             all(one.supports_refinement for one in fitted) or structure.is_multidimensional or objective.has_loss
         ),
         power=min(distance_exponent(one, structure) for one in fitted),
-        n_jobs=request.n_jobs,
-        report=request.report,
+        n_jobs=config.n_jobs,
+        report=config.report,
     )
     set_stage(SEARCH, "weights of {} kernels by {}", len(weighed), method.name)
     found = search(task)
-    _warn_of_stop(found, request)
-    _warn_of_degenerate(found.relaxed, found.refined.weights, task, request)
+    _warn_of_stop(found, config)
+    _warn_of_degenerate(found.relaxed, found.refined.weights, task, config)
 
     coefficients = shared(found.coefficients) if together else found.coefficients
     operator = WeightedSumKernel(kernels, coefficients)
@@ -115,7 +115,7 @@ def _fit(views: Views, weight: np.ndarray, request: MultiKernelConfig, known: Co
     problem = Problem(operator, spectrum, objective, flat_objective(objective), known)
     seen = None
     if any(one.unshifted_operator is not None for one in fitted):
-        seen = WeightedSumKernel(_prepared(fitted, held, weight, request, seen=True), coefficients)
+        seen = WeightedSumKernel(_prepared(fitted, held, weight, config, seen=True), coefficients)
     kernel = FittedKernel(
         operator,
         source,
@@ -124,8 +124,8 @@ def _fit(views: Views, weight: np.ndarray, request: MultiKernelConfig, known: Co
         ring_distance_exponent=search.power,
     )
     solution = _solution(found, problem)
-    fit = judge(kernel, problem, solution, structure, request.objective.rule, found.placed)
-    if request.confidence:
+    fit = judge(kernel, problem, solution, structure, config.objective.rule, found.placed)
+    if config.confidence:
         over_all = together or len(fitted) == 1  # whether the last kernel compares all samples
         fit = with_order(fit, problem, fitted[-1].companion_sums(fit.labels, c) if over_all else [])
     explained = np.array([_explained(one, fit) for one in kernels[: len(weighed)]])
@@ -147,7 +147,7 @@ def _solution(found: Found, problem: Problem) -> Solution:
 
 
 def _prepared(
-    fitted: Sequence[FittedKernel], held, weight: np.ndarray, request: MultiKernelConfig, *, seen=False
+    fitted: Sequence[FittedKernel], held, weight: np.ndarray, config: MultiKernelConfig, *, seen=False
 ) -> list:
     """Kernels over all samples, or what new samples see of them."""
     return [
@@ -155,7 +155,7 @@ def _prepared(
             one.operator,
             weight,
             samples,
-            unit=bool(request.method.unit_diagonal),
+            unit=bool(config.method.unit_diagonal),
             seen=one.unshifted_operator if seen else None,
         )
         for one, samples in zip(fitted, held, strict=True)
@@ -163,58 +163,58 @@ def _prepared(
 
 
 def _fit_kernels(
-    views: Views, weight: np.ndarray, request: MultiKernelConfig, rng: np.random.RandomState
+    views: Views, weight: np.ndarray, config: MultiKernelConfig, rng: np.random.RandomState
 ) -> tuple[list[FittedKernel], list[int | None]]:
     """The kernels, and the view that each looks at; None is all views together, the last of kernel="auto"."""
-    given = pairwise_kernel(request.kernel)
+    given = pairwise_kernel(config.kernel)
     if given is not None:
         wanted: list[list] = [[given] for _ in views.arrays]
     else:
-        wanted = kernels_of(request.kernel, len(views.arrays))
-    together = is_auto(request.kernel) and len(wanted) > 1
+        wanted = kernels_of(config.kernel, len(views.arrays))
+    together = is_auto(config.kernel) and len(wanted) > 1
     total = sum(len(some) for some in wanted) + together
     fitted = []
     with each_once():
         for v, some in enumerate(wanted):
             X, held = views.held(v), weight[views.observed[:, v]]
             for kernel in some:
-                fitted.append(_fit_kernel(X, held, kernel, total, request, rng))
+                fitted.append(_fit_kernel(X, held, kernel, total, config, rng))
         view_of: list[int | None] = [v for v, some in enumerate(wanted) for _ in some]
         if together:
             columns = Columns.of(views, weight)
-            whole = _fit_kernel(columns(views), weight, as_kernel("auto"), total, request, rng)
+            whole = _fit_kernel(columns(views), weight, as_kernel("auto"), total, config, rng)
             fitted.append(over_all_views(whole, columns))
             view_of.append(None)
     return fitted, view_of
 
 
-def _fit_kernel(X, weight, kernel: Kernel, total: int, request: MultiKernelConfig, rng) -> FittedKernel:
+def _fit_kernel(X, weight, kernel: Kernel, total: int, config: MultiKernelConfig, rng) -> FittedKernel:
     if not kernel.dense_among_many:  # among several it is held by the smoothest functions on its graphs
         kernel = clone(kernel).set_params(dense_limit=0)
     fitted = fit_kernel(
         X,
         weight,
         kernel=kernel,
-        approximation=request.approximation,
-        n_clusters=request.structure.n_clusters,
+        approximation=config.approximation,
+        n_clusters=config.structure.n_clusters,
         n_kernels=total,
-        center=bool(request.method.center),
+        center=bool(config.method.center),
         rng=rng,
     )
     fitted.check_definite()
     return fitted
 
 
-def _warn_of_stop(found: Found, request: MultiKernelConfig) -> None:
+def _warn_of_stop(found: Found, config: MultiKernelConfig) -> None:
     if not found.refined.converged:
         warn(
-            f"method={request.method.name!r} stopped before it had converged; raise max_iter={request.max_iter}, or "
+            f"method={config.method.name!r} stopped before it had converged; raise max_iter={config.max_iter}, or "
             "the method's tol.",
             ConvergenceWarning,
         )
 
 
-def _warn_of_degenerate(relaxed: Relaxed, weights: np.ndarray, task: Task, request: MultiKernelConfig) -> None:
+def _warn_of_degenerate(relaxed: Relaxed, weights: np.ndarray, task: Task, config: MultiKernelConfig) -> None:
     p = int(np.argmax(weights))
     if len(weights) == 1 or weights[p] < DOMINANT or relaxed.coefficients is None:
         return
@@ -223,7 +223,7 @@ def _warn_of_degenerate(relaxed: Relaxed, weights: np.ndarray, task: Task, reque
     if residual < DEGENERATE:
         warn(
             f"kernel {p} has next to no residual ({100 * residual:.2g}% of its trace): {task.n_clusters} "
-            f"eigenvectors describe it completely, so method={request.method.name!r} gives it {weights[p]:.3f} of the "
+            f"eigenvectors describe it completely, so method={config.method.name!r} gives it {weights[p]:.3f} of the "
             "weight whatever it knows about clusters. Use method=MKKMMR(lam=...) with a larger lam, method='average', "
             "MKKM(ridge=0.01) or more, or leave the kernel out."
         )

@@ -185,7 +185,7 @@ def weighing(
     gram: np.ndarray,
     columns: Sequence[slice],
     few: ManyFit,
-    request: MultiKernelConfig,
+    config: MultiKernelConfig,
     objective: ClusterObjective,
     total: float,
     lightest: float,
@@ -197,8 +197,8 @@ def weighing(
     values, vectors = np.linalg.eigh((gram + gram.T) / 2)
     B = np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T
     kernels = [LowRankKernel(B[:, at], center=False) for at in columns]
-    task = make_task(request.method, kernels, request.structure.n_clusters, check_random_state(0), request.max_iter)
-    method, task = request.method.variants(task)[few.variant]
+    task = make_task(config.method, kernels, config.structure.n_clusters, check_random_state(0), config.max_iter)
+    method, task = config.method.variants(task)[few.variant]
     relaxed = method.solve(task)
     J = Unrelaxed(task, objective, total, lightest)
     return Weighing(gram, columns, task, relaxed, J, method.tol, few.refined.weights)

@@ -54,9 +54,9 @@ class AutoPolicy(Policy):
 
     kernel: GraphMean
 
-    def __init__(self, request: FitConfig, samples: Samples, kernel: FittedKernel):
-        super().__init__(request, samples, kernel)
-        c = request.structure.n_clusters
+    def __init__(self, config: FitConfig, samples: Samples, kernel: FittedKernel):
+        super().__init__(config, samples, kernel)
+        c = config.structure.n_clusters
         self._views = ViewClusterings(self.kernel.view_factors if c > 1 else [], samples.weight, c)
         self._graph_labels: np.ndarray | None = None  # without structure, where another kernel arranges them
 
@@ -68,9 +68,9 @@ class AutoPolicy(Policy):
     def size_prior(self) -> float:
         """Return a size prior where the views disagree, unless rbf confirms the clusters of X as given."""
         rbf_labels, agreement = self._rbf_labels, self._views.agreement
-        request = self.request
-        applies = request.objective.takes_size_prior and not request.solver.is_relaxation
-        if not isinstance(request.objective.size_prior, str) or not applies or agreement() >= MIN_VIEW_AGREEMENT:
+        config = self.config
+        applies = config.objective.takes_size_prior and not config.solver.is_relaxation
+        if not isinstance(config.objective.size_prior, str) or not applies or agreement() >= MIN_VIEW_AGREEMENT:
             return super().size_prior()
         if rbf_labels is not None and self._views.confirm(rbf_labels):
             return 0.0
@@ -83,13 +83,13 @@ class AutoPolicy(Policy):
 
     def tie_break(self) -> tuple[np.ndarray, float] | None:
         """Return the rbf clusters on chains and rings of more than a few samples per cluster."""
-        if self._rbf_labels is None or not self.request.structure.is_one_dimensional or self._has_few_samples():
+        if self._rbf_labels is None or not self.config.structure.is_one_dimensional or self._has_few_samples():
             return None
         return self._rbf_labels, DOUBTED_TIE if self._views.agreement() < DOUBTED_VIEWS else NEAR_TIE
 
     def refines(self, kernel: FittedKernel) -> bool:
         """Return True for chains and rings of few samples per cluster too: neighbours are the next steps there."""
-        return super().refines(kernel) or (self.request.structure.is_one_dimensional and self._has_few_samples())
+        return super().refines(kernel) or (self.config.structure.is_one_dimensional and self._has_few_samples())
 
     def search(
         self, kernel: FittedKernel, problem: Problem, rng: np.random.RandomState
@@ -98,16 +98,16 @@ class AutoPolicy(Policy):
 
         A seed gives the same landmarks as kernel="rbf" has with it.
         """
-        request, structure = self.request, self.request.structure
-        if self._rbf_labels is None or not structure.is_multidimensional or not request.solver.refines:
+        config, structure = self.config, self.config.structure
+        if self._rbf_labels is None or not structure.is_multidimensional or not config.solver.refines:
             return super().search(kernel, problem, rng)
         _, _, flat = super().search(kernel, replace(problem, objective=problem.flat), rng)
         self._graph_labels = flat.labels
         c, X, weight = structure.n_clusters, self.samples.X, self.samples.weight
-        settings = self.arrangement_kernel(request.kernel, structure)
-        rbf = fit_kernel(X, weight, n_clusters=c, rng=check_random_state(request.random_state), **settings)
+        settings = self.arrangement_kernel(config.kernel, structure)
+        rbf = fit_kernel(X, weight, n_clusters=c, rng=check_random_state(config.random_state), **settings)
         problem = replace(problem, kernel=rbf.operator, spectrum=useful_spectrum(rbf.operator, c, rng))
-        return rbf, problem, request.solver.starting_from(self._graph_labels).solve(problem, request.run, rng)
+        return rbf, problem, config.solver.starting_from(self._graph_labels).solve(problem, config.run, rng)
 
     def diagnostics(self, labels: np.ndarray) -> dict[str, float]:
         """Return the agreement of the views, and of graph and rbf clusters; warn where the latter is low."""
@@ -123,7 +123,7 @@ class AutoPolicy(Policy):
     @cached_property
     def _rbf_labels(self) -> np.ndarray | None:
         """Clusters by rbf, None where there is nothing to compare, and for discriminative kernels."""
-        if not self._views.factors or self.request.ridge is not None:
+        if not self._views.factors or self.config.ridge is not None:
             return None
         set_step("clusters by rbf, to compare")
         by_rbf = partial(rbf_clusters, self.kernel.view_data[0], self.samples, self._views.n_clusters)
@@ -132,7 +132,7 @@ class AutoPolicy(Policy):
         return labels
 
     def _has_few_samples(self) -> bool:
-        return self.kernel.n_distinct <= FEW_SAMPLES * self.request.structure.n_clusters
+        return self.kernel.n_distinct <= FEW_SAMPLES * self.config.structure.n_clusters
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from sklearn.isotonic import isotonic_regression
 
 from kernelclust._checkpoint import Checkpoint, fingerprint
 from kernelclust.engine import Fit, fit, place, squared_distances, steps
-from kernelclust.estimators import StructuredClustering, adopt, check_enough_samples, request_of
+from kernelclust.estimators import StructuredClustering, adopt, check_enough_samples, config_of
 from kernelclust.selection._bound import captured
 
 Rng = np.random.RandomState
@@ -67,7 +67,7 @@ def study(
     about = fingerprint(X, settings, [_identity(model, len(X)) for _, model in candidates])[:16]
     groups: dict[Any, list[int]] = {}
     for i, (_, model) in enumerate(candidates):
-        check_enough_samples(len(X), request_of(model, len(X)).structure)
+        check_enough_samples(len(X), config_of(model, len(X)).structure)
         groups.setdefault(kernel_key(model, len(X)), []).append(i)
     found: dict[int, Measured] = {}
     for members in groups.values():
@@ -102,7 +102,7 @@ def study(
 
 def _identity(model: StructuredClustering, n_samples: int) -> list:
     """What a candidate is, for telling it from others."""
-    return [model.get_params(), request_of(model, n_samples).structure.kernel]
+    return [model.get_params(), config_of(model, n_samples).structure.kernel]
 
 
 def _movement(before: Fit, after: Fit) -> float:
@@ -114,13 +114,13 @@ def _movement(before: Fit, after: Fit) -> float:
 def _fit_all(X: Any, models: list[StructuredClustering], *, quick: bool = True) -> list[tuple[Fit, list]]:
     """Fits of models that share their kernel and its spectrum, which are made once, and the warnings of each."""
     found: dict[int, tuple[Fit, list]] = {}
-    requests = [request_of(model, len(X)) for model in models]
+    configs = [config_of(model, len(X)) for model in models]
     kernel, spectrum = None, None
-    for i in sorted(range(len(models)), key=lambda i: -requests[i].structure.n_clusters):  # most clusters first
-        request = replace(requests[i], run=replace(requests[i].run, quick=quick))
+    for i in sorted(range(len(models)), key=lambda i: -configs[i].structure.n_clusters):  # most clusters first
+        config = replace(configs[i], run=replace(configs[i].run, quick=quick))
         with warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always")
-            one = fit(X, np.ones(len(X)), request, kernel=kernel, spectrum=spectrum)
+            one = fit(X, np.ones(len(X)), config, kernel=kernel, spectrum=spectrum)
         found[i], kernel = (one, said), one.data_kernel or one.kernel
         spectrum = one.spectrum if kernel.operator is one.kernel.operator and kernel.operator.cheap else None
     return [found[i] for i in range(len(models))]
@@ -138,11 +138,11 @@ def _adopted(model: StructuredClustering, one: Fit, X: Any, said: list) -> Struc
 def kernel_key(model: StructuredClustering, n_samples: int) -> tuple:
     """Equal for models whose kernels are equal: kernels between fitted samples only (neighbour graphs) and guided
     factors look at the number of clusters."""
-    request = request_of(model, n_samples)
-    kernel, approximation = request.kernel["kernel"], request.kernel["approximation"]
+    config = config_of(model, n_samples)
+    kernel, approximation = config.kernel["kernel"], config.kernel["approximation"]
     fixed = kernel.is_function and (approximation is None or not approximation.depends_on_clusters)
     terms = [None if term is None else (type(term), str(term.get_params())) for term in (kernel, approximation)]
-    return (None if fixed else request.structure.n_clusters, *terms)
+    return (None if fixed else config.structure.n_clusters, *terms)
 
 
 def disturbed(X: np.ndarray, noise: float, rng: Rng) -> np.ndarray:

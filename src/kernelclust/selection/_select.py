@@ -18,7 +18,7 @@ from kernelclust._progress import log, set_task
 from kernelclust._scale_warning import ScaleWarning, scale_warning
 from kernelclust._warnings import warn
 from kernelclust.engine import Fit
-from kernelclust.estimators import StructuredClustering, request_of, run_with_callbacks
+from kernelclust.estimators import StructuredClustering, config_of, run_with_callbacks
 from kernelclust.kernels import DenseKernel, check_precomputed, kernel_class
 from kernelclust.selection._refits import (
     NULLS,
@@ -265,7 +265,7 @@ class _Study:
     def model(self, *args: Any, **params: Any) -> StructuredClustering:
         """A candidate whose parameters are known to be good before any work starts."""
         model = StructuredClustering(*args, **{"random_state": self.seed, "kernel": "rbf", **params})
-        request_of(model, 1)
+        config_of(model, 1)
         return model
 
     def __call__(

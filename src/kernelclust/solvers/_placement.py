@@ -10,12 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from kernelclust._names import check_name
-from kernelclust.constraints import Constraints, label_evidence
+from kernelclust.constraints import Constraints, label_evidence, size_penalty
+from kernelclust.kernels import KernelOperator
 from kernelclust.objectives import PLACEMENTS, ClusterObjective
 from kernelclust.solvers._placement_loops import MAX_CLUSTERS_FOR_CYCLES, search
 from kernelclust.structures import Structure, as_structure
@@ -177,6 +179,13 @@ def best_placement(
     return tried[np.flatnonzero(scores >= scores.max() - 1e-12 * scale)[0]]  # the first of those that tie
 
 
+def place_by_value(
+    objective: ClusterObjective, restarts: int, S: np.ndarray, n: np.ndarray, **known: Any
+) -> np.ndarray:
+    """Node of each cluster, the best by F."""
+    return best_placement(placement_problem("F", objective, S, n, **known), restarts)
+
+
 def likely_placement(problem: PlacementProblem, restarts: int) -> np.ndarray:
     """The best that the local search finds from the identity, a matching of eigenvectors and few other starts: for many
     problems in a row, where `best_placement` would try every placement of each."""
@@ -305,6 +314,22 @@ def place_known(
     evidence = (L + problem.linear / t)[np.arange(c), tried].sum(axis=1)
     value = evidence - TAIL_DEGREES * np.log1p(behind / (TAIL_DEGREES * t))
     return tried[np.flatnonzero(value >= value.max() - TIE_TOL)[0]]
+
+
+def number_by_structure(
+    rule: str,
+    objective: ClusterObjective,
+    kernel: KernelOperator,
+    constraints: Constraints | None,
+    labels: np.ndarray,
+    E: np.ndarray,
+    structure: Structure | None = None,
+    restarts: int = N_RESTARTS,
+) -> np.ndarray:
+    """Labels with clusters renumbered: sizes of places kept, the rule's score large, and known labels right."""
+    S, n = kernel.cluster_sums(labels, len(objective.A)), np.bincount(labels, kernel.weight, minlength=len(objective.A))
+    placing = placement_problem(rule, objective, S, n, linear=size_penalty(constraints, labels, S, objective.A))
+    return place_known(placing, constraints, labels, E, structure, restarts)[labels]
 
 
 def temperature(problem: PlacementProblem, p: np.ndarray) -> float:

@@ -7,17 +7,18 @@ sqrt(w). Without weights these are the papers' P'P = I and P P' 1 = 1.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from functools import partial
+from typing import ClassVar
 
 import numpy as np
 
 from kernelclust._names import check_flag, check_number
 from kernelclust._solution import Solution
-from kernelclust.constraints import Constraints, repair, size_penalty
+from kernelclust.constraints import Constraints, repair
 from kernelclust.solvers import _starts as starts
 from kernelclust.solvers._base import Problem, Run, Solver
 from kernelclust.solvers._climb import climb
-from kernelclust.solvers._placement import best_placement, place_known, placement_problem
+from kernelclust.solvers._placement import N_RESTARTS, number_by_structure, place_by_value
 
 
 @dataclass(frozen=True)
@@ -70,17 +71,6 @@ def labels_of(P: np.ndarray, problem: Problem) -> np.ndarray:
     return starts.fill_empty(np.argmax(P, axis=1), problem.spectrum.embedding, problem.objective.n_clusters)
 
 
-def _numbered(labels: np.ndarray, problem: Problem, constraints: Constraints) -> np.ndarray:
-    """Clusters renumbered: sizes of places kept, F large, and known labels right."""
-    if not constraints.known:
-        return labels
-    objective = problem.objective
-    S = problem.kernel.cluster_sums(labels, objective.n_clusters)
-    linear = size_penalty(constraints, labels, S, objective.A)
-    placing = placement_problem("F", objective, S, problem.sizes(labels), linear=linear)
-    return place_known(placing, constraints, labels, problem.spectrum.embedding, problem.structure)[labels]
-
-
 class Relaxation(Solver):
     """Base class of solvers that relax labels to real P, round P to labels, and polish those by greedy moves.
 
@@ -130,7 +120,11 @@ class Relaxation(Solver):
         labels = self.round(relaxed, problem, rng)
         constraints = problem.constraints_for(problem.objective)
         if constraints is not None:
-            labels = repair(constraints, _numbered(labels, problem, constraints), problem.spectrum.embedding)
+            E = problem.spectrum.embedding
+            if constraints.known:
+                about = problem.kernel, constraints, labels, E, problem.structure
+                labels = number_by_structure("F", problem.objective, *about)
+            labels = repair(constraints, labels, E)
         if self.polish:
             return self._polished(problem, run, relaxed, labels, constraints)
         S = problem.kernel.cluster_sums(labels, problem.objective.n_clusters)
@@ -144,14 +138,11 @@ class Relaxation(Solver):
         """Labels improved by point moves and placement by F: the cascade of CLUHSIC 5."""
         objective = problem.objective
 
-        def by_value(S: np.ndarray, n: np.ndarray, **known: Any) -> np.ndarray:
-            return best_placement(placement_problem("F", objective, S, n, **known))
-
         climbed = climb(
             problem.kernel,
             objective,
             labels,
-            placement=None if problem.placement is None else by_value,
+            placement=None if problem.placement is None else partial(place_by_value, objective, N_RESTARTS),
             constraints=constraints,
             **self.climbing(run),
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,13 +14,19 @@ from kernelclust._names import check_name, check_starts
 from kernelclust._solution import Solution
 from kernelclust._threads import one_thread, useful_jobs
 from kernelclust._warnings import warn
-from kernelclust.constraints import Constraints, contradicted, numbered, repair, size_penalty
+from kernelclust.constraints import Constraints, contradicted, numbered, repair
 from kernelclust.kernels import LowRankKernel, feature_sums
 from kernelclust.objectives import Assignment, ClusterObjective
 from kernelclust.solvers import _starts as starts
 from kernelclust.solvers._base import Problem, Run, Solver
 from kernelclust.solvers._climb import climb
-from kernelclust.solvers._placement import N_RESTARTS, best_placement, place_known, placement_problem
+from kernelclust.solvers._placement import (
+    N_RESTARTS,
+    number_by_structure,
+    place_by_value,
+    place_known,
+    placement_problem,
+)
 
 INITS = ("auto", "spectral", "projected", "k-means++", "random")
 SEARCHES = ("refine", "place", "global")
@@ -192,18 +199,12 @@ class Greedy(Solver):
             return _Climber(objective, self.climbing(run), _numbered, structured=True)
         again = 0 if objective.has_loss else restarts  # of clusters that have been placed before
 
-        def by_value(S: np.ndarray, n: np.ndarray, **known: Any) -> np.ndarray:
-            return best_placement(placement_problem("F", objective, S, n, **known), again)
-
         def number(part: _Part, labels: np.ndarray) -> np.ndarray:
-            known, S = part.constraints, part.kernel.cluster_sums(labels, objective.n_clusters)
-            n = np.bincount(labels, part.kernel.weight, minlength=objective.n_clusters)
-            placing = placement_problem(
-                problem.rule, objective, S, n, linear=size_penalty(known, labels, S, objective.A)
-            )
-            return place_known(placing, known, labels, part.E, problem.structure, restarts)[labels]
+            about = part.kernel, part.constraints, labels, part.E
+            return number_by_structure(problem.rule, objective, *about, problem.structure, restarts)
 
-        return _Climber(objective, self.climbing(run) | {"placement": by_value}, number, structured=True)
+        climbing = self.climbing(run) | {"placement": partial(place_by_value, objective, again)}
+        return _Climber(objective, climbing, number, structured=True)
 
     def _best_start(self, problem: Problem, climber: _Climber, run: Run, rng) -> Solution:
         """Climb from several starts and keep the best by value; equal values keep the earlier start."""
@@ -242,9 +243,7 @@ class Greedy(Solver):
                 candidates += [starts.projected_start(spectrum, objective.A, rng) for _ in range(number)]
             if part.constraints is not None:
                 candidates += [starts.seeded_start(part.E, small.weight, part.constraints.seeds, c, rng)]
-                if (
-                    len(part.E) <= MAX_FOR_RANDOM_STARTS
-                ):  # where links and sizes shape the optimum more than the data do
+                if len(part.E) <= MAX_FOR_RANDOM_STARTS:  # links and sizes shape the optimum more than the data do
                     candidates += [starts.random_start(len(part.E), c, rng) for _ in range(number // 2)]
             quick = climber if not climber.structured else self._structured(problem, run, QUICK_RESTARTS)
             quick = replace(quick, climbing=quick.climbing | {"tol": max(self.tol, START_TOL)})

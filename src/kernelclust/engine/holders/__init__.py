@@ -18,10 +18,10 @@ from kernelclust.engine.holders._partitions import (
     ArrayPartitions,
     DaskPartitions,
     Partitions,
+    align_to_partitions,
     as_rows,
-    beside,
     is_partitioned,
-    lazily,
+    map_partitions,
 )
 
 __all__ = [
@@ -33,15 +33,15 @@ __all__ = [
     "FeaturePool",
     "Features",
     "Partitions",
+    "align_to_partitions",
     "as_rows",
-    "beside",
     "feature_gram",
     "feature_moments",
     "fit_all",
     "go_on",
     "is_partitioned",
-    "lazily",
     "look_at_all",
+    "map_partitions",
     "products",
     "reading",
 ]

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from kernelclust._arrays import namespace, parts, to_host
+from kernelclust._arrays import like, namespace, parts, to_host
 from kernelclust._progress import set_step
 from kernelclust._warnings import warn
 from kernelclust.constraints import draw
@@ -43,12 +43,12 @@ class DeviceHolder(Holder):
         self.xp, self.X, self.weight, self.y = xp, X, weight, y
         self.m = int(X.shape[0])
 
-    def some(self, request, rng):
-        few = draw(self.m, wanted(request.structure.n_clusters), self.y, rng)
+    def some(self, config, rng):
+        few = draw(self.m, wanted(config.structure.n_clusters), self.y, rng)
         there = self._there(few)
         X = to_host(self.xp.take(self.X, there, axis=0)).astype(np.float64)
         w = to_host(self.xp.take(self.weight, there)).astype(float)
-        kernel, gamma = request.kernel["kernel"], None
+        kernel, gamma = config.kernel["kernel"], None
         if kernel.has_gamma:
             gamma = kernel.in_units(X, w, 1.0)[1]
             if kernel.gamma == "scale":
@@ -192,10 +192,10 @@ class DevicePool(LabelledPool):
     def _along(self, scale: Any) -> Any:
         """Continuous places of all samples (m,), as `Scale` has them, on the device."""
         centring = self.centring
-        n, xp, on = centring.n, self.xp, self.labels.device
+        n, xp = centring.n, self.xp
         towards = scale.axis.towards / np.where(n > 0, n, np.inf)
-        raw = xp.asarray(towards - (towards @ n / n.sum())[:, None], dtype=xp.float64, device=on)
-        place = xp.zeros(self.labels.shape, dtype=xp.float64, device=on)
+        raw = like(towards - (towards @ n / n.sum())[:, None], self.G)
+        place = xp.zeros_like(self.G[0, :])
         for j, (knots, share) in enumerate(zip(scale.at, scale.share, strict=True)):
             along = xp.full_like(place, float(scale.axis.place[j]))
             if len(knots):
@@ -219,7 +219,7 @@ class DevicePool(LabelledPool):
 
 def _interpolated(xp: Any, x: Any, knots: np.ndarray, values: np.ndarray) -> Any:
     """Values (m,) between knots that rise, constant beyond, as numpy.interp has them."""
-    at_knot, value = (xp.asarray(one, dtype=xp.float64, device=x.device) for one in (knots, values))
+    at_knot, value = like(knots, x), like(values, x)
     if len(knots) == 1:
         return xp.full_like(x, float(values[0]))
     upper = xp.searchsorted(at_knot, x, side="right")
@@ -250,9 +250,8 @@ class DeviceSamples(NewSamples):
 def squares(xp: Any, G: Any, own: Any, w: Any, centring: Centring) -> tuple[np.ndarray, float, float]:
     """Of some samples, with raw similarity sums G (c, k): what they add to Pi' K^2 Pi (c, c), to the squares of the
     rows' means, and to the trace; of the centred kernel."""
-    on, n, shift = w.device, centring.n, centring.shift
-    near = xp.sum(G, axis=0) / float(n.sum())
-    seen = G - xp.asarray(n, device=on)[:, None] * near[None, :] - xp.asarray(shift, device=on)[:, None]
+    near = xp.sum(G, axis=0) / float(centring.n.sum())
+    seen = G - like(centring.n, w)[:, None] * near[None, :] - like(centring.shift, w)[:, None]
     second = to_host((seen * w[None, :]) @ xp.matrix_transpose(seen))
     return second, float(xp.sum(w * near * near)), float(xp.sum(w * (own - 2 * near + centring.mean)))
 

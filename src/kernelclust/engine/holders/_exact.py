@@ -262,8 +262,8 @@ class ExactHolder(Holder):
     def __init__(self, partitions: DaskPartitions):
         self.partitions = partitions
 
-    def some(self, request, rng):
-        return look_at_all(self.partitions, request.structure.n_clusters, rng, request)
+    def some(self, config, rng):
+        return look_at_all(self.partitions, config.structure.n_clusters, rng, config)
 
     def pool(self, some: Subsample, start: Fit, climbing: dict[str, Any]) -> PartitionPool:
         partitions, c = self.partitions, len(start.n)

@@ -297,8 +297,8 @@ class FeatureHolder(Holder):
         self.partitions, self.kernel = partitions, kernel
         self.approximation = None if kernel.has_features else (approximation or Nystroem()).beyond_limit()
 
-    def some(self, request, rng):
-        return look_at_all(self.partitions, request.structure.n_clusters, rng, request)
+    def some(self, config, rng):
+        return look_at_all(self.partitions, config.structure.n_clusters, rng, config)
 
     def pool(self, some: Subsample, start: Fit, climbing: dict[str, Any]) -> FeaturePool:
         features = (
@@ -313,7 +313,7 @@ def look_at_all(
     partitions: Partitions,
     c: int,
     rng: np.random.RandomState,
-    request: FitConfig | None = None,
+    config: FitConfig | None = None,
     names: Sequence[str] | None = None,
 ) -> Subsample:
     """Look at all partitions, and return some samples of each; errors name columns by `names`."""
@@ -327,7 +327,7 @@ def look_at_all(
     X, w, y = (np.concatenate([getattr(one, name) for one in seen]) for name in ("rows", "weights", "known"))
     places = np.unique(np.concatenate([one.places for one in seen])).astype(int)
     every, lightest = len(w) == sum(one.counted for one in seen), min(one.least for one in seen)
-    return Subsample(few, X, w, y, places, every, lightest, None if request is None else _gamma(seen, request), rng)
+    return Subsample(few, X, w, y, places, every, lightest, None if config is None else _gamma(seen, config), rng)
 
 
 def _check(seen: Sequence[PartitionSummary], c: int, names: Sequence[str] | None) -> None:
@@ -350,9 +350,9 @@ def _check(seen: Sequence[PartitionSummary], c: int, names: Sequence[str] | None
         raise ValueError("all samples are equal: there is nothing to cluster.")
 
 
-def _gamma(seen: Sequence[PartitionSummary], request: FitConfig) -> float | None:
+def _gamma(seen: Sequence[PartitionSummary], config: FitConfig) -> float | None:
     """The width of a kernel that has one, from all samples."""
-    kernel = request.kernel["kernel"]
+    kernel = config.kernel["kernel"]
     if not kernel.has_gamma:
         return None
     if not isinstance(kernel.gamma, str):

@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
+from kernelclust._arrays import like
 from kernelclust._progress import log_round, progress_listener, set_step
 from kernelclust.constraints import Constraints, make_constraints
 from kernelclust.engine._config import FitConfig
 from kernelclust.engine._fit import fit
-from kernelclust.engine._judge import Certificate, Fit, numbering
+from kernelclust.engine._judge import Fit, certificate, numbering
 from kernelclust.engine._places import Whole
 from kernelclust.engine.holders._moves import Centring, centred, move_tables
 from kernelclust.kernels import Approximation, FittedKernel
@@ -62,7 +63,7 @@ class Holder(ABC):
     approximation: Approximation | None = None  # of the kernel that all are compared by
 
     @abstractmethod
-    def some(self, request: FitConfig, rng: np.random.RandomState) -> Subsample:
+    def some(self, config: FitConfig, rng: np.random.RandomState) -> Subsample:
         """Look at all samples, and return some of them."""
 
     @abstractmethod
@@ -135,19 +136,19 @@ class Pool(ABC):
 # -- the fit ----------------------------------------------------------------------------------------------------------
 
 
-def fit_all(holder: Holder, request: FitConfig) -> Fit:
+def fit_all(holder: Holder, config: FitConfig) -> Fit:
     """Fit all samples of a holder."""
-    rng = check_random_state(request.random_state)
-    some = holder.some(request, rng)
+    rng = check_random_state(config.random_state)
+    some = holder.some(config, rng)
     set_step("{} samples, by the ordinary engine", len(some.w))
-    kernel = request.kernel["kernel"]
+    kernel = config.kernel["kernel"]
     kernel = kernel if some.gamma is None else kernel.with_gamma(some.gamma)
     settings = {"kernel": kernel, "approximation": holder.approximation}
     with progress_listener(None):  # stages of the start are not those of the whole
-        asked = replace(request, kernel=settings, random_state=rng)
-        start = fit(some.X, some.w, asked, some.constraints(request.structure.n_clusters))
-    climbing = request.solver.climbing(request.run) | {"report": request.run.report}
-    return go_on(holder.pool(some, start, climbing), some, start, request.objective.rule, climbing)
+        asked = replace(config, kernel=settings, random_state=rng)
+        start = fit(some.X, some.w, asked, some.constraints(config.structure.n_clusters))
+    climbing = config.solver.climbing(config.run) | {"report": config.run.report}
+    return go_on(holder.pool(some, start, climbing), some, start, config.objective.rule, climbing)
 
 
 def go_on(
@@ -210,7 +211,7 @@ def _judged(pool: Pool, some: Subsample, start: Fit, rule: str, done: Climbed, n
         order=None if judged is None else replace(judged, links=judged.links[np.ix_(order, order)]),
         kernel_times_labels=None,
         whole=whole,
-        **Certificate(bounds, trace, some.lightest).of(objective, n, value, pool.center),
+        **certificate(bounds, trace, some.lightest, objective, n, value, pool.center),
     )
 
 
@@ -324,4 +325,4 @@ def level_of(xp: Any, weight: Any, middle: np.ndarray) -> Any:
     """Which level stands for the weight of each sample; None where there is but one."""
     if len(middle) == 0:
         return None
-    return xp.searchsorted(xp.asarray(middle, dtype=xp.float64, device=weight.device), weight)
+    return xp.searchsorted(like(middle, weight), weight)

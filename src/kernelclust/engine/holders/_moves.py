@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from kernelclust._arrays import library, parts
+from kernelclust._arrays import library, like, parts
 from kernelclust.objectives import Assignment, ClusterObjective
 
 
@@ -97,7 +97,7 @@ def raw_assignment(objective: ClusterObjective, S: np.ndarray, n: np.ndarray, ce
 def one_hot(labels: Any, c: int, weight: Any) -> Any:
     """Return Pi (m, c), weighted, on arrays of any library; rows of zeros where there is no label (-1)."""
     xp = library(labels)
-    names = xp.arange(c, dtype=labels.dtype, device=labels.device)
+    names = np.arange(c) if xp is np else xp.arange(c, dtype=labels.dtype, device=labels.device)
     return xp.where(labels[:, None] == names[None, :], weight[:, None], xp.zeros_like(weight)[:, None])
 
 
@@ -107,14 +107,11 @@ def best_moves(xp: Any, G: Any, own: Any, labels: Any, level: Any, tables: Seque
     G (c, m), own (m,), labels (m,) and level (m,), which says whose tables a sample reads, are arrays of the namespace
     xp; so are the answers.
     """
-    on = G.device
-    there = [
-        [xp.asarray(part, dtype=xp.float64, device=on) for part in (t.constant, t.direction, t.own)] for t in tables
-    ]
+    there = [[like(part, G) for part in (t.constant, t.direction, t.own)] for t in tables]
     found = []
     for part in parts(labels.shape[0]):
         g, k, label = G[:, part], own[part], labels[part]
-        to, gain = label, xp.zeros(label.shape[0], dtype=xp.float64, device=on)
+        to, gain = label, xp.zeros_like(g[0, :])
         for number, (constant, direction, factor) in enumerate(there):
             for a in range(G.shape[0]):
                 rise = direction[a, ...] @ g + constant[a, :, None] + factor[a, :, None] * k[None, :]

@@ -77,7 +77,7 @@ def as_rows(X: Any, name: str = "X") -> Any:
     return X.rechunk({1: -1}) if len(X.chunks[1]) > 1 else X
 
 
-def beside(values: Any, X: Any, name: str, read: Callable | None = None) -> list[Any] | None:
+def align_to_partitions(values: Any, X: Any, name: str, read: Callable | None = None) -> list[Any] | None:
     """One array of numbers a sample in the partitions of X: delayed, one a partition; None where there are none.
     `read` makes numbers of what is not."""
     if values is None:
@@ -169,7 +169,7 @@ def _done(_: Any) -> None:
     """Nothing but the sign that something was made."""
 
 
-def lazily(X: Any, function: Callable, dtype: Any, width: int | None = None, rows: list | None = None) -> Any:
+def map_partitions(X: Any, function: Callable, dtype: Any, width: int | None = None, rows: list | None = None) -> Any:
     """A Dask array of function(block[, rows[i]]), a row a sample in the partitions of X: (m,), or (m, width)."""
     task, found = _task(function), []
     for i, (block, size) in enumerate(zip(X.to_delayed().ravel(), X.chunks[0], strict=True)):
