@@ -14,7 +14,7 @@ from scipy.special import logsumexp
 
 from kernelclust._names import check_number
 from kernelclust.multikernel import Method, Relaxed, Task
-from kernelclust.multikernel._rounding import k_means
+from kernelclust.multikernel._refine import k_means
 from kernelclust.multikernel._spectral import mean_space
 
 ROUNDING = 16 * np.finfo(float).eps  # squared distances of so much of the kernel's mean diagonal entry are zero

@@ -512,11 +512,11 @@ def test_alignment():
     K = sum(w * prepared_matrix(one) for w, one in zip(c, matrices, strict=True))
     P = np.eye(3)[labels] / np.sqrt(15)
     value = (K * (P @ P.T)).sum() / np.linalg.norm(K) / np.linalg.norm(P @ P.T)
-    assert alignment(cluster_sums(task, labels, 3), n, T, c) == pytest.approx(value)
+    assert alignment(cluster_sums(task.kernels, labels, 3), n, T, c) == pytest.approx(value)
     far = np.bincount(5 * labels, minlength=11).astype(float)  # empty clusters and scale do not count
-    assert alignment(cluster_sums(task, 5 * labels, 11), far, T, 7 * c) == pytest.approx(value)
+    assert alignment(cluster_sums(task.kernels, 5 * labels, 11), far, T, 7 * c) == pytest.approx(value)
     ideal = Task([prepare(DenseKernel(P @ P.T, center=False))], 3, np.random.RandomState(0), np.eye(1))
-    one = alignment(cluster_sums(ideal, labels, 3), n, correlation_matrix(ideal.kernels), np.ones(1))
+    one = alignment(cluster_sums(ideal.kernels, labels, 3), n, correlation_matrix(ideal.kernels), np.ones(1))
     assert one == pytest.approx(1)
 
 

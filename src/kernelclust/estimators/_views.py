@@ -29,15 +29,15 @@ from kernelclust.estimators._base import check_enough_samples
 from kernelclust.estimators._data import first_row
 from kernelclust.kernels import Kernel
 from kernelclust.multikernel import (
+    FeatureAlternation,
     ManyFit,
     Views,
-    Weighing,
     check_views,
+    feature_alternation,
     fit_many,
     is_auto,
     kernels_of,
     raw_features,
-    weighing,
 )
 from kernelclust.structures import Structure
 
@@ -80,16 +80,16 @@ def _fit(model: Any, partitions: Partitions, widths: list[int], kernels: list[Ke
     gram = sum(partitions.each(feature_gram, raw=features, width=width))
     with one_thread():
         objective = few.fit.moving_objective
-        weights = weighing(gram, features.columns, few, config, objective, total.weight, some.lightest)
+        weights = feature_alternation(gram, features.columns, few, config, objective, total.weight, some.lightest)
     pool = FeaturePool.of(partitions, Features(features, weights.scale, center=False), some, few.fit)
     climbing = {"max_iter": int(model.max_iter), "report": model._report}
     found = go_on(pool, some, few.fit, config.objective.rule, climbing, partial(_relearned, weights))
     return ManyFit(found, weights.relaxed, weights.refined(found.labels), weights.explained), weights, features
 
 
-def _relearned(weights: Weighing, pool: FeaturePool, moved: bool) -> bool:
+def _relearned(weights: FeatureAlternation, pool: FeaturePool, moved: bool) -> bool:
     total = pool.total
-    going = weights.learn(total.features, total.n, moved)
+    going = weights.learn_features(total.features, total.n, moved)
     pool.features = replace(pool.features, T=weights.scale)
     return going
 

@@ -8,21 +8,30 @@ import sys
 from typing import Any
 
 from kernelclust._terms import as_term, exposes_terms, term_names
-from kernelclust.multikernel._base import Method
-from kernelclust.multikernel._checks import check_similarities
-from kernelclust.multikernel._choice import is_auto, kernels_of, one_kernel, pairwise_kernel
+from kernelclust.multikernel._base import Method, Relaxed, Task
 from kernelclust.multikernel._correlation import CORRELATIONS, correlation_matrix
 from kernelclust.multikernel._prepare import prepare
 from kernelclust.multikernel._refine import Refined, place, refine
-from kernelclust.multikernel._simplex import minimize_on_simplex, optimality_gap
-from kernelclust.multikernel._task import Relaxed, Task
-from kernelclust.multikernel._views import Views, check_kernels, check_views, columns_of, is_many
+from kernelclust.multikernel._spectral import minimize_on_simplex, optimality_gap
+from kernelclust.multikernel._views import (
+    Views,
+    check_kernels,
+    check_similarities,
+    check_views,
+    columns_of,
+    is_auto,
+    is_many,
+    kernels_of,
+    one_kernel,
+    pairwise_kernel,
+)
 
 from kernelclust.multikernel._fit import ManyFit, MultiKernelConfig, fit_many  # isort: skip
-from kernelclust.multikernel._sums import Weighing, raw_features, weighing  # isort: skip
+from kernelclust.multikernel._sums import FeatureAlternation, feature_alternation, raw_features  # isort: skip
 
 __all__ = [
     "CORRELATIONS",
+    "FeatureAlternation",
     "ManyFit",
     "Method",
     "MultiKernelConfig",
@@ -30,13 +39,13 @@ __all__ = [
     "Relaxed",
     "Task",
     "Views",
-    "Weighing",
     "as_method",
     "check_kernels",
     "check_similarities",
     "check_views",
     "columns_of",
     "correlation_matrix",
+    "feature_alternation",
     "fit_many",
     "is_auto",
     "is_many",
@@ -50,7 +59,6 @@ __all__ = [
     "prepare",
     "raw_features",
     "refine",
-    "weighing",
 ]
 
 

@@ -21,21 +21,16 @@ from kernelclust.kernels import (
     Approximation,
     FittedKernel,
     Kernel,
-    KernelOperator,
     WeightedSumKernel,
     as_kernel,
     fit_kernel,
 )
-from kernelclust.multikernel._base import Method, make_task
-from kernelclust.multikernel._checks import check_informative
-from kernelclust.multikernel._choice import is_auto, kernels_of, pairwise_kernel
-from kernelclust.multikernel._new_samples import Summed
-from kernelclust.multikernel._prepare import prepare
-from kernelclust.multikernel._refine import Refined
+from kernelclust.multikernel._base import Method, Relaxed, Task, make_task
+from kernelclust.multikernel._prepare import Summed, check_informative, prepare
+from kernelclust.multikernel._refine import Refined, cluster_sums, explained
 from kernelclust.multikernel._search import Found, Search
-from kernelclust.multikernel._task import Relaxed, Task
 from kernelclust.multikernel._together import Columns, beside, over_all_views, shared
-from kernelclust.multikernel._views import Views
+from kernelclust.multikernel._views import Views, is_auto, kernels_of, pairwise_kernel
 from kernelclust.objectives import Dependence, flat_objective
 from kernelclust.solvers import Problem
 from kernelclust.structures import Structure
@@ -128,15 +123,9 @@ def _fit(views: Views, weight: np.ndarray, config: MultiKernelConfig, known: Con
     if config.confidence:
         over_all = together or len(fitted) == 1  # whether the last kernel compares all samples
         fit = with_order(fit, problem, fitted[-1].companion_sums(fit.labels, c) if over_all else [])
-    explained = np.array([_explained(one, fit) for one in kernels[: len(weighed)]])
-    return ManyFit(fit, found.relaxed, found.refined, explained, found.variant)
-
-
-def _explained(kernel: KernelOperator, fit: Fit) -> float:
-    """sum_j S_jj / n_j over the trace."""
-    some, trace = fit.n > 0, kernel.trace()
-    between = np.diag(kernel.cluster_sums(fit.labels, len(fit.n)))[some] / fit.n[some]
-    return float(np.clip(between.sum() / trace, 0.0, 1.0)) if trace > 0 else 0.0
+    own = kernels[: len(weighed)]
+    sums, traces = cluster_sums(own, fit.labels, c), np.array([kernel.trace() for kernel in own])
+    return ManyFit(fit, found.relaxed, found.refined, explained(sums, fit.n, traces), found.variant)
 
 
 def _solution(found: Found, problem: Problem) -> Solution:

@@ -10,18 +10,20 @@ as copies. What soft labels add to F lowers J by that over t.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
+from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
 
-from kernelclust.constraints import Constraints, repair
+from kernelclust.constraints import Constraints, numbered, repair
 from kernelclust.kernels import KernelOperator, LowRankKernel, WeightedSumKernel, leading_spectrum, one_hot
-from kernelclust.multikernel._rounding import unit_rows
-from kernelclust.multikernel._simplex import minimize_on_simplex, optimality_gap
-from kernelclust.multikernel._spectral import quadratic
-from kernelclust.multikernel._task import Relaxed, Task
+from kernelclust.multikernel._base import Relaxed, Task
+from kernelclust.multikernel._spectral import minimize_on_simplex, optimality_gap, quadratic
 from kernelclust.objectives import ClusterObjective
-from kernelclust.solvers import climb, place_known, placement_problem
+from kernelclust.solvers import climb, fill_empty, place_known, placement_problem, seeded_start
 
 
 @dataclass(frozen=True)
@@ -50,9 +52,9 @@ def label_scale(objective: ClusterObjective, total: float, smallest: float = 1.0
     return t
 
 
-def cluster_sums(task: Task, labels: np.ndarray, n_clusters: int) -> np.ndarray:
+def cluster_sums(kernels: Sequence[KernelOperator], labels: np.ndarray, n_clusters: int) -> np.ndarray:
     """S_p (m, c, c)."""
-    return np.array([kernel.cluster_sums(labels, n_clusters) for kernel in task.kernels])
+    return np.array([kernel.cluster_sums(labels, n_clusters) for kernel in kernels])
 
 
 class Unrelaxed:
@@ -72,7 +74,7 @@ class Unrelaxed:
 
     def sums(self, labels: np.ndarray) -> np.ndarray:
         """S_p (m, c, c)."""
-        return cluster_sums(self.task, labels, self.objective.n_clusters)
+        return cluster_sums(self.task.kernels, labels, self.objective.n_clusters)
 
     def products(self, labels: np.ndarray) -> np.ndarray:
         """(K_p D Pi)' (m, c, n), one pass over every kernel: its cluster sums, and where the next climb starts."""
@@ -92,6 +94,47 @@ class Unrelaxed:
         Q = quadratic(self.residuals(sums, n), self.task, relaxed.lam, relaxed.ridge)
         mu = minimize_on_simplex(Q)
         return mu, float(mu @ Q @ mu) + self.penalty(n), optimality_gap(Q, mu)
+
+
+def explained(sums: np.ndarray, n: np.ndarray, traces: np.ndarray) -> np.ndarray:
+    """sum_j S_jj / n_j over the trace (m,): the share of every kernel's trace that lies between clusters."""
+    between = (np.einsum("pjj->pj", sums) / np.where(n > 0, n, np.inf)).sum(axis=1)
+    return np.clip(between / np.where(traces > 0, traces, np.inf), 0.0, 1.0)
+
+
+@dataclass
+class Alternation:
+    """Weights and labels in turn: whoever moves samples calls `learn` with the cluster sums after every round."""
+
+    J: Unrelaxed
+    relaxed: Relaxed
+    weights: np.ndarray  # now
+    tol: float = 1e-12  # relative fall of the objective that ends it
+    history: list[float] = field(default_factory=list)
+    objective: float = np.inf  # the last of the history, without what soft labels add
+    gap: float = 0.0
+    converged: bool = True
+    sums: np.ndarray | None = None
+
+    @property
+    def coefficients(self) -> np.ndarray:
+        return self.weights**self.relaxed.power
+
+    def learn(self, sums: np.ndarray, n: np.ndarray, moved: bool, gain: float = 0.0) -> bool:
+        """Learn weights at the clusters as they are; return whether to go on. `gain` is what soft labels add to F."""
+        self.sums, first = sums, not self.history
+        if not self.relaxed.learns:
+            self.objective = float(np.tensordot(self.weights, self.J.residuals(sums, n), 1)) + self.J.penalty(n)
+            self.history.append(self.objective)
+            return False
+        self.weights, self.objective, self.gap = self.J.best(sums, n, self.relaxed)
+        self.history.append(self.objective - gain / self.J.t)
+        fall = np.inf if first else self.history[-2] - self.history[-1]
+        self.converged = not (moved or first) or fall <= self.tol * abs(self.history[-1])
+        return not self.converged and len(self.history) < self.J.task.max_iter
+
+    def refined(self, labels: np.ndarray) -> Refined:
+        return Refined(labels, self.weights, self.objective, self.history, self.gap, self.converged, self.sums)
 
 
 def consensus(task: Task, relaxed: Relaxed) -> KernelOperator:
@@ -153,23 +196,17 @@ def refine(
         history = [whole - value / J.t for value in solution.history]
         value = whole - objective.value(solution.cluster_sums, J.sizes(solution.labels)) / J.t
         return Refined(solution.labels, relaxed.weights, value, history, 0.0, solution.converged)
-    history, converged, warm = [], False, None
-    for _ in range(task.max_iter):
+    state, warm = Alternation(J, relaxed, relaxed.weights), None
+    while True:
         solution = climb(kernel, objective, labels, warm_start_sums=warm, constraints=known, max_iter=task.max_iter)
-        still = len(history) > 0 and np.array_equal(labels, solution.labels)
-        labels, n = solution.labels, J.sizes(solution.labels)
+        moved, labels = not np.array_equal(labels, solution.labels), solution.labels
         products = J.products(labels) if kernel.factor is None else None
         sums = J.sums(labels) if products is None else products @ one_hot(labels, J.objective.n_clusters, task.weight)
-        mu, value, gap = J.best(sums, n, relaxed)
-        history.append(value - (0.0 if known is None else known.gain(labels)) / J.t)
-        converged = still or (len(history) > 1 and history[-2] - history[-1] <= 1e-12 * abs(history[-1]))
-        if converged:
-            break
-        kernel = WeightedSumKernel(task.kernels, mu**relaxed.power)
-        warm = None
+        if not state.learn(sums, J.sizes(labels), moved, 0.0 if known is None else known.gain(labels)):
+            return state.refined(labels)
+        kernel, warm = WeightedSumKernel(task.kernels, state.coefficients), None
         if products is not None and kernel.factor is None:
-            warm = np.tensordot(mu**relaxed.power, products, 1)
-    return Refined(labels, mu, value, history, gap, converged, sums)
+            warm = np.tensordot(state.coefficients, products, 1)
 
 
 def alignment(sums: np.ndarray, n: np.ndarray, T: np.ndarray, coefficients: np.ndarray) -> float:
@@ -182,3 +219,33 @@ def alignment(sums: np.ndarray, n: np.ndarray, T: np.ndarray, coefficients: np.n
     size = np.sqrt(max(float(coefficients @ T @ coefficients), np.finfo(float).tiny) * used.sum())
     captured = np.einsum("pjj,j->p", sums, np.where(used, 1 / np.where(used, n, 1.0), 0.0))
     return float(coefficients @ captured) / size
+
+
+# -- from an embedding to labels ---------------------------------------------------------------------------------------
+
+
+def unit_rows(H: np.ndarray) -> np.ndarray:
+    """Rows of length one; zero rows stay."""
+    norms = np.linalg.norm(H, axis=1, keepdims=True)
+    return H / np.where(norms > 0, norms, 1)
+
+
+def k_means(E: np.ndarray, task: Task, n_init: int) -> np.ndarray:
+    """Labels of the rows, no cluster empty."""
+    c = task.n_clusters
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct rows than clusters
+        model = KMeans(c, n_init=n_init, random_state=task.rng)
+        labels = model.fit_predict(E, sample_weight=None if task.root is None else task.weight)
+    return fill_empty(labels, E, c)
+
+
+def candidates(task: Task, relaxed: Relaxed, known: Constraints | None, n_init: int) -> list[np.ndarray]:
+    """Labelings to go on from, the first without a look at known labels; all keep what is known."""
+    E = unit_rows(relaxed.embedding)
+    found = [k_means(E, task, n_init) if relaxed.labels is None else relaxed.labels]
+    if known is None:
+        return found
+    if (known.seeds >= 0).any():
+        found.append(seeded_start(E, task.weight, known.seeds, task.n_clusters, task.rng))
+    return [repair(known, numbered(known, labels, E), E) for labels in found]

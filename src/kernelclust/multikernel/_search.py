@@ -11,10 +11,17 @@ from joblib import Parallel, delayed
 from kernelclust._threads import useful_jobs
 from kernelclust.constraints import Constraints
 from kernelclust.kernels import WeightedSumKernel, leading_spectrum
-from kernelclust.multikernel._base import Method
-from kernelclust.multikernel._refine import Refined, alignment, cluster_sums, consensus, place, pulled, refine
-from kernelclust.multikernel._rounding import candidates
-from kernelclust.multikernel._task import Relaxed, Task
+from kernelclust.multikernel._base import Method, Relaxed, Task
+from kernelclust.multikernel._refine import (
+    Refined,
+    alignment,
+    candidates,
+    cluster_sums,
+    consensus,
+    place,
+    pulled,
+    refine,
+)
 from kernelclust.objectives import ClusterObjective, flat_objective
 from kernelclust.solvers import Problem, Run
 from kernelclust.solvers.greedy import Greedy
@@ -119,7 +126,7 @@ class Search:
 
     def _found(self, task: Task, relaxed: Relaxed, refined: Refined, T: np.ndarray | None) -> Found:
         c = self.objective.n_clusters
-        sums = cluster_sums(task, refined.labels, c) if refined.sums is None else refined.sums
+        sums = cluster_sums(task.kernels, refined.labels, c) if refined.sums is None else refined.sums
         n = np.bincount(refined.labels, task.weight, minlength=c)
         coefficients = _coefficients(task, relaxed, refined)
         aligned = 0.0 if T is None else alignment(sums, n, T, coefficients)

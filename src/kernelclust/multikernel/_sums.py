@@ -16,10 +16,8 @@ from sklearn.utils import check_random_state
 from kernelclust.kernels import Kernel, LowRankKernel
 from kernelclust.multikernel._base import make_task
 from kernelclust.multikernel._fit import ManyFit, MultiKernelConfig
-from kernelclust.multikernel._new_samples import Summed
-from kernelclust.multikernel._prepare import ROUNDING, SMALL
-from kernelclust.multikernel._refine import Refined, Unrelaxed
-from kernelclust.multikernel._task import Relaxed, Task
+from kernelclust.multikernel._prepare import ROUNDING, SMALL, Summed
+from kernelclust.multikernel._refine import Alternation, Unrelaxed, explained
 from kernelclust.objectives import ClusterObjective
 
 
@@ -115,19 +113,11 @@ def _source(few: ManyFit) -> Summed:
 
 
 @dataclass
-class Weighing:
-    """Weights of kernels whose features have the Gram matrix `gram` (R, R) over all samples."""
+class FeatureAlternation(Alternation):
+    """The alternation for kernels whose features have the Gram matrix `gram` (R, R) over all samples."""
 
-    gram: np.ndarray
-    columns: Sequence[slice]
-    task: Task
-    relaxed: Relaxed
-    J: Unrelaxed
-    tol: float
-    weights: np.ndarray  # now
-    history: list[float] = field(default_factory=list)
-    gap: float = 0.0
-    converged: bool = True
+    gram: np.ndarray = field(kw_only=True)
+    columns: Sequence[slice] = field(kw_only=True)
     explained: np.ndarray = field(default_factory=lambda: np.empty(0))  # (m,) share of each trace between clusters
 
     @property
@@ -135,40 +125,14 @@ class Weighing:
         """(R,) what features are multiplied by in the combined kernel."""
         return self.spread(np.sqrt(self.coefficients))
 
-    @property
-    def coefficients(self) -> np.ndarray:
-        return self.weights**self.relaxed.power
-
     def spread(self, values: np.ndarray) -> np.ndarray:
         return np.concatenate([np.full(at.stop - at.start, one) for one, at in zip(values, self.columns, strict=True)])
 
-    def sums(self, features: np.ndarray) -> np.ndarray:
-        """S_p (m, c, c) from features summed by cluster (c, R)."""
-        return np.array([features[:, at] @ features[:, at].T for at in self.columns])
-
-    def learn(self, features: np.ndarray, n: np.ndarray, moved: bool) -> bool:
-        """Weights at the clusters as they are; whether to go on."""
-        sums, before = self.sums(features), self.history[-1] if self.history else np.inf
-        self.explained = self._explained(sums, n)
-        if not self.relaxed.learns:
-            captured = float(np.tensordot(self.weights, self.J.residuals(sums, n), 1))
-            self.history.append(captured + self.J.penalty(n))
-            return False
-        self.weights, value, self.gap = self.J.best(sums, n, self.relaxed)
-        settled = not moved and bool(self.history)
-        self.history.append(value)
-        settled = settled or before - value <= self.tol * abs(value)
-        self.converged = settled
-        return not settled and len(self.history) < self.task.max_iter
-
-    def refined(self, labels: np.ndarray) -> Refined:
-        return Refined(labels, self.weights, self.history[-1], self.history, self.gap, self.converged)
-
-    def _explained(self, sums: np.ndarray, n: np.ndarray) -> np.ndarray:
-        """sum_j S_jj / n_j over the trace, of every kernel (m,)."""
-        between = np.einsum("pjj,j->p", sums, 1 / np.where(n > 0, n, np.inf))
-        traces = self.task.traces
-        return np.clip(between / np.where(traces > 0, traces, np.inf), 0.0, 1.0)
+    def learn_features(self, features: np.ndarray, n: np.ndarray, moved: bool) -> bool:
+        """Learn from features summed by cluster (c, R): S_p = F_p F_p'."""
+        sums = np.array([features[:, at] @ features[:, at].T for at in self.columns])
+        self.explained = explained(sums, n, self.J.task.traces)
+        return self.learn(sums, n, moved)
 
     def embedding_map(self) -> np.ndarray:
         """(R, c): features of all samples times this are the leading eigenvectors of the relaxed combination."""
@@ -176,12 +140,12 @@ class Weighing:
         assert coefficients is not None
         root = self.spread(np.sqrt(coefficients))
         values, vectors = np.linalg.eigh(root[:, None] * self.gram * root)
-        k = self.task.n_clusters
+        k = self.J.task.n_clusters
         values, vectors = values[::-1][:k], vectors[:, ::-1][:, :k]
         return root[:, None] * vectors / np.sqrt(np.where(values > 0, values, np.inf))
 
 
-def weighing(
+def feature_alternation(
     gram: np.ndarray,
     columns: Sequence[slice],
     few: ManyFit,
@@ -189,7 +153,7 @@ def weighing(
     objective: ClusterObjective,
     total: float,
     lightest: float,
-) -> Weighing:
+) -> FeatureAlternation:
     """Weights over all samples, of this weight in total and at least, after a fit of a few of them.
 
     Of several variants of the method it is the one, over all samples, that was the best for the few.
@@ -201,4 +165,4 @@ def weighing(
     method, task = config.method.variants(task)[few.variant]
     relaxed = method.solve(task)
     J = Unrelaxed(task, objective, total, lightest)
-    return Weighing(gram, columns, task, relaxed, J, method.tol, few.refined.weights)
+    return FeatureAlternation(J, relaxed, few.refined.weights, method.tol, gram=gram, columns=columns)

@@ -1,9 +1,10 @@
-"""From what the user brings to one array a view."""
+"""From what the user brings to one array a view, and the kernels that look at it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,10 @@ from scipy import sparse
 from sklearn.utils import _safe_indexing, check_array
 
 from kernelclust._input import as_table, check_finite, is_frame
-from kernelclust.kernels import check_precomputed
+from kernelclust._names import check_name, check_number
+from kernelclust.kernels import RBF, Kernel, as_kernel, check_precomputed, kernel_class, kernel_names
 
+ALSO = ", a function k(X, Y), or a number (gamma of 'rbf')"
 PARTLY = "A sample may be missing from a view as a whole (a row of NaN, or masked), not in part."
 
 
@@ -145,6 +148,21 @@ def check_kernels(X, observed) -> Views:
     return Views(checked, _check_seen(mask), pairwise=True)
 
 
+def check_similarities(X, observed: np.ndarray) -> list[np.ndarray]:
+    """Similarities (n_new, n) of new samples with the fitted ones, one matrix a kernel."""
+    n, m = observed.shape
+    parts = [np.asarray(as_table(part, f"kernel {p}", missing=True)) for p, part in enumerate(X if is_many(X) else [X])]
+    if len(parts) != m:
+        raise ValueError(f"X holds {len(parts)} kernels, but {m} were fitted.")
+    for p, part in enumerate(parts):
+        if part.ndim != 2 or part.shape[1] != n:
+            raise ValueError(
+                f"kernel {p} has shape {part.shape}; give similarities of new samples with the {n} fitted ones, "
+                f"(n_new, {n})."
+            )
+    return parts
+
+
 def _check_mask(observed, n: int, v: int) -> np.ndarray:
     if observed is None:
         return np.ones((n, v), dtype=bool)
@@ -168,3 +186,50 @@ def _check_seen(mask: np.ndarray) -> np.ndarray:
     if len(few) and len(mask) > 1:
         raise ValueError(f"view {few[0]} holds fewer than two samples (of positive weight); leave it out.")
     return mask
+
+
+# -- the kernels of every view ----------------------------------------------------------------------------------------
+
+
+def kernels_of(kernel: Any, n_views: int) -> list[list[Kernel]]:
+    """Return the kernels of every view."""
+    if not isinstance(kernel, list):
+        return [[_one(kernel)] for _ in range(n_views)]
+    if not kernel:
+        raise ValueError("kernel is an empty list; give at least one kernel, or 'auto'.")
+    if n_views == 1:
+        return [[_one(one) for one in kernel]]
+    if len(kernel) != n_views:
+        raise ValueError(
+            f"kernel lists {len(kernel)} for {n_views} views: give one for each view (or a list of several for it)."
+        )
+    return [[_one(k) for k in one] if isinstance(one, list) else [_one(one)] for one in kernel]
+
+
+def is_auto(kernel: Any) -> bool:
+    """Return whether nothing was chosen."""
+    return isinstance(kernel, str) and kernel == "auto"
+
+
+def pairwise_kernel(kernel: Any) -> Kernel | None:
+    """Return the kernel where X holds similarities, as in "precomputed"."""
+    return as_kernel(kernel) if kernel_class(kernel).pairwise else None
+
+
+def one_kernel(kernel: Any) -> Kernel:
+    """Return the kernel that a user gave as an object, a name, a function or a number."""
+    if isinstance(kernel, Real) and not isinstance(kernel, bool):
+        check_number("gamma in kernel", kernel, above=True)
+        return RBF(gamma=float(kernel))
+    if isinstance(kernel, str) and kernel == "rbf":
+        return RBF(gamma="median")
+    return as_kernel(kernel, also=ALSO)
+
+
+def _one(kernel: Any) -> Kernel:
+    if isinstance(kernel, str):
+        check_name("kernel", kernel, [name for name in kernel_names() if not kernel_class(name).pairwise], also=ALSO)
+    made = one_kernel(kernel)
+    if made.pairwise:
+        raise ValueError(f"kernel has {made!r} beside others: give it alone, and X as a stack of kernels.")
+    return made

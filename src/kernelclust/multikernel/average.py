@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from kernelclust.multikernel._base import Method
+from kernelclust.multikernel._base import Method, Relaxed, Task
 from kernelclust.multikernel._spectral import mean_space
-from kernelclust.multikernel._task import Relaxed, Task
 
 
 class Average(Method):

@@ -7,9 +7,8 @@ A kernel that c eigenvectors describe completely has no residual and takes all t
 from __future__ import annotations
 
 from kernelclust._names import check_number
-from kernelclust.multikernel._base import Method
+from kernelclust.multikernel._base import Method, Relaxed, Task
 from kernelclust.multikernel._spectral import alternate, check_power
-from kernelclust.multikernel._task import Relaxed, Task
 
 
 class MKKM(Method):

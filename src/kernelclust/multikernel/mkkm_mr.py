@@ -16,10 +16,9 @@ import numpy as np
 
 from kernelclust._names import check_name, check_number
 from kernelclust.kernels import KernelOperator
-from kernelclust.multikernel._base import Method
+from kernelclust.multikernel._base import Method, Relaxed, Task
 from kernelclust.multikernel._correlation import CORRELATIONS, correlation_matrix
 from kernelclust.multikernel._spectral import alternate, check_power, lam_path
-from kernelclust.multikernel._task import Relaxed, Task
 
 FROM_SUMS = ("trace", "mmd")  # correlations that follow from the Gram matrix of features
 
