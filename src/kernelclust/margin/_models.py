@@ -57,8 +57,7 @@ class TwoClusters:
 
     def sides(self) -> np.ndarray:
         """Return s with the balance |w . s| <= limit."""
-        weights = self.features.weights
-        return self.features.sums(weights.times(np.ones(weights.n)))[None]
+        return self.features.sums(self.features.weights.each)[None]
 
 
 @dataclass(frozen=True)
@@ -110,8 +109,7 @@ class ManyClusters:
 
     def sides(self) -> np.ndarray:
         """Return s_cd with the balance |sum_i s_i (f_ic - f_id)| <= limit for every two clusters."""
-        weights = self.features.weights
-        s = self.features.sums(weights.times(np.ones(weights.n)))
+        s = self.features.sums(self.features.weights.each)
         c, d = np.triu_indices(self.n_clusters, 1)
         signs = np.eye(self.n_clusters)[c] - np.eye(self.n_clusters)[d]
         return np.einsum("f,pc->pfc", s, signs).reshape(len(c), -1)

@@ -145,14 +145,14 @@ def _kmeans(Z, weights: SampleWeights, n_clusters: int, **options) -> np.ndarray
 
 
 def _mean(Z, weights: SampleWeights) -> np.ndarray:
-    return np.asarray(Z.T @ (weights.times(np.ones(weights.n)) / weights.total)).ravel()
+    return np.asarray(Z.T @ (weights.each / weights.total)).ravel()
 
 
 def _agree(labels: np.ndarray, known: np.ndarray, n_clusters: int, weights: SampleWeights) -> np.ndarray:
     """Return labels with clusters renamed so that most known labels are right, and known labels kept."""
     at = known >= 0
     right = np.zeros((n_clusters, n_clusters))
-    np.add.at(right, (labels[at], known[at]), weights.times(np.ones(weights.n))[at])
+    np.add.at(right, (labels[at], known[at]), weights.each[at])
     return np.where(at, known, linear_sum_assignment(right, maximize=True)[1][labels])
 
 

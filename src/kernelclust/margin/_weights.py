@@ -1,4 +1,4 @@
-"""What samples weigh: a weight counts as that many copies."""
+"""Weights of samples: a weight counts as that many copies."""
 
 from __future__ import annotations
 
@@ -7,11 +7,8 @@ from functools import cached_property
 
 import numpy as np
 
-COPIES, COPIES_EACH = (
-    20_000,
-    20,
-)  # copies in all, or for each sample in the mean, up to which the search tells them apart
-TICKS, TICKS_EACH = 4096, 4  # pieces, in all or for each sample, that other weights are cut into
+MAX_COPIES, MAX_COPIES_EACH = 20_000, 20  # in all or per sample: up to which the search tells copies apart
+MIN_TICKS, MIN_TICKS_EACH = 4096, 4  # in all or per sample: pieces that other weights are divided into
 
 
 @dataclass(frozen=True)
@@ -34,7 +31,7 @@ class SampleWeights:
         """Whether samples are told apart as copies."""
         if self.weight is None:
             return True
-        few = self.total <= max(COPIES, COPIES_EACH * self.n)
+        few = self.total <= max(MAX_COPIES, MAX_COPIES_EACH * self.n)
         return few and bool(np.all(self.weight == np.round(self.weight)))
 
     @cached_property
@@ -44,7 +41,12 @@ class SampleWeights:
 
     @cached_property
     def ticks(self) -> int:
-        return round(self.total) if self.whole else max(TICKS, TICKS_EACH * self.n)
+        return round(self.total) if self.whole else max(MIN_TICKS, MIN_TICKS_EACH * self.n)
+
+    @property
+    def each(self) -> np.ndarray:
+        """The weights as an array."""
+        return np.ones(self.n) if self.weight is None else self.weight
 
     def times(self, Y: np.ndarray) -> np.ndarray:  # (n,) or (n, k)
         """Return rows times their weights."""

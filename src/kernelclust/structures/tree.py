@@ -63,8 +63,8 @@ class Tree(Structure):
     def __init__(self, *branching: int | Sequence[Any], names: Sequence[str] | None = None) -> None:
         nested = _nested(branching)
         if names is not None:
-            leaves = sum(1 for _ in _names(nested))
-            nested = _refilled(nested, iter(check_names(names, leaves, "names of a Tree's leaves")))
+            given = check_names(names, len([*_names(nested)]), "names of a Tree's leaves")
+            nested = _refilled(nested, iter(given))
         self.leaf_names = list(check_names([*_names(nested)], None, "names of a Tree's leaves"))
         self._nested = nested
         self._root = _build(nested, 0, 0)
