@@ -10,7 +10,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 from kernelclust._names import check_name
-from kernelclust.cli.guard import guarded, tell
+from kernelclust.cli.guard import guarded, note
 from kernelclust.cli.outputs import print_json
 from reproduction import Data, Work, as_text, item_names, items, table_names, write
 from reproduction import run as run_table
@@ -65,7 +65,7 @@ def _run_named(arguments: SimpleNamespace) -> None:
         except ValueError as error:
             if "needs data" not in str(error):
                 raise
-            tell(arguments, str(error))
+            note(arguments, str(error))
 
 
 def _run(name: str, arguments: SimpleNamespace) -> None:
@@ -84,7 +84,7 @@ def _run(name: str, arguments: SimpleNamespace) -> None:
     if folder is not None and unfinished is not None:
         written = write(result, folder, Work(Data(arguments.data), arguments.quick))
         unfinished.unlink(missing_ok=True)
-        tell(arguments, f"written: {', '.join(written)}")
+        note(arguments, f"written: {', '.join(written)}")
 
 
 if __name__ == "__main__":

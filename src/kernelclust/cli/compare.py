@@ -78,7 +78,7 @@ def run(arguments: SimpleNamespace) -> None:
     done.sort(key=lambda one: (one.rank, -one.fit))
     if arguments.json:
         rows = [{name: value for name, value in asdict(one).items() if name != "model"} for one in done]
-        print_json({"file": arguments.file, "candidates": rows, "warnings": arguments.said, "note": NOTE})
+        print_json({"file": arguments.file, "candidates": rows, "warnings": arguments.warnings, "note": NOTE})
         return
     head = ["", "estimator", "structure", "kernel", "fit", "steady", "order sure", "order p", "smallest", "seconds"]
     print_table(head, [_cells(k, one) for k, one in enumerate(done, start=1)], NOTE)

@@ -16,7 +16,7 @@ from kernelclust import StructuredClustering, _progress
 from kernelclust._input import quoted
 from kernelclust._scale_warning import ScaleWarning
 from kernelclust.cli import folder
-from kernelclust.cli.guard import say, tell, warn
+from kernelclust.cli.guard import log, note, warn
 from kernelclust.cli.inputs import Data, load
 from kernelclust.cli.models import of_views, settings
 from kernelclust.cli.outputs import check_targets, formulas, spread, write_labels
@@ -49,13 +49,13 @@ def run(arguments: SimpleNamespace) -> None:
             known[name] = _among_used(read_links(path, data.roles.ids, data.n_rows), data, path)
 
     model, labels, some = _fitted(arguments, given, data, views, known)
-    say(arguments, f"clustered into {model.structure_} in {time.perf_counter() - started:.1f} s; {_sure(model)}")
+    log(arguments, f"clustered into {model.structure_} in {time.perf_counter() - started:.1f} s; {_sure(model)}")
     doubts = list(filter(None, [*data.doubts, formulas(data.roles.ids, data.roles.id_name)]))
     for doubt in doubts:
         warn(arguments, doubt)
     scores = {} if arguments.use_labels else _scores(data, model, labels)  # labels that were used prove nothing
     for name, score in scores.items():
-        tell(arguments, f"{name}: {score}")
+        note(arguments, f"{name}: {score}")
     report = None if arguments.report is None else _report(arguments, data, model, some, scores, doubts)
     if extra is not None:
         model.save(arguments.model, extra=extra)
@@ -64,7 +64,7 @@ def run(arguments: SimpleNamespace) -> None:
     summary = _summary(arguments, data, model, labels, scores) if arguments.json else {}
     write_labels(arguments, every, data.roles, model.structure_.names, summary, more)
     for path in filter(None, [arguments.out, *more, arguments.model]):
-        say(arguments, f"written: {path}")
+        log(arguments, f"written: {path}")
 
 
 def _fitted(
@@ -171,7 +171,7 @@ def _summary(arguments: SimpleNamespace, data: Data, model: Any, labels: Any, sc
         **{name.rstrip("_"): getattr(model, name) for name in names if hasattr(model, name)},
         **order,
         "scores": scores,
-        "warnings": arguments.said,
+        "warnings": arguments.warnings,
         "settings": model.get_params(deep=False),
         "preparation": None if data.prepared is None else data.prepared.to_dict(),
     }

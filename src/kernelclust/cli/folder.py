@@ -13,7 +13,7 @@ import numpy as np
 
 from kernelclust import StructuredClustering
 from kernelclust._files import write_files
-from kernelclust.cli.guard import tell, warn
+from kernelclust.cli.guard import note, warn
 from kernelclust.cli.outputs import check_targets
 from kernelclust.tables import split
 
@@ -44,7 +44,7 @@ def run(arguments: SimpleNamespace, given: dict[str, Any]) -> None:
         given = given | {"kernel": "rbf"}
     frame = frame[columns].astype(np.float32)
     model = StructuredClustering(verbose=int(arguments.verbose), **given).fit(frame)
-    tell(
+    note(
         arguments,
         f"{int(model.sizes_.sum())} rows of {len(columns)} columns clustered into {model.structure_}: "
         f"objective {model.objective_:.6g}, at most {model.upper_bound_:.6g}",

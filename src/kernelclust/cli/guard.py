@@ -23,7 +23,7 @@ def guarded(work: Callable[[SimpleNamespace], None], arguments: SimpleNamespace)
     """Run a command and return its exit code."""
     nowhere = sys.stdout is None
     sys.stdout = sys.stdout or open(os.devnull, "w")
-    arguments.said = []  # all warnings, for those who write them down
+    arguments.warnings = []  # all warnings, for those who write them down
     with (
         warnings.catch_warnings(),
         contextlib.redirect_stderr(cast(Any, _Heard(sys.stderr))),
@@ -48,13 +48,13 @@ def guarded(work: Callable[[SimpleNamespace], None], arguments: SimpleNamespace)
     return FINE
 
 
-def say(arguments: SimpleNamespace, text: str) -> None:
+def log(arguments: SimpleNamespace, text: str) -> None:
     """Print a line on stderr if that is a terminal, or with --verbose."""
     if not arguments.quiet and (arguments.verbose or sys.stderr.isatty()):
         print(f"kernelclust: {text}", file=sys.stderr)
 
 
-def tell(arguments: SimpleNamespace, text: str) -> None:
+def note(arguments: SimpleNamespace, text: str) -> None:
     """Print a line on stderr, except with --quiet."""
     if not arguments.quiet:
         print(f"kernelclust: {text}", file=sys.stderr)
@@ -62,9 +62,9 @@ def tell(arguments: SimpleNamespace, text: str) -> None:
 
 def warn(arguments: SimpleNamespace, text: str) -> None:
     text = _one_line(text)
-    if text not in arguments.said:
-        arguments.said.append(text)
-        tell(arguments, f"warning: {text}")
+    if text not in arguments.warnings:
+        arguments.warnings.append(text)
+        note(arguments, f"warning: {text}")
 
 
 def _failed(arguments: SimpleNamespace, what: str, code: int, name: str = "error: ") -> int:

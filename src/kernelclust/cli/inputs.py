@@ -10,7 +10,7 @@ import numpy as np
 
 from kernelclust import _progress
 from kernelclust._scale_warning import scale_warning
-from kernelclust.cli.guard import say, tell
+from kernelclust.cli.guard import log, note
 from kernelclust.tables import Prepared, Roles, Table, assign, prepare, read, split
 
 HOW = ("delimiter", "header", "encoding", "decimal", "key")
@@ -34,17 +34,17 @@ class Data:
 
 
 def read_file(arguments: SimpleNamespace, path: str) -> Table:
-    """Read a table as the options say, and tell what was decided about it."""
+    """Read a table as the options say, and report what was decided about it."""
     how = {name: getattr(arguments, name) for name in HOW}
     texts = tuple(
         name for name in (getattr(arguments, "id_column", None), getattr(arguments, "label_column", None)) if name
     )
     with _progress.working(f"reading {path}"):
         table = read(path, **how, texts=texts)
-    for note in table.notes:
-        tell(arguments, f"{table.source}: {note}")
+    for text in table.notes:
+        note(arguments, f"{table.source}: {text}")
     names = "with" if table.has_names else "without"
-    say(arguments, f"read {table.n_rows} rows and {len(table.columns)} columns of {path} ({names} names)")
+    log(arguments, f"read {table.n_rows} rows and {len(table.columns)} columns of {path} ({names} names)")
     return table
 
 
@@ -66,9 +66,9 @@ def load(arguments: SimpleNamespace, path: str | None = None) -> Data:
             standardize=arguments.standardize,
         )
     if len(prepared.rows) < table.n_rows:
-        tell(arguments, f"{table.n_rows - len(prepared.rows)} of {table.n_rows} rows miss something and are left out")
+        note(arguments, f"{table.n_rows - len(prepared.rows)} of {table.n_rows} rows miss something and are left out")
     if prepared.left_out:
-        tell(arguments, f"columns of text left out: {', '.join(prepared.left_out)}")
+        note(arguments, f"columns of text left out: {', '.join(prepared.left_out)}")
     pairwise = (getattr(arguments, "kernel", None) or "").startswith("precomputed")
     doubts = [] if pairwise else _doubts(table, prepared, standardized=arguments.standardize)
     return Data(prepared.X, prepared.names, prepared.rows, table.n_rows, roles, prepared, doubts)

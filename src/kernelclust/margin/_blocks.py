@@ -92,10 +92,6 @@ def block_rows(X, w, y, rows: np.ndarray) -> np.ndarray:
 class BlockFeatures(Features):
     """`Features` of samples in blocks: X has `each` and `sizes`."""
 
-    @property
-    def n_samples(self) -> int:
-        return sum(self.X.sizes)
-
     def scores(self, W: np.ndarray) -> np.ndarray:
         found = self.X.each(block_scores, V=W[: len(self.mean)] / self.scale, mean=self.mean)
         return np.concatenate(found) + (W[-1] if self.bias else 0.0)

@@ -26,10 +26,6 @@ class Features:
     weights: SampleWeights
 
     @property
-    def n_samples(self) -> int:
-        return self.X.shape[0]
-
-    @property
     def n_features(self) -> int:
         return len(self.mean) + self.bias
 

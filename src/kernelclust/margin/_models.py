@@ -1,10 +1,12 @@
-"""Scores, labels and Psi of weights w: for two clusters and for more."""
+"""Scores, labels and Psi of flat weights w: for two clusters and for more.
+
+A rival is a labeling y' as `most_violated` returns it: it may divide samples.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
 
 import numpy as np
 
@@ -12,20 +14,6 @@ from kernelclust.margin._features import Features
 from kernelclust.margin._search import search, two_by_two
 from kernelclust.margin._table_loss import TableLoss
 from kernelclust.margin._table_search import search_table, table
-
-
-class DecisionModel(Protocol):
-    """Labels from weights; w is flat. A rival is a labeling y' as `most_violated` gives it: it may part samples."""
-
-    @property
-    def known(self) -> np.ndarray | None: ...
-    def scores(self, w: np.ndarray) -> np.ndarray: ...
-    def labels(self, scores: np.ndarray) -> np.ndarray: ...
-    def psi(self, labels: np.ndarray) -> np.ndarray: ...
-    def most_violated(self, scores: np.ndarray, labels: np.ndarray) -> np.ndarray: ...
-    def psi_of(self, rival: np.ndarray) -> np.ndarray: ...
-    def losses(self, rivals: np.ndarray, labels: np.ndarray) -> np.ndarray: ...
-    def sides(self) -> np.ndarray: ...
 
 
 @dataclass(frozen=True)
@@ -113,6 +101,9 @@ class ManyClusters:
         c, d = np.triu_indices(self.n_clusters, 1)
         signs = np.eye(self.n_clusters)[c] - np.eye(self.n_clusters)[d]
         return np.einsum("f,pc->pfc", s, signs).reshape(len(c), -1)
+
+
+DecisionModel = TwoClusters | ManyClusters
 
 
 def make_model(

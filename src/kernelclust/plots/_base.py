@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from kernelclust.structures import Structure, as_structure, cluster_names
+from kernelclust.structures import Structure, as_structure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -81,11 +81,6 @@ def places_on(structure: Any, cluster: NDArray[Any]) -> tuple[Structure | None, 
     if structure is not None and most > structure.n_clusters:
         raise ValueError(f"labels go up to {most - 1}, but '{structure}' has places 0 to {structure.n_clusters - 1}.")
     return structure, most if structure is None else structure.n_clusters
-
-
-def names_on(structure: Structure | None, n_clusters: int) -> list[str]:
-    """Return the names of the clusters, or their numbers."""
-    return [*map(str, range(n_clusters) if structure is None else cluster_names(structure, n_clusters))]
 
 
 def title_of(structure: Structure) -> str:

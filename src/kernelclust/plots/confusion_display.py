@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelclust.plots._base import INK, Display, name_ticks, names_on, places_on, predicted
+from kernelclust.plots._base import INK, Display, name_ticks, places_on, predicted
+from kernelclust.structures import cluster_names
 
 
 @dataclass
@@ -47,7 +48,7 @@ class ConfusionDisplay(Display):
             raise ValueError(
                 f"y_true has {len(y_true)} entries, but there are {len(cluster)} labels; give one for each."
             )
-        columns = names_on(structure, c)
+        columns = cluster_names(structure, c).tolist()
         true = [_text(one, columns) for one in np.asarray(y_true, dtype=object)]
         found = sorted({one for one in true if one})
         order = {one: k for k, one in enumerate(columns if set(found) <= set(columns) else found)}

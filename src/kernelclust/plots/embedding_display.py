@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.decomposition import PCA
 
-from kernelclust.plots._base import BEHIND, FAINT, INK, Display, names_on, outlined, places_on, predicted, title_of
+from kernelclust.plots._base import BEHIND, FAINT, INK, Display, outlined, places_on, predicted, title_of
 from kernelclust.plots._colors import colors_of, neighbours
+from kernelclust.structures import cluster_names
 
 
 @dataclass
@@ -89,7 +90,7 @@ class EmbeddingDisplay(Display):
             ax.add_collection(LineCollection(ends, colors=INK, linewidths=1.6, alpha=0.7, zorder=2))
             ax.set_title(title_of(structure))
         ax.scatter(means[used, 0], means[used, 1], s=150, c=colors[used], edgecolors="white", linewidths=1.5, zorder=3)
-        names = names_on(structure, c)
+        names = cluster_names(structure, c).tolist()
         for label in used:
             x, y = means[label]
             if len(names[label]) <= 3:

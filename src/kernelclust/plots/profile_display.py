@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from kernelclust.plots._base import Display, name_ticks, names_on, places_on, predicted
+from kernelclust.plots._base import Display, name_ticks, places_on, predicted
+from kernelclust.structures import cluster_names
 
 MAX_COLUMNS = 30  # that are drawn
 CONSTANT_TOL = 1e-12  # of the mean: a smaller standard deviation is rounding
@@ -78,7 +79,7 @@ class ProfileDisplay(Display):
             raise ValueError(f"columns has {len(columns)} names, but X has {d} columns; give one for each.")
         scores = column_profile(table, cluster, c)[1]
         shown = differing_columns(scores, np.bincount(cluster, minlength=c), MAX_COLUMNS)
-        return cls(scores[:, shown].T, [columns[k] for k in shown], names_on(structure, c), d).plot(ax)
+        return cls(scores[:, shown].T, [columns[k] for k in shown], cluster_names(structure, c).tolist(), d).plot(ax)
 
     def _draw(self, ax):
         most = max(float(np.nanmax(np.abs(self.profile), initial=0.0)), 1e-12)

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kernelclust.plots._base import INK, Display, names_on, places_on, predicted
+from kernelclust.plots._base import INK, Display, places_on, predicted
 from kernelclust.plots._colors import colors_of
+from kernelclust.structures import cluster_names
 
 
 def silhouettes(distances: ArrayLike, labels: ArrayLike) -> NDArray[np.float64]:
@@ -72,7 +73,7 @@ class SilhouetteDisplay(Display):
             top += len(values) + gap
         mean = float(self.silhouette.mean())
         ax.axvline(mean, color=INK, linestyle="--", linewidth=1)
-        ax.set_yticks(middles, names_on(structure, c), fontsize=9 if c <= 20 else 6)
+        ax.set_yticks(middles, cluster_names(structure, c).tolist(), fontsize=9 if c <= 20 else 6)
         ax.set(ylim=(top, -gap), xlabel="silhouette, by means in feature space", title=f"mean {mean:.2f}")
         ax.tick_params(axis="y", length=0)
         ax.spines[["top", "right", "left"]].set_visible(False)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelclust.plots._base import Display, name_ticks, names_on, places_on, structure_of, title_of
-from kernelclust.structures import Structure
+from kernelclust.plots._base import Display, name_ticks, places_on, structure_of, title_of
+from kernelclust.structures import Structure, cluster_names
 
 
 @dataclass
@@ -54,7 +54,7 @@ class SimilarityDisplay(Display):
     def _draw(self, ax):
         image = ax.imshow(self.similarity, cmap="magma", interpolation="nearest")
         ax.figure.colorbar(image, ax=ax, shrink=0.8, label="mean similarity")
-        names = names_on(self.structure, len(self.similarity))
+        names = cluster_names(self.structure, len(self.similarity)).tolist()
         name_ticks(ax, names, names)
         ax.set(xlabel="cluster", ylabel="cluster")
         where = "between clusters" if self.structure is None else f"along {title_of(self.structure)}"

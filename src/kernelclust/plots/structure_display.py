@@ -14,14 +14,13 @@ from kernelclust.plots._base import (
     FAINT,
     INK,
     Display,
-    names_on,
     outlined,
     places_on,
     structure_of,
     title_of,
 )
 from kernelclust.plots._colors import structure_colors
-from kernelclust.structures import Structure
+from kernelclust.structures import Structure, cluster_names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -111,7 +110,7 @@ class StructureDisplay(Display):
             drawn += [centers - half, centers + half]
             if np.array_equal(centers, where):
                 radii = np.maximum(radii, half)
-        names = names_on(self.structure, c) if self.names is None else [*map(str, self.names)]
+        names = cluster_names(self.structure, c).tolist() if self.names is None else [*map(str, self.names)]
         _write_names(ax, where, radii, names)
         low, high = np.concatenate(drawn).min(axis=0), np.concatenate(drawn).max(axis=0)
         middle, half = (low + high) / 2, (high - low) / 2 + room / 10

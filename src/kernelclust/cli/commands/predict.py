@@ -29,7 +29,7 @@ def run(arguments: SimpleNamespace) -> None:
     """Prepare the new rows as the fitted ones were, and write where they belong."""
     import kernelclust
     from kernelclust.cli.fit import predicted
-    from kernelclust.cli.guard import tell, warn
+    from kernelclust.cli.guard import note, warn
     from kernelclust.cli.inputs import read_file
     from kernelclust.cli.outputs import check_targets, formulas, spread, write_labels
     from kernelclust.tables import assign, prepared_like
@@ -47,11 +47,11 @@ def run(arguments: SimpleNamespace) -> None:
     prepared = prepared_like(table, settings, arguments.missing)
     roles = assign(table, id_column=arguments.id_column)
     if len(prepared.rows) < table.n_rows:
-        tell(arguments, f"{table.n_rows - len(prepared.rows)} of {table.n_rows} rows miss something and have no label")
+        note(arguments, f"{table.n_rows - len(prepared.rows)} of {table.n_rows} rows miss something and have no label")
     labels = predicted(model, prepared.X, f"placing rows of {table.source}")
     if doubt := formulas(roles.ids, roles.id_name):
         warn(arguments, doubt)
     every = spread(labels, prepared.rows, table.n_rows)
     names = getattr(getattr(model, "structure_", None), "names", None)
     summary = {"model": arguments.model, "file": arguments.file, "structure": str(model.structure_)}
-    write_labels(arguments, every, roles, names, summary | {"warnings": arguments.said})
+    write_labels(arguments, every, roles, names, summary | {"warnings": arguments.warnings})

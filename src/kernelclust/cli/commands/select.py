@@ -73,7 +73,7 @@ def run(arguments: SimpleNamespace) -> None:
         return
     about = {"file": arguments.file, "parameter": found.parameter, "best": found.best, "reason": found.reason}
     rows = [asdict(row) for row in found.rows]
-    print_json({**about, "rows": rows, "warnings": arguments.said, "ids": data.roles.ids, "labels": labels})
+    print_json({**about, "rows": rows, "warnings": arguments.warnings, "ids": data.roles.ids, "labels": labels})
 
 
 def _k(arguments: SimpleNamespace, given: dict[str, Any]) -> Callable[..., Any]:
