@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -26,10 +27,10 @@ ESTIMATORS = {
 
 def settings(arguments: SimpleNamespace) -> dict[str, Any]:
     """Return the estimator's parameters that were given; the library's own defaults hold for all others."""
-    given = _given(arguments, SETTINGS)
+    given = given_options(arguments, SETTINGS)
     if (gamma := getattr(arguments, "gamma", None)) is not None:
         given["kernel"] = kernel_of(given.get("kernel", "rbf"), gamma)
-    if objective := _given(arguments, OBJECTIVE):
+    if objective := given_options(arguments, OBJECTIVE):
         if "size_prior" in objective:
             objective["size_prior"] = _number_or_name(objective["size_prior"])
         objective |= {name: None for name in ("loss", "normalize") if objective.get(name) == "none"}
@@ -41,7 +42,8 @@ def settings(arguments: SimpleNamespace) -> dict[str, Any]:
     return given
 
 
-def _given(arguments: SimpleNamespace, names: list[str]) -> dict[str, Any]:
+def given_options(arguments: SimpleNamespace, names: Sequence[str]) -> dict[str, Any]:
+    """Return the options of these names that were given."""
     values = {name: getattr(arguments, name, None) for name in names}
     return {name: value for name, value in values.items() if value is not None}
 

@@ -61,14 +61,15 @@ def write_labels(
     names: Sequence[str] | None,
     summary: Mapping[str, Any],
     more: Mapping[str, str] | None = None,
+    text: str | None = None,
 ) -> None:
-    """Write the table of labels to --out, with `more` files; print it, or the summary with --json."""
+    """Write the table of labels to --out, with `more` files; print it, or `text`, or with --json the summary."""
     table = labels_csv(labels, roles.ids, roles.id_name, names)
     write_files({**({} if arguments.out is None else {arguments.out: table}), **(more or {})})
     if arguments.json:
         print_json({**summary, "ids": roles.ids, "labels": labels})
-    elif arguments.out is None:
-        sys.stdout.write(table)
+    elif arguments.out is None or text is not None:
+        sys.stdout.write(table if text is None else text)
 
 
 def labels_csv(

@@ -44,11 +44,10 @@ OPTIONS = {
 
 def run(arguments: SimpleNamespace) -> None:
     """Print the table of evidence, and write the labels of what was chosen where that is asked."""
-    from kernelclust._files import write_files
     from kernelclust.cli.guard import warn
     from kernelclust.cli.inputs import load
-    from kernelclust.cli.models import settings
-    from kernelclust.cli.outputs import check_targets, labels_csv, print_json, spread
+    from kernelclust.cli.models import given_options, settings
+    from kernelclust.cli.outputs import check_targets, spread, write_labels
 
     check_targets(arguments.out, arguments.checkpoint, uses=[arguments.file])
     given = settings(arguments)
@@ -56,24 +55,13 @@ def run(arguments: SimpleNamespace) -> None:
     data = load(arguments)
     for doubt in data.doubts:
         warn(arguments, doubt)
-    more = {name: getattr(arguments, name) for name in ("n_perturbations", "n_null", "checkpoint")}
-    more = {name: value for name, value in more.items() if value is not None}
+    more = given_options(arguments, ("n_perturbations", "n_null", "checkpoint"))
     found = choose(data.X, verbose=int(arguments.verbose), **more, **given)
     labels = spread(found.labels_, data.rows, data.n_rows)
-    if arguments.out is not None:
-        write_files(
-            {
-                arguments.out: labels_csv(
-                    labels, data.roles.ids, data.roles.id_name, found.best_estimator_.structure_.names
-                )
-            }
-        )
-    if not arguments.json:
-        print(found)
-        return
     about = {"file": arguments.file, "parameter": found.parameter, "best": found.best, "reason": found.reason}
-    rows = [asdict(row) for row in found.rows]
-    print_json({**about, "rows": rows, "warnings": arguments.warnings, "ids": data.roles.ids, "labels": labels})
+    summary = about | {"rows": [asdict(row) for row in found.rows], "warnings": arguments.warnings}
+    names = found.best_estimator_.structure_.names
+    write_labels(arguments, labels, data.roles, names, summary, text=f"{found}\n")
 
 
 def _k(arguments: SimpleNamespace, given: dict[str, Any]) -> Callable[..., Any]:
