@@ -7,13 +7,14 @@ import networkx as nx
 import numpy as np
 import pytest
 from flat_parameters import build
+from parts import APPROXIMATIONS, ESTIMATORS, kernels
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import pairwise_distances
 from sklearn.metrics.pairwise import rbf_kernel
 from threadpoolctl import threadpool_limits
 
-from kernelclust import CLUHSIC, CLUHSICAL, Diffrac, DisKMeans, KernelKMeans, StructuredClustering
+from kernelclust import CLUHSIC, CLUHSICAL, KernelKMeans, StructuredClustering
 from kernelclust.kernels import RBF, Laplacian, Precomputed
 from kernelclust.objectives import Dependence
 from kernelclust.solvers import Greedy
@@ -21,7 +22,6 @@ from kernelclust.structures import Custom, Ring
 
 pytestmark = pytest.mark.usefixtures("few_starts")
 
-ESTIMATORS = [StructuredClustering, KernelKMeans, CLUHSIC, CLUHSICAL, DisKMeans, Diffrac]
 every_estimator = pytest.mark.parametrize("Estimator", ESTIMATORS)
 m = 12
 X = np.random.default_rng(0).standard_normal((m, 3))
@@ -191,7 +191,7 @@ def test_random_features_need_samples(Estimator):
     refused(model, K, "random_features", "precomputed", "nystroem|cholesky")
 
 
-@pytest.mark.parametrize("kernel", ["linear", "polynomial", "cosine", "graph", "diffusion", np.dot])
+@pytest.mark.parametrize("kernel", [*kernels(has_frequencies=False, pairwise=False, without=("auto",)), np.dot])
 def test_random_features_know_two_kernels(kernel):
     model = KernelKMeans(3, kernel=kernel, approximation="random_features")
     refused(model, X, "random_features", "'rbf' and 'laplacian'", "nystroem")
@@ -270,7 +270,7 @@ def test_contradictory_sizes(Estimator, n_clusters, structure, own):
 @pytest.mark.parametrize(
     ("parameter", "wrong", "nearest", "known"),
     [
-        ("kernel", "rfb", "rbf", ["linear", "polynomial", "rbf", "laplacian", "cosine", "graph", "precomputed"]),
+        ("kernel", "rfb", "rbf", kernels()),
         ("kernel", "RBF", "rbf", ["rbf"]),
         ("kernel", "poly", "polynomial", ["polynomial"]),
         ("kernel", "precomputd", "precomputed", ["precomputed"]),
@@ -286,7 +286,7 @@ def test_contradictory_sizes(Estimator, n_clusters, structure, own):
         ("solver", "placement", None, ["greedy"]),
         ("init", "kmeans++", r"k-means\+\+", ["auto", "spectral", "projected", "k-means++", "random"]),
         ("init", "spectrall", "spectral", ["spectral"]),
-        ("approximation", "nystrom", "nystroem", [None, "auto", "nystroem", "cholesky", "random_features"]),
+        ("approximation", "nystrom", "nystroem", [None, "auto", *APPROXIMATIONS]),
         ("approximation", "random-features", "random_features", ["random_features"]),
         ("approximation", "none", None, [None, "auto"]),
         ("n_init", "aut", "auto", ["auto"]),
@@ -621,7 +621,7 @@ def test_before_fit(Estimator, method):
         getattr(Estimator(3), method)(X)
 
 
-@pytest.mark.parametrize("kernel", ["rbf", "linear", "laplacian", "polynomial", "cosine", "graph", "diffusion"])
+@pytest.mark.parametrize("kernel", kernels(pairwise=False, without=("auto",)))
 @pytest.mark.parametrize("method", ["predict", "score"])
 @pytest.mark.parametrize(
     ("new", "says"),

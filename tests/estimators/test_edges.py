@@ -5,20 +5,18 @@ import warnings
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from parts import ESTIMATORS, kernels
 from sklearn import config_context
 from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score, euclidean_distances
 from sklearn.metrics.pairwise import rbf_kernel
 
 from kernelclust import (
-    CLUHSIC,
-    CLUHSICAL,
     Diffrac,
     DisKMeans,
     KernelKMeans,
     MaxMarginClustering,
     MultiKernelClustering,
-    StructuredClustering,
     metrics,
 )
 from kernelclust.datasets import rotated_images
@@ -111,7 +109,7 @@ def test_hyperplanes_at_any_scale_or_a_clear_error(n_clusters, scale):
         assert len(np.unique(model.labels_)) == n_clusters
 
 
-@pytest.mark.parametrize("kernel", ["graph", "diffusion", "auto"])
+@pytest.mark.parametrize("kernel", kernels(is_function=False, pairwise=False))
 @pytest.mark.parametrize("scale", [5e-324, 1.7e308])
 @pytest.mark.filterwarnings("ignore:invalid value encountered in reduce")  # scikit-learn's own sum of X
 def test_graphs_of_the_smallest_and_the_largest_numbers(kernel, scale):
@@ -172,7 +170,7 @@ def test_one_cluster_of_many_kernels_under_a_loss(method):
     assert np.isfinite(model.objective_) and not model.labels_.any()
 
 
-@pytest.mark.parametrize("Estimator", [KernelKMeans, StructuredClustering, CLUHSIC, CLUHSICAL, DisKMeans, Diffrac])
+@pytest.mark.parametrize("Estimator", ESTIMATORS)
 @pytest.mark.parametrize("kernel", ["rbf", "linear", "polynomial", "graph"])
 def test_one_cluster_has_no_order(Estimator, kernel):
     """K adds up to zero over all samples, so F is zero: to the last bit, and in any order of the samples."""

@@ -15,13 +15,14 @@ import numpy as np
 import pytest
 from flat_parameters import build
 from numpy.testing import assert_allclose, assert_array_equal
+from parts import APPROXIMATIONS, RELAXATIONS, kernels, structures
 from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
 from sklearn.metrics.pairwise import rbf_kernel
 from threadpoolctl import threadpool_limits
 
 from kernelclust import CLUHSIC, CLUHSICAL, Diffrac, DisKMeans, KernelKMeans, StructuredClustering, structured_hsic
-from kernelclust.kernels import Polynomial, kernel_names
+from kernelclust.kernels import Polynomial, kernel_class
 from kernelclust.objectives import Dependence
 from kernelclust.solvers import Greedy
 from kernelclust.structures import Custom, as_structure
@@ -29,8 +30,8 @@ from kernelclust.structures import Custom, as_structure
 pytestmark = pytest.mark.usefixtures("few_starts")
 
 SECONDS = 20  # compiled loops that are not in the cache yet included
-KERNELS = [kernel for kernel in kernel_names() if kernel not in ("auto", "precomputed_graph")]
-STRUCTURES = ["flat:4", "chain:4", "ring:4", "grid:2x2", "tree:2x2"]
+KERNELS = kernels(without=("auto", "precomputed_graph"))
+STRUCTURES = structures(4)
 LOSSES = [None, "zero-one", "structure"]
 NORMALIZATIONS = ["l2", "l1", None]
 
@@ -145,12 +146,12 @@ def test_degenerate_data(name, kernel):
         check_sound(model.fit(X), X)
 
 
-@pytest.mark.parametrize("approximation", ["nystroem", "cholesky", "random_features"])
+@pytest.mark.parametrize("approximation", APPROXIMATIONS)
 @pytest.mark.parametrize("name", DEGENERATE)
 def test_degenerate_data_in_low_rank(name, approximation):
     X = DEGENERATE[name]
-    kernels = ["rbf", "laplacian"] if approximation == "random_features" else KERNELS
-    for kernel, (components, init) in itertools.product(kernels, [(None, "spectral"), (2, "k-means++")]):
+    fitting = kernels(has_frequencies=True) if approximation == "random_features" else KERNELS
+    for kernel, (components, init) in itertools.product(fitting, [(None, "spectral"), (2, "k-means++")]):
         options = {"approximation": approximation, "n_components": components, "init": init, "n_init": 1}
         model = build(KernelKMeans, 4, kernel=kernel, random_state=0, **options)
         Z = samples_for(kernel, X)
@@ -205,7 +206,7 @@ def test_degenerate_data_of_discriminative_kernels(name, Estimator):
         check_sound(model.fit(X), X)
 
 
-@pytest.mark.parametrize("solver", ["spectral", "polar", "nmf", "low_rank_sdp", "sdp"])
+@pytest.mark.parametrize("solver", RELAXATIONS)
 @pytest.mark.parametrize("name", ["constant", "duplicates", "two distinct", "as many as clusters"])
 def test_degenerate_data_with_every_solver(name, solver):
     X = DEGENERATE[name][::3]
@@ -216,7 +217,7 @@ def test_degenerate_data_with_every_solver(name, solver):
 
 def test_duplicates_stay_together():
     X = CORNERS[truth]
-    for kernel in ("linear", "rbf", "laplacian", "polynomial"):
+    for kernel in kernels(is_function=True):
         for structure in ("flat:4", "ring:4"):
             model = StructuredClustering(structure=structure, kernel=kernel, compute_confidence=False, random_state=0)
             model.fit(X)
@@ -224,14 +225,14 @@ def test_duplicates_stay_together():
             assert_array_equal(model.predict(X), model.labels_)
 
 
-@pytest.mark.parametrize("kernel", ["linear", "rbf", "laplacian", "polynomial", "cosine", "precomputed"])
+@pytest.mark.parametrize("kernel", [*kernels(is_function=True), "precomputed"])
 @pytest.mark.parametrize("value", [0.1, 3.7, 1e6])
 def test_constant_data_have_no_dependence(value, kernel):
     X = samples_for(kernel, np.full((m, 3), value))
     model = KernelKMeans(4, kernel=kernel, random_state=0).fit(X)
-    if kernel != "polynomial":
+    if not kernel_class(kernel).cancels:
         assert_allclose(model.objective_, 0, atol=1e-9 * max(value, 1) ** 2)
-    if kernel in ("rbf", "laplacian", "polynomial"):
+    if kernel_class(kernel).has_gamma:
         assert model.diagnostics_.gamma <= 1e9, "made of rounding"
         nearby = model.predict(X + 1e-6 * value)
         assert ((nearby >= 0) & (nearby < 4)).all()
@@ -335,7 +336,7 @@ def test_scale(scale, kernel, structure):
         assert_array_equal(model.predict(X), model.labels_)
 
 
-@pytest.mark.parametrize("kernel", ["rbf", "laplacian", "cosine", "graph", "diffusion"])
+@pytest.mark.parametrize("kernel", kernels(pairwise=False, without=("auto", "linear", "polynomial")))
 @pytest.mark.parametrize("scale", [1e-300, 1e-160, 1e160, 1e300])
 def test_kernels_that_know_no_unit_answer_in_every_unit(kernel, scale):
     model = KernelKMeans(4, kernel=kernel, random_state=0).fit(blobs * scale)
@@ -355,19 +356,19 @@ def test_scale_in_single_precision(scale, kernel):
         assert adjusted_rand_score(truth, model.labels_) == 1
 
 
-@pytest.mark.parametrize("kernel", ["linear", "rbf", "laplacian", "polynomial", "graph", "diffusion"])
+@pytest.mark.parametrize("kernel", kernels(pairwise=False, without=("auto", "cosine")))
 @pytest.mark.parametrize("offset", [1e3, 1e6, 1e9, 1e12])
 def test_far_from_the_origin(kernel, offset):
     """At 1e12 doubles still hold four digits after the point, ten times what these clusters need."""
     for X in (blobs + offset, np.tile(blobs, 10) + offset):
         model = outcome(KernelKMeans(4, kernel=kernel, random_state=0), X)
-        assert model is not None or kernel == "polynomial"
+        assert model is not None or kernel_class(kernel).cancels
         if model is not None:
             assert adjusted_rand_score(truth, model.labels_) == 1
             assert_array_equal(model.predict(X), model.labels_)
 
 
-@pytest.mark.parametrize("kernel", ["rbf", "laplacian", "linear"])
+@pytest.mark.parametrize("kernel", kernels(translation_invariant=True))
 def test_far_from_the_origin_in_single_precision(kernel):
     for X in (blobs + 1e4, np.tile(blobs, 10) + 1e4):
         model = KernelKMeans(4, kernel=kernel, random_state=0).fit(X.astype(np.float32))
@@ -400,16 +401,16 @@ def test_mixtures(name, kernel):
         outcome(StructuredClustering(structure=structure, kernel=kernel, solver=Greedy(init=init), random_state=0), X)
 
 
-@pytest.mark.parametrize("approximation", ["nystroem", "cholesky", "random_features"])
+@pytest.mark.parametrize("approximation", APPROXIMATIONS)
 @pytest.mark.parametrize("name", MIXTURES)
 def test_mixtures_in_low_rank(name, approximation):
     X = MIXTURES[name]
-    for kernel in ["rbf", "laplacian"] if approximation == "random_features" else KERNELS:
+    for kernel in kernels(has_frequencies=True) if approximation == "random_features" else KERNELS:
         model = KernelKMeans(4, kernel=kernel, approximation=approximation, init="spectral")
         outcome(model, samples_for(kernel, X))
 
 
-@pytest.mark.parametrize("kernel", ["rbf", "laplacian", "linear", "polynomial", "cosine", "graph"])
+@pytest.mark.parametrize("kernel", kernels(pairwise=False, without=("auto",)))
 @pytest.mark.parametrize("new", [1e300, -1e300, 1.7e308, 1e-300, 5e-324, 0.0])
 def test_new_samples_far_away(kernel, new):
     model = KernelKMeans(4, kernel=kernel, random_state=0).fit(blobs)
@@ -430,13 +431,13 @@ def test_rows_far_away_have_no_say_over_the_nearest_mean():
 
 
 @pytest.mark.parametrize("gamma", [1e-300, 1e-100, 1e-12, 1e12, 1e100, 1e300])
-@pytest.mark.parametrize("kernel", ["rbf", "laplacian", "polynomial"])
+@pytest.mark.parametrize("kernel", kernels(has_gamma=True))
 def test_gamma(kernel, gamma):
     """A kernel far too wide is constant, one far too narrow the identity: both are kernels."""
     for approximation in (None, "nystroem"):
         model = build(KernelKMeans, 4, kernel=kernel, gamma=gamma, approximation=approximation, random_state=0)
         model = outcome(model, blobs)
-        assert model is not None or kernel == "polynomial"
+        assert model is not None or kernel_class(kernel).cancels
 
 
 @pytest.mark.parametrize("degree", [1, 10, 50, 300, 2000])
@@ -454,7 +455,7 @@ def test_constant_in_a_precomputed_kernel(value):
 
 
 @pytest.mark.parametrize("rho", [0.0, 1e-300, 1e12, 1e300])
-@pytest.mark.parametrize("structure", STRUCTURES)
+@pytest.mark.parametrize("structure", STRUCTURES, ids=str)
 def test_rho(structure, rho):
     outcome(
         StructuredClustering(kernel="rbf", structure=structure, objective=Dependence(rho=rho), random_state=0), blobs

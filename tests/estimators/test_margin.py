@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from parts import kernels
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_digits, make_blobs, make_circles
@@ -20,7 +21,7 @@ from sklearn.svm import SVC
 
 import kernelclust
 from kernelclust import MaxMarginClustering, StructuredClustering
-from kernelclust.kernels import RBF, Polynomial, kernel_names
+from kernelclust.kernels import RBF, Polynomial
 from kernelclust.margin import CuttingPlane, F, Rand, loss_names
 from kernelclust.margin._solve import trivial_slack
 from kernelclust.margin._table_loss import make_loss
@@ -29,7 +30,7 @@ from kernelclust.margin.losses import as_loss
 X, truth = make_blobs(80, n_features=4, centers=2, cluster_std=1.0, random_state=0)
 X.flags.writeable = False
 THREE, three = make_blobs(60, n_features=3, centers=3, cluster_std=0.5, random_state=1)
-KERNELS = [kernel for kernel in kernel_names() if not kernel.startswith("precomputed")]
+KERNELS = kernels(pairwise=False)
 every_loss = pytest.mark.parametrize("loss", loss_names())
 
 

@@ -7,6 +7,7 @@ import warnings
 import numpy as np
 import pytest
 from flat_parameters import build
+from parts import kernels
 from scipy import sparse
 from sklearn import config_context
 from sklearn.base import clone
@@ -197,7 +198,7 @@ def few_are_many(monkeypatch):
     monkeypatch.setattr(Kernel, "dense_limit", 300)
 
 
-@pytest.mark.parametrize("kernel", ["rbf", "laplacian", "polynomial", rbf_kernel])
+@pytest.mark.parametrize("kernel", [*kernels(is_function=True, has_features=False), rbf_kernel])
 def test_beyond_the_size_there_is_one_warning_with_a_way_out(kernel, few_are_many):
     (warning,) = caught_warnings(build(KernelKMeans, 4, kernel=kernel, **quick), X[:400], budget=1024)
     message = str(warning.message)
@@ -217,7 +218,7 @@ def test_warnings_point_at_the_users_line(Estimator, method, few_are_many):
     assert {warning.filename for warning in caught} == {__file__}
 
 
-@pytest.mark.parametrize("kernel", ["rbf", "laplacian", "polynomial"])
+@pytest.mark.parametrize("kernel", kernels(is_function=True, has_features=False))
 @pytest.mark.parametrize("weight", [None, np.linspace(0.5, 2, 700)], ids=["even", "weighted"])
 def test_beyond_the_budget_the_kernel_is_exact_and_not_stored(kernel, weight):
     """700 x 700 doubles are 3.7 MiB; the same labels, F and predictions without them, and no warning."""

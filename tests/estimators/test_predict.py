@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from flat_parameters import build
 from numpy.testing import assert_allclose, assert_array_equal
+from parts import kernels
 from sklearn.cluster import KMeans
 from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score, pairwise_distances
@@ -15,13 +16,13 @@ from sklearn.model_selection import GridSearchCV
 from threadpoolctl import threadpool_limits
 
 from kernelclust import CLUHSIC, CLUHSICAL, KernelKMeans, StructuredClustering, structured_hsic
-from kernelclust.kernels import RBF, RandomFeatures, kernel_names
+from kernelclust.kernels import RBF, RandomFeatures, kernel_class
 from kernelclust.solvers import Greedy
 from kernelclust.structures import Custom, as_structure
 
-TRANSDUCTIVE = ["graph", "diffusion"]
-OTHERS = ("auto", "precomputed", "precomputed_graph", *TRANSDUCTIVE)
-KERNELS = [kernel for kernel in kernel_names() if kernel not in OTHERS]
+TRANSDUCTIVE = kernels(is_function=False, pairwise=False, without=("auto",))
+KERNELS = kernels(is_function=True)
+OF_DISTANCES = kernels(has_gamma=True, translation_invariant=True)
 STRUCTURES = ["flat", "chain", "ring", "grid:2x3", "tree:2x3"]
 OBJECTIVES = [(None, "l2"), ("zero-one", "l1"), ("structure", "l1"), ("zero-one", "l2"), ("structure", "l2")]
 
@@ -380,7 +381,7 @@ def test_low_rank_at_full_rank_is_dense(kernel, approximation, rng):
     assert_allclose(low.score(blobs + 0.1), dense.score(blobs + 0.1), rtol=1e-4)
 
 
-@pytest.mark.parametrize("kernel", ["linear", "cosine"])
+@pytest.mark.parametrize("kernel", kernels(has_features=True))
 def test_exact_features_are_the_matrix(kernel):
     """Linear and cosine kernels of few columns need no matrix; with many columns they are one: the same F."""
     narrow = KernelKMeans(5, kernel=kernel, random_state=0).fit(blobs)
@@ -389,7 +390,7 @@ def test_exact_features_are_the_matrix(kernel):
     assert_array_equal(narrow.labels_, wide.labels_)
 
 
-@pytest.mark.parametrize("kernel", ["rbf", "laplacian"])
+@pytest.mark.parametrize("kernel", kernels(has_frequencies=True))
 def test_random_features_approach_the_kernel(kernel):
     exact = KernelKMeans(6, kernel=kernel, random_state=0).fit(blobs)
     errors = []
@@ -416,7 +417,7 @@ def test_more_components_than_samples_cost_no_more_than_samples():
     assert np.isfinite(model.objective_)
 
 
-@pytest.mark.parametrize("kernel", ["rbf", "laplacian"])
+@pytest.mark.parametrize("kernel", OF_DISTANCES)
 def test_the_rank_that_the_eigengap_asks_for_finds_the_same_clusters(kernel):
     """The rank itself may differ by a few columns between precisions; what is left of the trace is below the gap."""
     exact = KernelKMeans(6, kernel=kernel, random_state=0).fit(blobs)
@@ -430,9 +431,8 @@ def test_the_rank_that_the_eigengap_asks_for_finds_the_same_clusters(kernel):
 @pytest.mark.parametrize("approximation", [None, "nystroem", "cholesky", "random_features"])
 def test_single_precision_is_close_to_double(approximation):
     options = {"approximation": approximation, "n_components": None if approximation is None else 90, "random_state": 0}
-    for kernel in (
-        ["rbf", "laplacian"] if approximation == "random_features" else [one for one in KERNELS if one != "cosine"]
-    ):
+    draws = approximation == "random_features"
+    for kernel in kernels(is_function=True, without=("cosine",), **({"has_frequencies": True} if draws else {})):
         double = build(KernelKMeans, 6, kernel=kernel, **options).fit(blobs)
         single = build(KernelKMeans, 6, kernel=kernel, **options).fit(blobs.astype(np.float32))
         assert_array_equal(single.labels_, double.labels_)
@@ -474,7 +474,7 @@ def test_a_constant_added_to_the_kernel_changes_nothing(rng):
 @pytest.mark.parametrize(
     ("kernel", "structure"),
     [
-        *itertools.product(["rbf", "linear", "laplacian", "precomputed"], STRUCTURES),
+        *itertools.product([*kernels(translation_invariant=True), "precomputed"], STRUCTURES),
         ("graph", "flat"),
         ("graph", "chain"),  # far groups hang together by one link each: a graph sees no ring or grid here
     ],
@@ -504,7 +504,7 @@ def test_ring_and_chain_come_out_in_order(rng):
     assert_array_equal(place, truth if place[0] == 0 else 5 - truth)
 
 
-@pytest.mark.parametrize("kernel", ["rbf", "laplacian", "graph", "diffusion"])
+@pytest.mark.parametrize("kernel", [*OF_DISTANCES, *TRANSDUCTIVE])
 @pytest.mark.parametrize("structure", ["flat", "ring"])
 def test_translation_and_scale(kernel, structure):
     """gamma="scale" knows no unit and no origin; a power of two changes no digit but the exponent."""
@@ -518,8 +518,8 @@ def test_translation_and_scale(kernel, structure):
         other = six(structure, kernel=kernel).fit(blobs * scale + shift)
         assert_array_equal(one.labels_, other.labels_)
         assert_allclose(one.objective_, other.objective_, rtol=1e-5)
-    if kernel in ("rbf", "laplacian"):
-        power = {"rbf": 2, "laplacian": 1}[kernel]
+    if kernel in OF_DISTANCES:
+        power = kernel_class(kernel).distance_exponent
         assert_allclose(
             six(structure, kernel=kernel).fit(blobs * 10).diagnostics_.gamma,
             one.diagnostics_.gamma / 10**power,

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from flat_parameters import build
 from numpy.testing import assert_allclose, assert_array_equal
+from parts import ESTIMATORS, RELAXATIONS
 from sklearn.base import clone
 from sklearn.datasets import make_blobs
 from sklearn.exceptions import ConvergenceWarning
@@ -14,11 +15,10 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from kernelclust import CLUHSIC, CLUHSICAL, Diffrac, DisKMeans, KernelKMeans, StructuredClustering
+from kernelclust import KernelKMeans, StructuredClustering
 from kernelclust.engine import canonical_places
 from kernelclust.structures import as_structure
 
-ESTIMATORS = [StructuredClustering, KernelKMeans, CLUHSIC, CLUHSICAL, DisKMeans, Diffrac]
 every_estimator = pytest.mark.parametrize("Estimator", ESTIMATORS)
 pytestmark = [
     pytest.mark.usefixtures("few_starts"),
@@ -64,7 +64,7 @@ def test_soft_labels_do_not_move_clusters_to_places_of_other_sizes():
 
 
 @pytest.mark.parametrize("polish", [True, False])
-@pytest.mark.parametrize("solver", ["spectral", "polar", "nmf", "low_rank_sdp", "sdp"])
+@pytest.mark.parametrize("solver", RELAXATIONS)
 def test_every_solver_keeps_what_is_known(solver, polish):
     if solver == "sdp":
         pytest.importorskip("cvxpy")

@@ -13,6 +13,7 @@ import polars as pl
 import pytest
 from flat_parameters import build
 from numpy.testing import assert_allclose, assert_array_equal
+from parts import ESTIMATORS, kernels
 from scipy import sparse
 from sklearn.base import clone, is_clusterer
 from sklearn.datasets import make_blobs
@@ -35,16 +36,15 @@ from kernelclust import (
     MultiKernelClustering,
     StructuredClustering,
 )
-from kernelclust.kernels import RBF, Cholesky, Nystroem, RandomFeatures, kernel_names
+from kernelclust.kernels import RBF, Cholesky, Nystroem, RandomFeatures
 from kernelclust.margin import CuttingPlane
 from kernelclust.multikernel import MKKMMR, Average
 from kernelclust.objectives import Dependence
 from kernelclust.solvers import Greedy
 from kernelclust.structures import Chain, Custom, Ring
 
-ESTIMATORS = [StructuredClustering, KernelKMeans, CLUHSIC, CLUHSICAL, DisKMeans, Diffrac]
 every_estimator = pytest.mark.parametrize("Estimator", ESTIMATORS)
-KERNELS = [kernel for kernel in kernel_names() if kernel not in ("auto", "precomputed", "precomputed_graph")]
+KERNELS = kernels(pairwise=False, without=("auto",))
 
 X, truth = make_blobs(90, n_features=4, centers=5, cluster_std=0.6, random_state=3)
 X.flags.writeable = False

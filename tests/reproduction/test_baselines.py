@@ -311,6 +311,20 @@ def test_normalised_cut_is_scikit_learns():
         normalized_cut(K - 0.5, 4)
 
 
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+@pytest.mark.parametrize("assign", ["cluster_qr", "discretize", "kmeans"])
+def test_cuts_of_graphs_in_pieces_and_of_tiny_similarities(assign):
+    """A cut has no unit, takes every label, and is the same for the same seed where the graph falls into pieces."""
+    truth = np.arange(12) % 3
+    pieces = (truth[:, None] == truth).astype(float)
+    for K in (pieces, 1e-320 * pieces, 1e300 * pieces):
+        assert same_partition(normalized_cut(K, 3, assign=assign, random_state=0), truth)
+    for K in (np.zeros((7, 7)), np.eye(13), np.diag(np.arange(6.0))):
+        labels = normalized_cut(K, 3, assign=assign, random_state=0)
+        assert set(labels) == {0, 1, 2}
+        assert_array_equal(normalized_cut(K, 3, assign=assign, random_state=0), labels)
+
+
 # -- xwss -------------------------------------------------------------------------------------------------------------
 
 

@@ -1,52 +1,18 @@
 """The rival multi-kernel methods: every one's objective, written out; `tests/contracts/` holds them to the rest."""
 
-from itertools import combinations, pairwise
+from itertools import combinations
 
 import numpy as np
 import pytest
+from multikernel_tasks import falls, gaussian, make_matrices, make_task, prepared_matrix
 from numpy.testing import assert_allclose
-from threadpoolctl import threadpool_limits
 
 from kernelclust import MultiKernelClustering
 from kernelclust.kernels import DenseKernel
-from kernelclust.multikernel import MKKM, Task, correlation_matrix, prepare
+from kernelclust.multikernel import MKKM, Task, prepare
 from reproduction.multikernel import CRSC, LMKKM, RMKC, RMKKM, RMSC, lmkkm, rmkc, rmsc
 from reproduction.multikernel._eigen import leading_eigenvectors
 from reproduction.multikernel._simplex import project_on_simplex
-
-
-@pytest.fixture(autouse=True, scope="module")
-def one_thread():
-    with threadpool_limits(limits=1):
-        yield
-
-
-def gaussian(X, width=1.0):
-    D = ((X[:, None] - X) ** 2).sum(axis=2)
-    return np.exp(-D / (2 * width**2 * np.median(D[np.triu_indices(len(X), 1)])))
-
-
-def prepared_matrix(K):
-    """Centring then unit diagonal, written out."""
-    H = np.eye(len(K)) - 1 / len(K)
-    K = H @ K @ H
-    return K / np.sqrt(np.outer(np.diag(K), np.diag(K)))
-
-
-def make_matrices(seed=0, n=45, c=3, noise=(0.6, 0.9, 3.0)):
-    """Gaussian kernels of views of the same clusters, better and worse."""
-    rng = np.random.default_rng(seed)
-    labels = np.arange(n) % c
-    return [gaussian(3 * np.eye(c)[labels] + size * rng.standard_normal((n, c))) for size in noise], labels
-
-
-def make_task(matrices, c=3, *, correlation="trace", **options):
-    kernels = [prepare(DenseKernel(K)) for K in matrices]
-    return Task(kernels, c, np.random.RandomState(0), correlation_matrix(kernels, correlation), **options)
-
-
-def falls(history, slack=1e-10):
-    return all(b <= a + slack * abs(a) for a, b in pairwise(history))
 
 
 def test_projection_on_the_simplex_is_the_nearest_point():

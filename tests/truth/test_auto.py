@@ -6,6 +6,7 @@ import warnings
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from parts import kernels
 from scipy import sparse
 from scipy.spatial.distance import cdist
 from sklearn.datasets import make_blobs
@@ -182,7 +183,7 @@ def test_a_ring_of_far_groups_is_closed():
     assert_array_equal(np.sort(np.diff(model.labels_[::12]) % 6)[[0, -1]] % 4, [1, 1])
 
 
-@pytest.mark.parametrize("kernel", ["auto", "graph", "diffusion"])
+@pytest.mark.parametrize("kernel", kernels(is_function=False, pairwise=False))
 def test_a_weight_counts_as_that_many_copies(kernel):
     data, _ = make_blobs(60, centers=4, n_features=5, random_state=0)
     weight = RNG.integers(1, 4, 60)
@@ -192,7 +193,7 @@ def test_a_weight_counts_as_that_many_copies(kernel):
     assert_allclose(copied.objective_, once.objective_, rtol=1e-6)
 
 
-@pytest.mark.parametrize("kernel", ["auto", "graph", "diffusion"])
+@pytest.mark.parametrize("kernel", kernels(is_function=False, pairwise=False))
 def test_equal_rows_are_one_node(kernel):
     five = RNG.standard_normal((5, 4)) * 10
     model = KernelKMeans(5, kernel=kernel, random_state=0).fit(np.repeat(five, 30, axis=0))

@@ -4,6 +4,7 @@ import networkx as nx
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from parts import kernels
 from scipy import sparse
 from scipy.spatial.distance import pdist
 from sklearn.datasets import make_moons
@@ -138,7 +139,7 @@ def test_the_graph_is_made_connected_by_its_shortest_links():
         assert tuple(sorted(shortest)) in links
 
 
-@pytest.mark.parametrize("kernel", ["graph", "diffusion"])
+@pytest.mark.parametrize("kernel", kernels(is_function=False, pairwise=False, without=("auto",)))
 def test_a_disconnected_graph_scores_the_right_clustering_highest(kernel):
     K = dense_of(fit(kernel, FAR).operator)
     right = structured_hsic(K, GROUPS, "flat:3")
@@ -210,7 +211,7 @@ def test_graphs_follow_curves_that_balls_cannot():
 # -- low rank ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kernel", ["rbf", "laplacian", "polynomial", "cosine"])
+@pytest.mark.parametrize("kernel", kernels(is_function=True, without=("linear",)))
 @pytest.mark.parametrize("method", ["nystroem", "cholesky"])
 def test_full_rank_factors_are_exact(method, kernel):
     exact = dense_of(fit(kernel).operator)
@@ -232,7 +233,7 @@ def test_incomplete_cholesky_stops_at_its_tolerance_and_reproduces_its_pivots():
     assert rank_three.shape[1] == 3
 
 
-@pytest.mark.parametrize("kernel", ["rbf", "laplacian"])
+@pytest.mark.parametrize("kernel", kernels(has_frequencies=True))
 def test_random_features_approach_the_kernel(kernel):
     exact = dense_of(fit(kernel).operator)
     errors = []

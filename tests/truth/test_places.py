@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from flat_parameters import build
 from numpy.testing import assert_allclose, assert_array_equal
+from parts import kernels
 from scipy.stats import rankdata, spearmanr
 from sklearn.cluster import KMeans
 from sklearn.datasets import make_blobs
@@ -64,7 +65,7 @@ def test_linear_distances_are_those_of_kmeans():
     assert_array_equal(model.transform(new).argmin(axis=1), model.predict(new))
 
 
-@pytest.mark.parametrize("kernel", ["graph", "auto", "diffusion"])
+@pytest.mark.parametrize("kernel", kernels(is_function=False, pairwise=False))
 def test_kernels_between_fitted_samples_give_these_their_own_distances(kernel):
     model = KernelKMeans(4, kernel=kernel, random_state=0).fit(X)
     assert_array_equal(model.transform(X)[model.medoids_].argmin(axis=1), np.arange(4))

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from parts import kernels
 from scipy import sparse
 from sklearn import config_context
 
@@ -59,7 +60,7 @@ def test_entries_at_any_spread(name, dtype, kernel):
             assert error(fitted.operator, X, kernel, fitted.gamma) < 1e-6
 
 
-@pytest.mark.parametrize("kernel", ["rbf", "laplacian", "polynomial", "linear", "cosine", "graph", "auto"])
+@pytest.mark.parametrize("kernel", kernels(pairwise=False))
 @pytest.mark.filterwarnings("ignore:the views of X")
 def test_sparse_samples_in_single_precision(kernel):
     """The natural width once needed weights of the samples' own precision."""

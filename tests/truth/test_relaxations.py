@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from flat_parameters import build
 from numpy.testing import assert_allclose, assert_array_equal
+from parts import RELAXATIONS
 from scipy.optimize import least_squares
 from sklearn.base import clone
 from sklearn.decomposition import KernelPCA
@@ -385,7 +386,7 @@ def test_every_solver_with_polish_finds_separated_groups_in_place(solver):
     assert model.objective_ <= model.upper_bound_
 
 
-@pytest.mark.parametrize("solver", ["spectral", "polar", "nmf", "sdp", "low_rank_sdp"])
+@pytest.mark.parametrize("solver", RELAXATIONS)
 def test_relaxations_say_what_they_relax(solver):
     X = np.random.default_rng(0).standard_normal((12, 2))
     for wrong in ({"normalize": "l1"}, {"normalize": None}, {"loss": "structure"}):
