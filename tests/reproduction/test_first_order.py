@@ -175,7 +175,6 @@ def test_lemmas_with_the_corrected_constant(c):
         ({"loss": np.zeros((2, 2))}, "zero for these labels"),
         ({"C": 0}, "C=0: give a positive"),
         ({"gamma": np.inf}, "gamma=inf: give a positive"),
-        ({"K": 1e200 * np.eye(4), "C": 1e100}, "conjugate gradients did not solve"),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
 )
