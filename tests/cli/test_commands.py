@@ -349,7 +349,7 @@ def test_compare_ranks_the_true_structure_first(tmp_path, capsys):
 def test_flat_methods_are_compared_flat():
     from types import SimpleNamespace
 
-    from kernelclust.cli.compare import _candidates
+    from kernelclust.cli.commands.compare import _candidates
 
     given = dict(structures="flat,tree:(a,(b,c))", n_clusters=3, kernels="rbf,linear", gamma=None, random_state=0)
     found = _candidates(SimpleNamespace(estimators="structured,max-margin", **given))
@@ -359,7 +359,7 @@ def test_flat_methods_are_compared_flat():
 def test_a_width_is_of_all_kernels_compared():
     from types import SimpleNamespace
 
-    from kernelclust.cli.compare import _candidates
+    from kernelclust.cli.commands.compare import _candidates
 
     given = dict(structures="flat,chain", n_clusters=3, gamma="0.5", estimators=None, random_state=0)
     found = _candidates(SimpleNamespace(kernels=None, **given))
@@ -369,7 +369,7 @@ def test_a_width_is_of_all_kernels_compared():
 
 
 def test_the_evidence_is_the_normalised_hsic_of_arranged_labels():
-    from kernelclust.cli.compare import explained
+    from kernelclust.cli.commands.compare import explained
 
     X, y = np.repeat([[0.0], [1.0]], 10, axis=0), np.repeat([0, 1], 10)
     assert explained(X, y, np.eye(2)) == pytest.approx(1)  # both kernels are constant on the two groups
