@@ -9,7 +9,6 @@ from kernelclust.estimators._base import (
     whole_or_nothing,
 )
 from kernelclust.estimators._callbacks import run_with_callbacks
-from kernelclust.estimators._saving import Saving
 from kernelclust.estimators.arrange import Arrangement, arrange
 from kernelclust.estimators.discriminative import Diffrac, DisKMeans
 from kernelclust.estimators.margin import MaxMarginClustering
@@ -28,7 +27,6 @@ __all__ = [
     "KernelKMeans",
     "MaxMarginClustering",
     "MultiKernelClustering",
-    "Saving",
     "StructuredClustering",
     "adopt",
     "arrange",

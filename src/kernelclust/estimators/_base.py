@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from copy import copy
 from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kernelclust._input import as_table, check_finite, rows_are_equal
+from kernelclust._model_files import save_model
+from kernelclust._names import check_flag, check_number
 from kernelclust._progress import log, progress_listener, working
 from kernelclust._terms import Term
 from kernelclust._warnings import warn
 from kernelclust.constraints import Constraints, make_constraints
 from kernelclust.estimators._callbacks import CallbackSupportMixin, Tasks, with_callbacks
-from kernelclust.estimators._saving import Saving
 from kernelclust.kernels import (
     Approximation,
     Kernel,
@@ -27,7 +29,8 @@ from kernelclust.kernels import (
     is_operator,
     kernel_class,
 )
-from kernelclust.structures import Structure, as_structure, cluster_names, named_places, warn_of_names
+from kernelclust.solvers import PlacementProblem
+from kernelclust.structures import Structure, as_structure, cluster_names, is_graph, named_places, warn_of_names
 
 DEFAULT_CLUSTERS = 8
 FLOATS = [np.float64, np.float32]
@@ -44,7 +47,7 @@ def whole_or_nothing(model: BaseEstimator) -> Iterator[None]:
         raise
 
 
-class KernelClusterer(Saving, CallbackSupportMixin, ClusterMixin, BaseEstimator):
+class KernelClusterer(CallbackSupportMixin, ClusterMixin, BaseEstimator):
     """Base of the estimators; a subclass writes `_fit`."""
 
     kernel: Any = "rbf"
@@ -52,6 +55,9 @@ class KernelClusterer(Saving, CallbackSupportMixin, ClusterMixin, BaseEstimator)
     min_cluster_size: Any = None
     max_cluster_size: Any = None
     label_weight: Any = None
+    compute_confidence: Any = False
+    max_iter: Any = 100
+    n_jobs: Any = None
     verbose: Any = 0
     _fitted_on_device: bool = False  # whether what was fitted lies on a device
     _terms: ClassVar[dict[str, Callable[[Any], Any]]] = {"kernel": as_kernel, "approximation": as_approximation}
@@ -150,6 +156,17 @@ class KernelClusterer(Saving, CallbackSupportMixin, ClusterMixin, BaseEstimator)
         labels[weight > 0] = found
         return make_constraints(weight, structure.n_clusters, labels=labels)
 
+    def _check_common(self) -> None:
+        """Check the parameters that estimators share."""
+        check_number("max_iter", self.max_iter, whole=True, least=1)
+        if self.label_weight is not None:
+            check_number("label_weight", self.label_weight)
+        check_flag("compute_confidence", self.compute_confidence)
+        if self.n_jobs is not None and (not isinstance(self.n_jobs, Integral) or self.n_jobs == 0):
+            raise TypeError(f"n_jobs={self.n_jobs!r}: give a number of threads, -1 for all, or None.")
+        if not isinstance(self.verbose, (Integral, np.bool_)):
+            raise TypeError(f"verbose={self.verbose!r}: give a whole number or True or False.")
+
     def _check_kernel(self) -> None:
         self._kernel_settings()
 
@@ -178,6 +195,40 @@ class KernelClusterer(Saving, CallbackSupportMixin, ClusterMixin, BaseEstimator)
     def _report(self, line: str) -> None:
         if self.verbose:
             log(f"{type(self).__name__}: {line}")
+
+    def save(self, path, extra=None) -> None:
+        """Write the fitted model to one file, which `kernelclust.load` reads; no pickle, nothing that is run.
+
+        The file is written aside and renamed: it is whole, or the old one is still there. All methods and attributes
+        of the model that is loaded give the same bits. Functions (a kernel of your own) are refused; a networkx graph
+        is kept as the structure made of it.
+
+        Parameters
+        ----------
+        path : str or path
+        extra : dict, optional
+            Whatever JSON can hold, kept beside the model for `kernelclust.load_extra`: names of columns, units.
+        """
+        check_is_fitted(self)
+        model: Any = copy(self)
+        if is_graph(getattr(self, "structure", None)):
+            model.structure = as_structure(model.structure)
+        save_model(path, model, extra)
+
+    def _check_loaded(self) -> None:
+        """Refuse attributes that contradict each other, as no fit leaves them."""
+        check_is_fitted(self)
+        structure = getattr(self, "structure_", None)
+        if not (structure is None or isinstance(structure, Structure)):
+            raise ValueError("structure_ is no structure.")
+        c = structure.n_clusters if structure is not None else int(self.n_clusters)
+        _check_lengths(self, ("sizes_", "medoids_"), c)
+        _check_lengths(self, ("labels_", "position_", "_asked"), len(self.labels_))
+        _check_range("labels_", self.labels_, 0, c)
+        _check_range("medoids_", getattr(self, "medoids_", np.zeros(0, int)), -1, len(self.labels_))
+        placing = getattr(self, "_placing", None)
+        if placing is not None and not (isinstance(placing, PlacementProblem) and len(placing.n) == c):
+            raise ValueError(f"its arrangements are not of {c} clusters.")
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -223,11 +274,14 @@ def check_enough_samples(n_samples: int, structure: Structure) -> None:
         )
 
 
-def check_jobs(n_jobs: Any) -> None:
-    if n_jobs is not None and (not isinstance(n_jobs, Integral) or n_jobs == 0):
-        raise TypeError(f"n_jobs={n_jobs!r}: give a number of threads, -1 for all, or None.")
+def _check_lengths(model: Any, names: tuple[str, ...], length: int) -> None:
+    for name in names:
+        value = getattr(model, name, None)
+        if value is not None and (not isinstance(value, np.ndarray) or value.shape[:1] != (length,)):
+            raise ValueError(f"{name} has shape {np.shape(value)}, but must have {length} rows.")
 
 
-def check_verbose(verbose: Any) -> None:
-    if not isinstance(verbose, (Integral, np.bool_)):
-        raise TypeError(f"verbose={verbose!r}: give a whole number or True or False.")
+def _check_range(name: str, values: np.ndarray, low: int, end: int) -> None:
+    whole = values.dtype.kind in "iu" and values.ndim == 1
+    if not whole or values.min(initial=low) < low or values.max(initial=low) >= end:
+        raise ValueError(f"{name} must be whole numbers from {low} to {end - 1}.")

@@ -203,7 +203,6 @@ class Device(Host):
         found = fit_all(holder, model._fit_config(structure, model._make_solver()))
         model._keep(found)
         model._fitted_on_device, model._used = True, None if everything else used
-        model.labels_ = found.all_labels
         if not everything:
             self._place_rest(model, X, used, known)
         if known is not None:
@@ -248,7 +247,7 @@ class InPartitions(Host):
         holder = ExactHolder(partitions) if exact else FeatureHolder(partitions, model._kernel_term(), approximation)
         found = fit_all(holder, model._fit_config(structure, model._make_solver()))
         model._keep(found)
-        model._fitted_on_device, model._used, model.labels_ = False, None, found.all_labels
+        model._fitted_on_device, model._used = False, None
 
     def table(self, model, X):
         names = getattr(X, "columns", None)

@@ -13,6 +13,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from kernelclust._arrays import to_host
+from kernelclust._warnings import warn
 from kernelclust.constraints import Constraints
 from kernelclust.engine import ClusterOrder, Fit, Order, Places, Prediction, cluster_order, confidence_of
 from kernelclust.engine.holders import as_rows
@@ -30,6 +31,7 @@ class Placing(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     structure_: Structure
     sizes_: np.ndarray
     labels_: np.ndarray
+    _used: np.ndarray | None
     _prediction: Prediction
     _places: Places
     _placing: PlacementProblem
@@ -71,6 +73,7 @@ class Placing(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         return int(self.sizes_.shape[0])
 
     def _keep_places(self, found: Fit) -> None:
+        self.structure_, self.sizes_, self.labels_ = found.structure, found.n, found.all_labels
         self._prediction = found.prediction()
         self._places, self._asked, self.position_, self.medoids_ = found.places(self._prediction)
         self._placing, self._margin, self._order = found.placing, found.placement_margin, found.order
@@ -86,11 +89,29 @@ class Placing(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
             self.position_[used] = position
             self.position_[rest] = self._places.position(X_rest, labels[rest])
 
-    def _keep_known(self, known: Constraints | None) -> None:
-        """Samples whose label is known, fully or softly, are not asked for."""
-        if known is not None:
-            told = (known.place >= 0) | known.soft_bonus.any(axis=1)
-            self._asked[told[known.block]] = -1
+    def _keep_all(
+        self, n_samples: int, used: np.ndarray, known: Constraints | None, new: Callable, *, allow_empty: bool = False
+    ) -> None:
+        """Label samples of weight zero as new ones, `new(rest)`, but where something is known about them."""
+        self._used = None if len(used) == n_samples else used
+        if self._used is not None:
+            labels = np.full(n_samples, -1, dtype=self.labels_.dtype)
+            labels[used] = self.labels_
+            rest = np.flatnonzero(labels < 0)
+            X_rest = new(rest)
+            rises = self._prediction.rises(X_rest)
+            labels[rest] = np.argmax(rises, axis=1) if known is None else known.complete(labels, rest, rises)
+            self.labels_ = labels
+            self._keep_rest(X_rest, rest, used, labels)
+        if known is None:
+            return
+        told = (known.place >= 0) | known.soft_bonus.any(axis=1)  # fully or softly: these are not asked for
+        self._asked[told[known.block]] = -1
+        if not allow_empty and not self.sizes_.all():
+            warn(
+                f"no sample is left for cluster {', '.join(map(str, np.flatnonzero(self.sizes_ == 0)))}: labels and "
+                "links keep all of them elsewhere."
+            )
 
     def transform(self, X):
         """Distances |phi(x) - mu_j| to the means of the clusters in the kernel's feature space, as KMeans has them.

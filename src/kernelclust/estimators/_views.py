@@ -53,7 +53,7 @@ def fit_views(
     partitions = place.weighted(model, table, y, sample_weight, structure)
     found, weights, features = _fit(model, partitions, widths, kernels, structure)
     model._keep(found)
-    model._used, model._in_rows, model.labels_ = None, True, found.fit.all_labels
+    model._used, model._in_rows = None, True
     place.send(model)
     image = weights.embedding_map()
     model._diagnostics["embedding"] = partitions.rows(products, np.float64, image.shape[1], raw=features, image=image)

@@ -11,7 +11,7 @@ from kernelclust._names import check_flag, check_name, check_number
 from kernelclust._threads import one_thread
 from kernelclust._warnings import warn
 from kernelclust.constraints import check_labels
-from kernelclust.estimators._base import KernelClusterer, check_jobs, check_verbose, equal_labels
+from kernelclust.estimators._base import KernelClusterer, equal_labels
 from kernelclust.estimators._data import Host, on_host, where
 from kernelclust.kernels import kernel_class
 from kernelclust.margin import (
@@ -367,9 +367,7 @@ class MaxMarginClustering(KernelClusterer):
             check_name("C", self.C, ["auto"], also=", or a positive number")
         else:
             check_number("C", self.C, above=True)
-        check_number("max_iter", self.max_iter, whole=True, least=1)
-        check_jobs(self.n_jobs)
-        check_verbose(self.verbose)
+        self._check_common()
         check_flag("bias", self.bias)
         solver = self._make_solver()
         if not solver.center and (not kernel_class(self.kernel).has_features or solver.n_components is not None):

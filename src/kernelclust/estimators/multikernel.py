@@ -8,16 +8,12 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kernelclust._input import as_array, as_table, how_to_flatten, is_frame
-from kernelclust._names import check_flag, check_name, check_number
-from kernelclust._warnings import warn
-from kernelclust.constraints import Constraints
+from kernelclust._names import check_name
 from kernelclust.estimators._base import (
     FLOATS,
     KernelClusterer,
     check_enough_samples,
-    check_jobs,
     check_structure,
-    check_verbose,
 )
 from kernelclust.estimators._data import on_host, where
 from kernelclust.estimators._placing import Placing
@@ -233,26 +229,18 @@ class MultiKernelClustering(Placing, KernelClusterer):
         constraints = known if known is None or everything else known.among(used)
         found = fit_many(samples, weight[used], self._fit_config(structure), constraints)
         self._keep(found)
-        self._used = None if everything else used
-        if not everything:
-            self._spread(views, used, known)
-        self._keep_known(known)
-        if known is not None and not self.sizes_.all():
-            warn(
-                f"no sample is left for cluster {', '.join(map(str, np.flatnonzero(self.sizes_ == 0)))}: labels and "
-                "links keep all of them elsewhere."
-            )
+        self._keep_all(len(weight), used, known, lambda rest: views.rest(rest, used))
+        for name in ("embedding", "sample_weights"):
+            if not everything and self._diagnostics[name] is not None:
+                self._diagnostics[name] = _rows_of(self._diagnostics[name], used, len(weight))
         return self
 
     def _keep(self, found: ManyFit) -> None:
         """What is remembered of a fit."""
         fit, relaxed, refined = found.fit, found.relaxed, found.refined
-        self.structure_ = fit.structure
-        self.labels_ = fit.labels
         self.weights_ = refined.weights
         self.explained_ = found.explained
         self.objective_ = -float(refined.objective)
-        self.sizes_ = fit.n
         self.n_iter_ = len(relaxed.history)
         self._diagnostics = {
             "embedding": relaxed.embedding,
@@ -263,20 +251,6 @@ class MultiKernelClustering(Placing, KernelClusterer):
             "sample_weights": relaxed.by_sample,
         }
         self._keep_places(fit)
-
-    def _spread(self, views: Views, used: np.ndarray, known: Constraints | None) -> None:
-        """Labels for all samples, those of weight zero placed as new ones but where something is known about them."""
-        labels = np.full(views.n_samples, -1, dtype=self.labels_.dtype)
-        labels[used] = self.labels_
-        rest = np.flatnonzero(labels < 0)
-        new = views.rest(rest, used)
-        rises = self._prediction.rises(new)
-        labels[rest] = np.argmax(rises, axis=1) if known is None else known.complete(labels, rest, rises)
-        self.labels_ = labels
-        self._keep_rest(new, rest, used, labels)
-        for name in ("embedding", "sample_weights"):
-            if self._diagnostics[name] is not None:
-                self._diagnostics[name] = _rows_of(self._diagnostics[name], used, len(labels))
 
     def predict(self, X, *, observed=None):
         """Place new samples where F of the combined kernel rises most; the nearest mean for flat clusters.
@@ -378,12 +352,7 @@ class MultiKernelClustering(Placing, KernelClusterer):
         self._make_method()
         self._make_objective()
         self._approximation_term()
-        check_number("max_iter", self.max_iter, whole=True, least=1)
-        if self.label_weight is not None:
-            check_number("label_weight", self.label_weight)
-        check_flag("compute_confidence", self.compute_confidence)
-        check_jobs(self.n_jobs)
-        check_verbose(self.verbose)
+        self._check_common()
 
     def _make_method(self) -> Method:
         return as_method(self.method)

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from kernelclust._names import check_flag, check_number
 from kernelclust._progress import working
 from kernelclust._scale_warning import ScaleWarning, scale_warning
 from kernelclust._warnings import warn
-from kernelclust.constraints import Constraints
 from kernelclust.engine import Fit, FitConfig, fit, numbered_like
 from kernelclust.estimators._base import (
     KernelClusterer,
     check_enough_samples,
-    check_jobs,
     check_structure,
-    check_verbose,
     whole_or_nothing,
 )
 from kernelclust.estimators._data import new_samples, where
@@ -287,19 +284,15 @@ class StructuredClustering(Placing, KernelClusterer):
         if self._like is not None:
             found = numbered_like(found, self._like[used])
         self._keep(found)
-        self._used = None if everything else used
-        self.labels_ = found.labels if everything else self._label_rest(X, found.labels, used, known)
-        self._keep_known(known)
-        if known is not None and not solver.allow_empty and not found.n.all():
-            warn(
-                f"no sample is left for cluster {', '.join(map(str, np.flatnonzero(found.n == 0)))}: labels and links "
-                "keep all of them elsewhere."
-            )
+        new = partial(self._rest, X, used)
+        self._keep_all(len(weight), used, known, new, allow_empty=solver.allow_empty)
+
+    def _rest(self, X, used: np.ndarray, rest: np.ndarray):
+        """Samples that took no part, as new ones."""
+        return X[rest][:, used] if self._is_pairwise() else X[rest]
 
     def _keep(self, found: Fit) -> None:
         """What is remembered of a fit."""
-        self.structure_ = found.structure
-        self.sizes_ = found.n
         self.objective_ = found.value
         self.upper_bound_ = found.upper_bound
         self.gap_ = found.gap
@@ -366,12 +359,7 @@ class StructuredClustering(Placing, KernelClusterer):
         objective.check()
         solver.check()
         solver.check_placement(objective.placement)
-        check_number("max_iter", self.max_iter, whole=True, least=1)
-        if self.label_weight is not None:
-            check_number("label_weight", self.label_weight)
-        check_flag("compute_confidence", self.compute_confidence)
-        check_jobs(self.n_jobs)
-        check_verbose(self.verbose)
+        self._check_common()
 
     def _make_objective(self) -> Dependence:
         return as_objective(self.objective)
@@ -392,17 +380,6 @@ class StructuredClustering(Placing, KernelClusterer):
             confidence=bool(self.compute_confidence),
         )
 
-    def _label_rest(self, X, labels, used, known: Constraints | None) -> np.ndarray:
-        """All labels, with samples of weight zero placed as new ones, but where something is known about them."""
-        out = np.full(X.shape[0], -1, dtype=labels.dtype)
-        out[used] = labels
-        rest = np.flatnonzero(out < 0)
-        new = X[rest][:, used] if self._is_pairwise() else X[rest]
-        rises = self._prediction.rises(new)
-        out[rest] = np.argmax(rises, axis=1) if known is None else known.complete(out, rest, rises)
-        self._keep_rest(new, rest, used, out)
-        return out
-
 
 def config_of(model: StructuredClustering, n_samples: int) -> FitConfig:
     """What the engine is asked for by an estimator with these parameters, all of them checked."""
@@ -412,10 +389,10 @@ def config_of(model: StructuredClustering, n_samples: int) -> FitConfig:
     return model._fit_config(structure, solver)
 
 
-def adopt(model: StructuredClustering, found: Fit, X, labels: np.ndarray) -> StructuredClustering:
-    """The estimator as if it had been fitted to X itself, with a fit that was made elsewhere and its labels."""
+def adopt(model: StructuredClustering, found: Fit, X) -> StructuredClustering:
+    """The estimator as if it had been fitted to X itself, with a fit that was made elsewhere."""
     X = model._check_samples(X, reset=True)
     model._warn_of_scales(X, np.ones(X.shape[0]))
     model._keep(found)
-    model._used, model.labels_ = None, labels
+    model._used = None
     return model

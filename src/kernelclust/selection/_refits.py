@@ -130,7 +130,7 @@ def _adopted(model: StructuredClustering, one: Fit, X: Any, said: list) -> Struc
     """The model as if it had been fitted to X; its warnings join those of the fit."""
     with warnings.catch_warnings(record=True) as more:
         warnings.simplefilter("always")
-        adopt(model, one, X, one.labels)
+        adopt(model, one, X)
     said += more
     return model
 
