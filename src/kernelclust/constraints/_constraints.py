@@ -50,13 +50,13 @@ class Constraints:
 
     @cached_property
     def members(self) -> tuple[np.ndarray, np.ndarray]:
-        """Samples of block u: member[first[u]:first[u + 1]]."""
+        """Return samples of block u: member[first[u]:first[u + 1]]."""
         count = np.bincount(self.block, minlength=self.n_blocks)
         return np.concatenate([[0], np.cumsum(count)]), np.argsort(self.block, kind="stable")
 
     @cached_property
     def mean(self) -> sparse.csr_array:
-        """(M, m) weighted mean over each block."""
+        """Return (M, m) weighted mean over each block."""
         m = len(self.block)
         shares = self.sample_weight / self.weight[self.block]
         return sparse.csr_array((shares, (self.block, np.arange(m))), shape=(self.n_blocks, m))
@@ -79,19 +79,20 @@ class Constraints:
 
     @cached_property
     def known(self) -> bool:
-        """Whether anything says which cluster sits where, not only who is with whom."""
+        """Return whether anything says which cluster sits where, not only who is with whom."""
         uneven = np.ptp(self.lower) > 0 or np.any(self.upper != self.upper[0])
         return bool((self.place >= 0).any() or self.soft_bonus.any() or uneven)
 
     @cached_property
     def seeds(self) -> np.ndarray:
-        """(m,) known place of each sample, hard or soft, or -1."""
+        """Return (m,) known place of each sample, hard or soft, or -1."""
         soft = np.where(self.soft_bonus.max(axis=1) > 0, np.argmax(self.soft_bonus, axis=1), -1)
         return np.where(self.place >= 0, self.place, soft)[self.block]
 
     @cached_property
     def label_weight(self) -> np.ndarray:
-        """(M, c) copies of samples that are known to be at a place, counted less where the label is trusted less."""
+        """Return (M, c) copies of samples that are known to be at a place, counted less where the label is trusted
+        less."""
         out = np.minimum(self.soft_bonus / self.unit, self.weight[:, None])
         placed = np.flatnonzero(self.place >= 0)
         out[placed, self.place[placed]] = self.weight[placed]
@@ -99,14 +100,15 @@ class Constraints:
 
     @cached_property
     def movable(self) -> np.ndarray:
-        """(c,) nodes whose clusters may change places with each other: no known labels, the same bounds."""
+        """Return (c,) nodes whose clusters may change places with each other: no known labels, the same bounds."""
         movable = np.ones(self.n_clusters, dtype=bool)
         movable[self.place[self.place >= 0]] = False
         return self._alike(movable)
 
     @cached_property
     def alike(self) -> np.ndarray:
-        """(c,) nodes with the same bounds, most of them: their clusters may change places if labelled samples stay."""
+        """Return (c,) nodes with the same bounds, most of them: their clusters may change places if labelled samples
+        stay."""
         return self._alike(np.ones(self.n_clusters, dtype=bool))
 
     def _alike(self, movable: np.ndarray) -> np.ndarray:
@@ -117,7 +119,7 @@ class Constraints:
         return movable & (kind == most)
 
     def among(self, samples: np.ndarray) -> Constraints:
-        """The same for some of the samples: those of positive weight, which are all that count."""
+        """Return the same for some of the samples: those of positive weight, which are all that count."""
         present, block = np.unique(self.block[samples], return_inverse=True)
         return replace(
             self,
@@ -130,7 +132,8 @@ class Constraints:
         )
 
     def complete(self, labels: np.ndarray, rest: np.ndarray, rises: np.ndarray) -> np.ndarray:
-        """Labels of the samples `rest`: that of their block, if known, else where the block's rise is largest."""
+        """Return labels of the samples `rest`: that of their block, if known, else where the block's rise is
+        largest."""
         label = self.place.copy()
         done = labels >= 0
         label[self.block[done]] = labels[done]
@@ -139,20 +142,20 @@ class Constraints:
         return np.where(label >= 0, label, np.argmax(total, axis=1))[self.block[rest]]
 
     def at(self, samples: np.ndarray) -> Constraints:
-        """The same seen at some of the samples: sizes in proportion, and no promise to keep them."""
+        """Return the same seen at some of the samples: sizes in proportion, and no promise to keep them."""
         part = self.among(samples)
         share, heaviest = part.sample_weight.sum() / self.sample_weight.sum(), part.weight.max()
         lower, upper = np.maximum(self.lower * share - heaviest, 0.0), self.upper * share + heaviest
         return replace(part, lower=lower, upper=upper, strict=False)
 
     def unlabelled(self) -> Constraints | None:
-        """Links and sizes alone; None where there are none."""
+        """Return links and sizes alone; None where there are none."""
         if self.n_blocks == len(self.block) and not (self.has_links or self.has_sizes):
             return None
         return replace(self, place=np.full(self.n_blocks, -1), soft_bonus=np.zeros_like(self.soft_bonus))
 
     def with_bonus_unit(self, unit: float) -> Constraints:
-        """With `unit` of F for a soft label of weight one."""
+        """Return the constraints with `unit` of F for a soft label of weight one."""
         if not self.soft_bonus.any():
             return self
         return replace(self, soft_bonus=self.soft_bonus * unit, unit=self.unit * unit)
@@ -160,7 +163,7 @@ class Constraints:
     # -- labels of samples and of blocks ------------------------------------------------------------------------------
 
     def of_blocks(self, labels: np.ndarray) -> np.ndarray:
-        """Label of most of each block's weight."""
+        """Return the label of most of each block's weight."""
         if self.n_blocks == len(labels):
             out = np.empty(self.n_blocks, dtype=np.intp)
             out[self.block] = labels
@@ -170,46 +173,46 @@ class Constraints:
         return np.argmax(votes.reshape(-1, c), axis=1)
 
     def kept_by(self, labels: np.ndarray) -> bool:
-        """Whether labels of samples keep everything that is known."""
+        """Return whether labels of samples keep everything that is known."""
         label = self.of_blocks(labels)
         return bool(np.array_equal(label[self.block], labels)) and self.keeps_links(label) and self.keeps_sizes(label)
 
     def keeps_links(self, label: np.ndarray) -> bool:
-        """Whether labels of blocks keep known places and cannot-links."""
+        """Return whether labels of blocks keep known places and cannot-links."""
         wrong = (self.place >= 0) & (label != self.place)
         first, link = self.linked
         return not wrong.any() and not np.any(np.repeat(label, np.diff(first)) == label[link])
 
     def keeps_sizes(self, label: np.ndarray) -> bool:
-        """Whether labels of blocks keep the bounds on sizes."""
+        """Return whether labels of blocks keep the bounds on sizes."""
         n = np.bincount(label, self.weight, minlength=self.n_clusters)
         return bool(np.all(n >= self.lower - self.slack) and np.all(n <= self.upper + self.slack))
 
     def gain(self, labels: np.ndarray) -> float:
-        """What soft labels add to F."""
+        """Return what soft labels add to F."""
         return float(self.soft_bonus[np.arange(self.n_blocks), self.of_blocks(labels)].sum())
 
     def placement_bonus(self, labels: np.ndarray) -> np.ndarray:
-        """(c, c) what soft labels add when cluster j goes to node p."""
+        """Return (c, c) what soft labels add when cluster j goes to node p."""
         out = np.zeros((self.n_clusters,) * 2)
         np.add.at(out, self.of_blocks(labels), self.soft_bonus)
         return out
 
     def size_violation(self, labels: np.ndarray) -> np.ndarray:
-        """(c, c) share of all samples by which cluster j misses the size of node p."""
+        """Return (c, c) share of all samples by which cluster j misses the size of node p."""
         n = np.bincount(labels, self.sample_weight, minlength=self.n_clusters)[:, None]
         return (np.maximum(self.lower - n, 0.0) + np.maximum(n - self.upper, 0.0)) / n.sum()
 
     def placing(self, labels: np.ndarray) -> dict[str, Any]:
-        """What a placement of these clusters has to respect."""
+        """Return what a placement of these clusters has to respect."""
         return {"movable": self.movable, "linear": self.placement_bonus(labels)}
 
     def together(self, labels: np.ndarray) -> np.ndarray:
-        """Labels with every block whole."""
+        """Return labels with every block whole."""
         return self.of_blocks(labels)[self.block]
 
 
 def some(samples: Iterable[int]) -> str:
-    """Samples named in an error."""
+    """Return samples named in an error."""
     names = [str(int(i)) for i in samples]
     return ", ".join(names[:SHOWN]) + (f", ... ({len(names)} in all)" if len(names) > SHOWN else "")

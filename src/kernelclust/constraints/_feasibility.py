@@ -30,7 +30,7 @@ class _Clock:
 
 
 def find_labeling(constraints: Constraints) -> np.ndarray:
-    """A labeling that keeps everything: greedily, by exchanges, else exactly; an error where there is none."""
+    """Find a labeling that keeps everything: greedily, by exchanges, else exactly; an error where there is none."""
     clock = _Clock(PATIENCE)
     M, c = constraints.n_blocks, constraints.n_clusters
     wish = np.where(constraints.place >= 0, constraints.place, np.arange(M) % c)
@@ -70,7 +70,7 @@ def _mend(constraints: Constraints, label: np.ndarray) -> bool:
 
 
 def _decide(constraints: Constraints, *, sized: bool, clock: _Clock) -> np.ndarray | None:
-    """`exact` with the time that is left, and where that is not enough, an error."""
+    """Run `exact` with the time that is left; raise an error where that is not enough."""
     start = time.monotonic()
     try:
         return exact(constraints, sized=sized, seconds=clock.left)
@@ -105,7 +105,7 @@ def _check_cliques(constraints: Constraints) -> None:
 
 
 def _clique(start: int, first, link) -> list[int]:
-    """Blocks that are all cannot-linked with each other, found greedily."""
+    """Return blocks that are all cannot-linked with each other, found greedily."""
     clique = [start]
     candidates = set(link[first[start] : first[start + 1]].tolist())
     while candidates:
@@ -120,7 +120,8 @@ class Undecided(Exception):
 
 
 def exact(constraints: Constraints, *, sized: bool, seconds: float) -> np.ndarray | None:
-    """A labeling that keeps everything (sizes only if `sized`), or None where there is none; undecided, an error.
+    """Return a labeling that keeps everything (sizes only if `sized`), or None where there is none; undecided, an
+    error.
 
     Blocks without links that weigh the same are counted, not told apart.
     """

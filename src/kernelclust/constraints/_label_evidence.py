@@ -25,8 +25,8 @@ NEAR = 0.5  # share of mistakes that go to neighbouring places; the others go an
 
 
 def numbered(constraints: Constraints, labels: np.ndarray, E: np.ndarray) -> np.ndarray:
-    """Clusters without places, numbered so that sizes are kept and it costs least to put labelled samples where they
-    belong: sum_i w_i |x_i - mu_j(i)|^2 with j(i) the cluster that gets the number y_i."""
+    """Return clusters without places, numbered so that sizes are kept and it costs least to put labelled samples
+    where they belong: sum_i w_i |x_i - mu_j(i)|^2 with j(i) the cluster that gets the number y_i."""
     if not constraints.known:
         return labels
     known, c = constraints.label_weight, constraints.n_clusters
@@ -40,14 +40,15 @@ def numbered(constraints: Constraints, labels: np.ndarray, E: np.ndarray) -> np.
 def size_penalty(
     constraints: Constraints | None, labels: np.ndarray, S: np.ndarray, A: np.ndarray
 ) -> np.ndarray | None:
-    """(c, c) `linear` of a placement problem that puts clusters where their sizes are allowed, before all else."""
+    """Return (c, c) `linear` of a placement problem that puts clusters where their sizes are allowed, before all
+    else."""
     if constraints is None or not constraints.has_sizes:
         return None
     return -10 * np.abs(A).max() * np.abs(S).sum() * constraints.size_violation(labels)
 
 
 def label_evidence(constraints: Constraints, labels: np.ndarray, E: np.ndarray, A: np.ndarray) -> np.ndarray:
-    """(c, c) log-probability of the known labels near cluster j if its place is p."""
+    """Return (c, c) log-probability of the known labels near cluster j if its place is p."""
     L, q = np.zeros(A.shape), mistaken(A)
     block, place, near, e = mistakes(constraints, labels, E)
     e = np.minimum(e, 1 / (1 + FOR * q.max(axis=0)[place]))  # never evidence against its own place
@@ -60,7 +61,7 @@ def label_evidence(constraints: Constraints, labels: np.ndarray, E: np.ndarray, 
 def mistakes(
     constraints: Constraints, labels: np.ndarray, E: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Block and place of every known label, the cluster of the nearest mean, and the rate e of mistakes there.
+    """Return block and place of every known label, the cluster of the nearest mean, and the rate e of mistakes there.
 
     1 - e = (1 - r^5 / 2) (1 - mean_j r^5 / 2): r is the distance from the nearest mean over that from the second
     nearest, 0 for a sample that is typical and 1 for one between two clusters; mean_j is over the samples near cluster
@@ -83,8 +84,8 @@ def mistakes(
 
 
 def contradicted(constraints: Constraints, labels: np.ndarray, E: np.ndarray) -> bool:
-    """Whether more labels are against these clusters, however numbered, than mistakes explain: the mean and twice
-    the standard deviation of their number, at rates of BORNE at most."""
+    """Return whether more labels are against these clusters, however numbered, than mistakes explain: the mean and
+    twice the standard deviation of their number, at rates of BORNE at most."""
     block, place, _, e = mistakes(constraints, labels, E)
     e = np.minimum(e, BORNE)
     count = constraints.label_weight[block, place]
@@ -93,7 +94,7 @@ def contradicted(constraints: Constraints, labels: np.ndarray, E: np.ndarray) ->
 
 
 def mistaken(A: np.ndarray) -> np.ndarray:
-    """q (c, c): what a sample of place p (row) is labelled where its label is not p."""
+    """Return q (c, c): what a sample of place p (row) is labelled where its label is not p."""
     c = len(A)
     links = np.where(np.eye(c) > 0, 0.0, np.maximum(A, 0.0))
     total = links.sum(axis=1, keepdims=True)
@@ -102,7 +103,7 @@ def mistaken(A: np.ndarray) -> np.ndarray:
 
 
 def _means(constraints: Constraints, labels: np.ndarray, E: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Means of clusters (c, d), of samples without labels where there are such, and which clusters have one."""
+    """Return means of clusters (c, d), of samples without labels where there are such, and which clusters have one."""
     c, weight = constraints.n_clusters, constraints.sample_weight
     open_weight = np.where(constraints.label_weight.sum(axis=1)[constraints.block] > 0, 0.0, weight)
     n = np.bincount(labels, open_weight, minlength=c)

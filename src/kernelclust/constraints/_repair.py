@@ -15,7 +15,7 @@ SEVERAL = 1500  # blocks that are exchanged, of many
 
 
 def repair(constraints: Constraints, labels: np.ndarray, E: np.ndarray, *, allow_empty: bool = False) -> np.ndarray:
-    """A labeling that keeps everything, near to the one given in the features E (m x d)."""
+    """Return a labeling that keeps everything, near to the one given in the features E (m x d)."""
     wish = constraints.of_blocks(labels)
     wish = np.where(constraints.place >= 0, constraints.place, wish)
     label = wish.copy()
@@ -34,7 +34,8 @@ def repair(constraints: Constraints, labels: np.ndarray, E: np.ndarray, *, allow
 
 
 def _numbered_witness(constraints: Constraints, score: np.ndarray) -> np.ndarray:
-    """The labeling known to keep everything, clusters that may change places numbered as the scores (M, c) wish."""
+    """Return the labeling known to keep everything, clusters that may change places numbered as the scores (M, c)
+    wish."""
     assert constraints.witness is not None
     label, c = constraints.witness, constraints.n_clusters
     benefit = np.zeros((c, c))
@@ -45,7 +46,7 @@ def _numbered_witness(constraints: Constraints, score: np.ndarray) -> np.ndarray
 
 
 def closeness(constraints: Constraints, label: np.ndarray, E: np.ndarray) -> np.ndarray:
-    """(M, c) minus half the squared distance of a block's mean from a cluster's, but for a constant a block."""
+    """Return (M, c) minus half the squared distance of a block's mean from a cluster's, but for a constant a block."""
     blocks = np.asarray(constraints.mean @ E)
     n = np.bincount(label, constraints.weight, minlength=constraints.n_clusters)
     sums = np.zeros((constraints.n_clusters, E.shape[1]))
@@ -55,7 +56,7 @@ def closeness(constraints: Constraints, label: np.ndarray, E: np.ndarray) -> np.
 
 
 def separate(constraints: Constraints, wish: np.ndarray, score: np.ndarray) -> np.ndarray:
-    """Cannot-links kept: greedily, with the most constrained first, or as the witness has it; nearly, without one."""
+    """Keep cannot-links: greedily, with the most constrained first, or as the witness has it; nearly, without one."""
     first, link = constraints.linked
     degree = np.diff(first)
     free = np.flatnonzero((constraints.place < 0) & (degree > 0))
@@ -117,7 +118,7 @@ def settle(
 
 
 def pack(constraints: Constraints, label: np.ndarray) -> None:
-    """Blocks that nothing binds, largest first, each to the cluster that lacks most of an even size."""
+    """Put blocks that nothing binds, largest first, each into the cluster that lacks most of an even size."""
     c, weight = constraints.n_clusters, constraints.weight
     low, high = 0.0, weight.sum()
     for _ in range(60):  # even sizes within the bounds: all at one level, but for those that a bound stops

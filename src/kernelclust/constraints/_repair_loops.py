@@ -12,7 +12,7 @@ STEP = 30  # moves looked at that the other work of a step counts as
 
 
 def count_blocked(label: np.ndarray, link_first: np.ndarray, link: np.ndarray, n_clusters: int) -> np.ndarray:
-    """How many blocks of each cluster may not be with each block (M x c)."""
+    """Return how many blocks of each cluster may not be with each block (M x c)."""
     M, there = len(label), label[link]
     block = np.repeat(np.arange(M), np.diff(link_first))
     cell = (block * n_clusters + there)[there >= 0]
@@ -67,7 +67,7 @@ def pop(queue):
 
 @compiled
 def give(free, wish, label, link_first, link, score, blocked, position, rank, queue):
-    """The loop of `colour`; a queue, where there is one, says who is next."""
+    """Run the loop of `colour`; a queue, where there is one, says who is next."""
     c, M, F = score.shape[1], len(label), len(free)
     kept = True
     for step in range(F):
@@ -117,7 +117,7 @@ def mend_links(free, label, link_first, link, n_clusters: int, noise, looked: in
 
 @compiled
 def mend(size, broken, where, until, may, blocked, label, link_first, link, noise, looked):
-    """The loop of `mend_links`: broken[:size] are blocks in conflict, `where` says where each stands among them."""
+    """Run the loop of `mend_links`: broken[:size] are blocks in conflict, `where` says where each stands among them."""
     c = blocked.shape[1]
     step = 0
     while size > 0 and looked > 0:
@@ -199,7 +199,7 @@ def pack_largest(order, label, weight, room) -> None:
 
 @compiled
 def violation(size, lower, upper, slack):
-    """How far a size is from its bounds."""
+    """Return how far a size is from its bounds."""
     if size > upper + slack:
         return size - upper
     if size < lower - slack:
@@ -209,7 +209,7 @@ def violation(size, lower, upper, slack):
 
 @compiled
 def clashes(u, j, gone, label, link_first, link):
-    """Whether a cannot-link forbids block u in cluster j once block `gone` has left it."""
+    """Return whether a cannot-link forbids block u in cluster j once block `gone` has left it."""
     for p in range(link_first[u], link_first[u + 1]):
         if link[p] != gone and label[link[p]] == j:
             return True
@@ -218,7 +218,8 @@ def clashes(u, j, gone, label, link_first, link):
 
 @compiled
 def best_exchange(free, label, weight, n, link_first, link, lower, upper, slack, score, total):
-    """The move, or swap, of `free` blocks that lowers what all sizes miss (`total`) the most, at least cost in score.
+    """Return the move, or swap, of `free` blocks that lowers what all sizes miss (`total`) the most, at least cost in
+    score.
 
     Returns the violation of all sizes then, the block, its partner in a swap or -1, and the block's new cluster; block
     -1 for none.

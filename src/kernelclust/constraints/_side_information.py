@@ -68,7 +68,7 @@ def make_constraints(
 
 
 def _chain(graph: sparse.csr_array, start: int, end: int) -> str:
-    """The must-links that join two samples, in words."""
+    """Return the must-links that join two samples, in words."""
     if start == end:
         return ""
     before = breadth_first_order(graph, start, directed=False)[1]
@@ -115,7 +115,7 @@ def _check_weightless(cannot: Links, constraints: Constraints) -> None:
 
 
 def _check_links(constraints: Constraints) -> None:
-    """Contradictions of cannot-links that can be named."""
+    """Raise an error for contradictions of cannot-links that can be named."""
     place, c = constraints.place, constraints.n_clusters
     sample = constraints.members[1][constraints.members[0][:-1]]  # a sample of each block
     first, link = constraints.linked
@@ -138,7 +138,7 @@ def _check_links(constraints: Constraints) -> None:
 
 
 def _check_sizes(constraints: Constraints) -> None:
-    """Contradictions of sizes that can be named."""
+    """Raise an error for contradictions of sizes that can be named."""
     lower, upper, slack = constraints.lower, constraints.upper, constraints.slack
     weight, c = constraints.weight, constraints.n_clusters
     total = float(weight.sum())
@@ -164,7 +164,7 @@ def _check_sizes(constraints: Constraints) -> None:
 
 
 def equal_rows(X: Any, n_clusters: int, weight: np.ndarray) -> Constraints | None:
-    """Blocks of samples that are copies of each other, or None where there are none, or no more than clusters.
+    """Return blocks of samples that are copies of each other, or None where there are none, or no more than clusters.
 
     Told apart by one random projection. A search that moves copies together cannot be trapped between them.
     """

@@ -19,7 +19,7 @@ EXACT = 2.0**53  # whole numbers that a float holds
 
 
 def check_labels(labels: Any, n_samples: int, n_clusters: int) -> np.ndarray:
-    """Known labels: a place of the structure for each sample, -1 where it is not known.
+    """Return known labels: a place of the structure for each sample, -1 where it is not known.
 
     Whole numbers that leave no sample unknown and do not fit the structure are classes, not places: ignored, with a
     warning.
@@ -97,7 +97,7 @@ class Links:
     group: np.ndarray | None = None
 
     def say(self, row: int) -> str:
-        """The pair in the words that it was given in."""
+        """Return the pair in the words that it was given in."""
         i, j = self.pairs[row].tolist()
         if self.group is None:
             return f"{self.name}[{row}] = [{i}, {j}]"
@@ -105,7 +105,7 @@ class Links:
 
 
 def check_links(name: str, given: Any, n_samples: int, n_clusters: int) -> Links:
-    """Pairs (n, 2) of sample indices, or numbers (m,): samples of one number are linked, -1 with none.
+    """Return pairs (n, 2) of sample indices, or numbers (m,): samples of one number are linked, -1 with none.
 
     A must_link group becomes a star around its first sample, a cannot_link group all its pairs.
     """
@@ -167,7 +167,7 @@ def _check_groups(name: str, array: np.ndarray, numbers: np.ndarray, wanted: str
 
 
 def _in_groups(group: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Samples that have a number, those of one number next to each other, and which of these follow another."""
+    """Return samples that have a number, those of one number next to each other, and which of these follow another."""
     samples = np.flatnonzero(group >= 0)
     samples = samples[np.argsort(group[samples], kind="stable")]
     return samples, np.concatenate([[False], group[samples][1:] == group[samples][:-1]])[: len(samples)]

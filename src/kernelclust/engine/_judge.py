@@ -58,7 +58,7 @@ class Fit:
 
     @property
     def all_labels(self) -> Any:
-        """Labels of all samples, where these lie."""
+        """Return labels of all samples, where these lie."""
         return self.labels if self.whole is None else self.whole.labels
 
     @property
@@ -84,7 +84,7 @@ class Fit:
         return one_hot(self.labels, len(self.n), self.kernel.operator.weight)
 
     def places(self, prediction: Prediction) -> Located:
-        """Where new samples lie among the clusters, and where the fitted ones do."""
+        """Return where new samples lie among the clusters, and where the fitted ones do."""
         if self.whole is not None:
             return self.whole.located(prediction, self.structure.axes(), self.S)
         base, operator = self.kernel.base, self.kernel.operator
@@ -104,7 +104,7 @@ def judge(
     rule: str,
     placed_by: np.ndarray | None = None,
 ) -> Fit:
-    """A solution as a fit: clusters numbered, and what any labeling could reach bounded.
+    """Return a solution as a fit: clusters numbered, and what any labeling could reach bounded.
 
     `placed_by` (c x c) are the cluster sums that the clusters were placed by, where those of the kernel were not.
     """
@@ -177,7 +177,7 @@ def canonical_places(
     movable: np.ndarray | None = None,
     linear: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Of all equivalent numberings, the one with large clusters first, so that sample order does not matter.
+    """Return the equivalent numbering with large clusters first, so that sample order does not matter.
 
     Clusters that are not `movable` keep their number, and what soft labels say (`linear`) comes first.
     """
@@ -198,7 +198,7 @@ def canonical_places(
 
 
 def renumbered(node: np.ndarray, S: np.ndarray, n: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """S and n with cluster j at node[j]."""
+    """Return S and n with cluster j at node[j]."""
     order = np.argsort(node)
     return S[np.ix_(order, order)], n[order]
 

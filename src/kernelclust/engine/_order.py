@@ -86,9 +86,9 @@ class Clusters:
     views: Sequence[np.ndarray] = ()  # squared distances (c, c) between their means by other kernels
 
     def distances(self) -> np.ndarray:
-        """Squared distances between means (c, c): the kernel's own or, where they follow the structure better, the mean
-        of these and the views', each in units of its mean. Commute times between clusters that hang together by few
-        links know no order."""
+        """Return squared distances between means (c, c): the kernel's own or, where they follow the structure
+        better, the mean of these and the views', each in units of its mean. Commute times between clusters that hang
+        together by few links know no order."""
         own = squared_distances(self.S, self.n)
         seen = [D / max(float(D.mean()), np.finfo(float).tiny) for D in (own, *self.views)]
         G = steps(self.A)
@@ -103,13 +103,13 @@ class Clusters:
 
 
 def leading_directions(embedding: np.ndarray, n_clusters: int) -> np.ndarray:
-    """The first c + 7 columns, in units of the largest entry."""
+    """Return the first c + 7 columns, in units of the largest entry."""
     E = embedding[:, : n_clusters + EXTRA_DIMENSIONS]
     return E / max(float(np.abs(E).max(initial=0.0)), np.finfo(float).tiny)
 
 
 def order_of(clusters: Clusters) -> Order:
-    """p-value, confidence and links of an order; nan where there is one arrangement only."""
+    """Return p-value, confidence and links of an order; nan where there is one arrangement only."""
     with one_thread():
         return _order_of(clusters)
 
@@ -162,7 +162,8 @@ def n_arrangements(A: np.ndarray) -> float:
 
 
 def _open(known: np.ndarray) -> float:
-    """Share of the question that is left where some places are known: log of arrangements of the others over all."""
+    """Return the share of the question that is left where some places are known: log of arrangements of the others over
+    all."""
     free = int((~known).sum())
     return lgamma(free + 1) / lgamma(len(known) + 1)
 
@@ -175,7 +176,7 @@ def _mean(values: list) -> float:
 
 
 def _jitters(given: Clusters, D: np.ndarray) -> list[tuple[float, np.ndarray]]:
-    """The same clusters with all distances changed a little: D_jk exp(0.2 N(0, 1))."""
+    """Return the same clusters with all distances changed a little: D_jk exp(0.2 N(0, 1))."""
     rng, c, G, rank = np.random.RandomState(0), len(D), steps(given.A), given.rank
     D = D / max(float(D.max()), np.finfo(float).tiny)
     found = []
@@ -188,7 +189,7 @@ def _jitters(given: Clusters, D: np.ndarray) -> list[tuple[float, np.ndarray]]:
 
 
 def _halves(given: Clusters) -> list[tuple[float, np.ndarray]]:
-    """Halves of the samples, clustered and placed by themselves; nodes are those of most of a cluster."""
+    """Return halves of the samples, clustered and placed by themselves; nodes are those of most of a cluster."""
     c, m = len(given.A), len(given.labels)
     if m // 2 <= c:
         return []
@@ -207,7 +208,7 @@ def _halves(given: Clusters) -> list[tuple[float, np.ndarray]]:
 
 
 def _thinned(given: Clusters, at_most: int) -> Clusters:
-    """Every so many of the samples, cluster by cluster from the middle outwards, whatever order they came in."""
+    """Return every so many of the samples, cluster by cluster from the middle outwards, whatever order they came in."""
     m = len(given.labels)
     radius = (given.E**2).sum(axis=1)
     order = np.lexsort((np.round(radius / max(radius.max(), np.finfo(float).tiny), 9), given.rank[given.labels]))
@@ -216,7 +217,7 @@ def _thinned(given: Clusters, at_most: int) -> Clusters:
 
 
 def _moved(n: np.ndarray, node: np.ndarray) -> np.ndarray:
-    """Table of two labelings, the second with cluster j at node[j]."""
+    """Return the table of two labelings, the second with cluster j at node[j]."""
     table = np.zeros((len(n), len(n)))
     table[np.arange(len(n)), node] = n
     return table
@@ -229,7 +230,7 @@ def _table(given: Clusters, labels: np.ndarray) -> np.ndarray:
 
 
 def _likelihood(fit: float, halves: float, jitter: float, connected: bool, arrangements: float) -> float:
-    """How often orders with such signals were right among simulated ones; see the constants."""
+    """Return how often orders with such signals were right among simulated ones; see the constants."""
     atanh, half, kept, less = CONNECTED
     z = atanh * np.arctanh(fit) + half * halves + kept * jitter - less if connected else PARTS * jitter - LESS
     return float(1 / (1 + np.exp(-z * (SHRUNK if arrangements <= FEW else 1.0))))
@@ -239,7 +240,8 @@ def _likelihood(fit: float, halves: float, jitter: float, connected: bool, arran
 
 
 def order_pvalue(A: np.ndarray, fit: float, rank_fit: float) -> float:
-    """Share of draws of noise that follow the structure A at least as well: the larger of noise in 2 and 3 dimensions.
+    """Return the share of draws of noise that follow the structure A at least as well: the larger of noise in 2 and 3
+    dimensions.
 
     u = (atanh T - mean) / sd + (atanh R - mean) / sd, T and R the correlations of `distance_fit`, means and standard
     deviations over the draws, and p = (1 + number of draws with no smaller u) / (1 + draws). In the plane noise is
@@ -255,7 +257,7 @@ def order_pvalue(A: np.ndarray, fit: float, rank_fit: float) -> float:
 
 
 def noise_fits(A: np.ndarray) -> tuple[np.ndarray, ...]:
-    """(atanh T, atanh R) of draws of noise (draws, 2), for each number of dimensions; kept for the next fit."""
+    """Return (atanh T, atanh R) of draws of noise (draws, 2), for each number of dimensions; kept for the next fit."""
     return _noise_fits(np.ascontiguousarray(A, dtype=float).tobytes(), len(A))
 
 

@@ -166,7 +166,7 @@ def _or_none(value: float) -> float | None:
 
 
 def alternatives(placing: PlacementProblem, structure: Structure, n: np.ndarray, number: int) -> list[Alternative]:
-    """The fitted arrangement, then the best different ones; each written so that most samples stay in place."""
+    """Return the fitted arrangement, then the best different ones; each written so that most samples stay in place."""
     others = different_placements(placing, number - 1) if number > 1 else []
     return [Alternative(np.arange(len(n)), 0.0)] + [
         Alternative(_nearest(placing, structure, n, p), score) for p, score in others
@@ -174,15 +174,16 @@ def alternatives(placing: PlacementProblem, structure: Structure, n: np.ndarray,
 
 
 def _nearest(placing: PlacementProblem, structure: Structure, n: np.ndarray, p: np.ndarray) -> np.ndarray:
-    """The equivalent placement that moves the fewest samples, and no cluster whose place is known; p itself where soft
-    labels make equivalent placements different."""
+    """Return the equivalent placement that moves the fewest samples, and no cluster whose place is known; p itself
+    where soft labels make equivalent placements different."""
     benefit = np.zeros((len(n), len(n)))
     benefit[np.arange(len(n)), p] = np.where(placing.movable, n, 1 + 2 * n.sum())
     return p if placing.linear.any() else structure.align(benefit)[p]
 
 
 def doubtful(placing: PlacementProblem, n: np.ndarray) -> np.ndarray:
-    """Clusters (c,), the one first whose place says most about the arrangement, then that which adds most, and so on.
+    """Return clusters (c,), the one first whose place says most about the arrangement, then that which adds most, and
+    so on.
 
     Arrangements have probabilities e^(score / 0.3). What places of some clusters say is what does not depend on where
     a ring begins or a chain's direction: how many steps they are apart, and from the ends. The first three are chosen
@@ -214,7 +215,8 @@ class _Told(NamedTuple):
     steps: np.ndarray  # (c, c) between places; numbers that stand for them, as in `kind`
 
     def parted(self, parts: np.ndarray, known: Sequence[int], new: int) -> np.ndarray:
-        """The part (r,) of every arrangement, those alike that the places of one more cluster cannot tell apart."""
+        """Return the part (r,) of every arrangement, those alike that the places of one more cluster cannot tell
+        apart."""
         at = self.placements[:, new]
         for kind in [self.kind[at], *(self.steps[at, self.placements[:, j]] for j in known)]:
             parts = np.unique(parts * (kind.max() + 1) + kind, return_inverse=True)[1]
@@ -227,7 +229,8 @@ class _Told(NamedTuple):
         return parts
 
     def entropy(self, parts: np.ndarray) -> float:
-        """Of the arrangement once its part is known, up to a constant; rounded, so that ties are ties."""
+        """Return the entropy of the arrangement once its part is known, up to a constant; rounded, so that ties are
+        ties."""
         mass = np.bincount(parts, self.weight)
         return round(float((mass * np.log(np.maximum(mass, np.finfo(float).tiny))).sum()), 9)
 
@@ -235,7 +238,8 @@ class _Told(NamedTuple):
         return self.entropy(self.parts(known))
 
     def ordered(self, chosen: Sequence[int], rest: Sequence[int]) -> list[int]:
-        """The clusters chosen, then the rest, each time the one that leaves least open; the first of those that tie."""
+        """Return the clusters chosen, then the rest, each time the one that leaves least open; the first of those
+        that tie."""
         chosen, rest, parts = list(chosen), list(rest), self.parts(chosen)
         while rest:
             finer = [self.parted(parts, chosen, j) for j in rest]
@@ -246,7 +250,7 @@ class _Told(NamedTuple):
 
 
 def _relations(A: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Kinds of places (c,), alike where steps to all others are, and steps between places (c, c), as numbers."""
+    """Return kinds of places (c,), alike where steps to all others are, and steps between places (c, c), as numbers."""
     G = np.round(steps(A), 9)
     kind = np.unique(np.sort(G, axis=1), axis=0, return_inverse=True)[1].ravel()
     return kind, np.unique(G, return_inverse=True)[1].reshape(G.shape)

@@ -38,23 +38,25 @@ class Prediction:
     reach: float = 1.0  # share of the fitted samples' spread that c clusters could explain at best
 
     def rises(self, X) -> np.ndarray:
-        """Rate at which F rises with a sample in each cluster (n, c)."""
+        """Return the rate at which F rises with a sample in each cluster (n, c)."""
         return self.assignment.rises(self.similarities(X))
 
     def labels(self, X) -> np.ndarray:
         return self.assignment.labels(self.similarities(X))
 
     def placed(self, X) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Similarities that distances are measured by, with clusters (n, c) and with oneself (n,), and labels (n,)."""
+        """Return similarities that distances are measured by, with clusters (n, c) and with oneself (n,), and labels
+        (n,)."""
         G, own = self.judge.checked(X)
         return G, own, self.assignment.labels(G) if self.judge is self.similarities else self.labels(X)
 
     def explained(self, X, weight: np.ndarray) -> float:
-        """1 - sum |phi(x) - mu_y|^2 / sum |phi(x) - mu|^2, y the place that x is given, over `reach`; in [0, 1]."""
+        """Return 1 - sum |phi(x) - mu_y|^2 / sum |phi(x) - mu|^2, y the place that x is given, over `reach`, from 0 to
+        1."""
         return self.share(*self.spreads(X, weight))
 
     def spreads(self, X, weight: np.ndarray) -> tuple[float, float]:
-        """The two sums of `explained`: around the clusters' means, and around the mean of all."""
+        """Return the two sums of `explained`: around the clusters' means, and around the mean of all."""
         G, own, labels = self.placed(X)
         n = np.where(self.n > 0, self.n, 1.0)
         within = own - 2 * G[np.arange(len(G)), labels] / n[labels] + (np.diag(self.sums) / n**2)[labels]
@@ -76,17 +78,18 @@ class Places:
         return self.prediction.labels(X)
 
     def distances(self, X) -> np.ndarray:
-        """|phi(x) - mu_j| (n, c); NaN for a cluster without samples, which has no mean."""
+        """Return |phi(x) - mu_j| (n, c); NaN for a cluster without samples, which has no mean."""
         G, own = self.prediction.judge.checked(X)
         return distances(G, own, self.prediction.sums, self.prediction.n)
 
     def membership(self, X) -> np.ndarray:
-        """Shares (n, c), softmax of -|phi(x) - mu_j|^2 / 2 variance."""
+        """Return shares (n, c), softmax of -|phi(x) - mu_j|^2 / 2 variance."""
         G = self.prediction.judge(X)
         return _shares(_relative(*_products(G, self.prediction.sums, self.prediction.n)), self.variance)
 
     def position(self, X, labels: np.ndarray | None = None) -> np.ndarray | None:
-        """Continuous places (n,), or (n, d) on more axes than one, of samples with these labels, or those predicted."""
+        """Return continuous places (n,), or (n, d) on more axes than one, of samples with these labels, or those
+        predicted."""
         if self.scales is None:
             return None
         G, _, predicted = self.prediction.placed(X)
@@ -190,7 +193,7 @@ def fitted_places(
 
 
 def distances(G: np.ndarray, own: np.ndarray, S: np.ndarray, n: np.ndarray) -> np.ndarray:
-    """|phi(x) - mu_j| = sqrt(k(x, x) - 2 G_j / n_j + S_jj / n_j^2), NaN where a cluster is empty."""
+    """Return |phi(x) - mu_j| = sqrt(k(x, x) - 2 G_j / n_j + S_jj / n_j^2), NaN where a cluster is empty."""
     parts = own[:, None], 2 * G / _safe(n), np.diag(S) / _safe(n) ** 2
     squared = parts[0] - parts[1] + parts[2]
     size = np.abs(parts[0]) + np.abs(parts[1]) + np.abs(parts[2])
@@ -209,7 +212,7 @@ def _positions(scales: Sequence[Scale], inner: np.ndarray, labels: np.ndarray) -
 
 
 def _ranks(score: np.ndarray, weight: np.ndarray, noise: float) -> tuple[np.ndarray, np.ndarray]:
-    """Different scores, rising, and the share of the weight below each, half of its own included."""
+    """Return different scores, rising, and the share of the weight below each, half of its own included."""
     if not len(score):
         return score, score
     order = np.argsort(score, kind="stable")
@@ -220,13 +223,14 @@ def _ranks(score: np.ndarray, weight: np.ndarray, noise: float) -> tuple[np.ndar
 
 
 def _between(score: np.ndarray, at: np.ndarray, share: np.ndarray) -> np.ndarray:
-    """Shares at scores between those given, as numpy.interp has them, whose slope overflows for subnormal scores."""
+    """Return shares at scores between those given, as numpy.interp has them, whose slope overflows for subnormal
+    scores."""
     lift = -np.frexp(np.abs(at).max())[1]
     return np.interp(np.ldexp(np.clip(score, at[0], at[-1]), lift), np.ldexp(at, lift), share)
 
 
 def _typical(away: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Rank of every sample in its cluster, the nearest to its mean first (m,)."""
+    """Return the rank of every sample in its cluster, the nearest to its mean first (m,)."""
     order = np.lexsort((away, labels))
     starts = np.searchsorted(labels[order], labels[order])
     rank = np.empty(len(labels), dtype=np.intp)
@@ -238,12 +242,12 @@ def _typical(away: np.ndarray, labels: np.ndarray) -> np.ndarray:
 
 
 def _products(G: np.ndarray, S: np.ndarray, n: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """<phi(x), mu_j> (m, c), <mu_j, mu_k> (c, c), and which clusters have a mean (c,)."""
+    """Return <phi(x), mu_j> (m, c), <mu_j, mu_k> (c, c), and which clusters have a mean (c,)."""
     return G / _safe(n), S / np.outer(_safe(n), _safe(n)), n > 0
 
 
 def _relative(inner: np.ndarray, products: np.ndarray, there: np.ndarray) -> np.ndarray:
-    """Squared distances to means less that to the nearest (n, c)."""
+    """Return squared distances to means less that to the nearest (n, c)."""
     squared = np.where(there, np.diag(products) - 2 * inner, np.inf)
     return squared - squared.min(axis=1, keepdims=True)
 
@@ -254,7 +258,8 @@ def _shares(squared: np.ndarray, variance: float) -> np.ndarray:
 
 
 def _variance(inner, products, there: np.ndarray, labels: np.ndarray, weight: np.ndarray) -> float:
-    """The variance t, alike in all r directions between means, for which samples are most likely: the fixed point of
+    """Return the variance t, alike in all r directions between means, for which samples are most likely: the fixed
+    point of
 
         t = sum_i w_i sum_j p_ij |P (phi_i - mu_j)|^2 / (r sum_i w_i),   p = softmax of -|phi_i - mu_j|^2 / 2t,
 
@@ -278,7 +283,7 @@ def _variance(inner, products, there: np.ndarray, labels: np.ndarray, weight: np
 
 
 def _between_means(inner: np.ndarray, products: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Samples (m, r) and means (c, r) in the directions between means, seen from the middle of these."""
+    """Return samples (m, r) and means (c, r) in the directions between means, seen from the middle of these."""
     middle = products.mean(axis=0)
     centred = products - middle - middle[:, None] + middle.mean()
     values, vectors = np.linalg.eigh(centred)

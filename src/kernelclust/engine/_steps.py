@@ -16,7 +16,7 @@ FEW_RESTARTS = ((8, 5), (12, 2))  # of the search for places in repeats: up to s
 
 @lru_cache(maxsize=64)
 def _steps(A: bytes, c: int) -> tuple[np.ndarray, np.ndarray, bool]:
-    """(G, links, connected) of a label kernel."""
+    """Return (G, links, connected) of a label kernel."""
     kernel = np.frombuffer(A).reshape(c, c)
     linked = (kernel > 0) & ~np.eye(c, dtype=bool)
     if not linked.any():
@@ -31,24 +31,24 @@ def _steps(A: bytes, c: int) -> tuple[np.ndarray, np.ndarray, bool]:
 
 
 def steps(A: np.ndarray) -> np.ndarray:
-    """G (c, c): shortest ways over links A_jk > 0, a link being max A / A_jk long; between parts one more than the
-    longest way."""
+    """Return G (c, c): shortest ways over links A_jk > 0, a link being max A / A_jk long; between parts one more
+    than the longest way."""
     return _steps(np.ascontiguousarray(A, dtype=float).tobytes(), len(A))[0]
 
 
 def links(A: np.ndarray) -> np.ndarray:
-    """Which pairs are linked (c, c): those with A_jk > 0 that no way over others joins as shortly."""
+    """Return which pairs are linked (c, c): those with A_jk > 0 that no way over others joins as shortly."""
     return _steps(np.ascontiguousarray(A, dtype=float).tobytes(), len(A))[1]
 
 
 def is_connected(A: np.ndarray) -> bool:
-    """Whether links lead from every cluster to every other."""
+    """Return whether links lead from every cluster to every other."""
     return _steps(np.ascontiguousarray(A, dtype=float).tobytes(), len(A))[2]
 
 
 def distance_fit(D: np.ndarray, G: np.ndarray) -> tuple[float, float]:
-    """How well squared distances D (c, c) between means follow steps: the correlation T of sqrt D with G, and R of
-    their ranks, at most 0.99 in size; zero where distances or steps are all the same."""
+    """Return how well squared distances D (c, c) between means follow steps: the correlation T of sqrt D with G, and
+    R of their ranks, at most 0.99 in size; zero where distances or steps are all the same."""
     pairs = np.triu_indices(len(G), 1)
     far, step = np.maximum(D[pairs], 0.0), G[pairs]
     if not far.max(initial=0.0) > 0:
@@ -65,7 +65,7 @@ def _correlation(x: np.ndarray, y: np.ndarray) -> float:
 
 
 def squared_distances(S: np.ndarray, n: np.ndarray) -> np.ndarray:
-    """|mu_j - mu_k|^2 (c, c) from cluster sums and sizes."""
+    """Return |mu_j - mu_k|^2 (c, c) from cluster sums and sizes."""
     safe = np.where(n > 0, n, np.inf)
     products = S / np.outer(safe, safe)
     own = np.diag(products)
@@ -73,7 +73,8 @@ def squared_distances(S: np.ndarray, n: np.ndarray) -> np.ndarray:
 
 
 def place(A: np.ndarray, score: np.ndarray, movable: np.ndarray | None = None) -> np.ndarray:
-    """Nodes (c,) that few starts find for clusters with pairwise scores (c, c), larger for those that belong close."""
+    """Return nodes (c,) that few starts find for clusters with pairwise scores (c, c), larger for those that belong
+    close."""
     c = len(A)
     movable = np.ones(c, dtype=bool) if movable is None else movable
     restarts = next((number for most, number in FEW_RESTARTS if c <= most), 0)
@@ -81,8 +82,8 @@ def place(A: np.ndarray, score: np.ndarray, movable: np.ndarray | None = None) -
 
 
 def order_agreement(G: np.ndarray, table: np.ndarray, best: float | None = None) -> float:
-    """How far two labelings put samples in the same order, whatever the borders of their clusters: 1 the same, 0 as
-    expected of clusters put anywhere.
+    """Return how far two labelings put samples in the same order, whatever the borders of their clusters: 1 the same, 0
+    as expected of clusters put anywhere.
 
     With N = `table` (weights of samples with labels j and k), X = N - n k'/m and X_y, X_z the same of each labeling
     with itself, raw = tr(G X G X') / sqrt(tr(G X_y G X_y) tr(G X_z G X_z)), the correlation of steps over all pairs of

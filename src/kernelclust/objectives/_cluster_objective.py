@@ -70,21 +70,21 @@ class ClusterObjective:
 
     @cached_property
     def neighbours(self) -> tuple[np.ndarray, np.ndarray]:
-        """A list of the clusters that A compares each cluster with, after where those of each begin in it (c + 1,)."""
+        """Return where the clusters that A compares each cluster with begin in a list (c + 1,), and the list."""
         off_diagonal = (self.A != 0) & ~np.eye(self.n_clusters, dtype=bool)
         return np.concatenate([[0], np.cumsum(off_diagonal.sum(axis=1))]), np.nonzero(off_diagonal)[1]
 
     def unchanged_by(self, node: np.ndarray) -> bool:
-        """Whether F is the same for every labeling when cluster j is called node[j]."""
+        """Return whether F is the same for every labeling when cluster j is called node[j]."""
         where = np.ix_(node, node)
         return bool(np.allclose(self.A[where], self.A) and np.allclose(self.T[where], self.T))
 
     def added_size(self, total: float) -> float:
-        """What the size prior adds to every size."""
+        """Return what the size prior adds to every size."""
         return self.size_prior * total / self.n_clusters
 
     def inverse_norms(self, n: np.ndarray) -> np.ndarray:
-        """1 / N_j for sizes n (..., c), zero where the column is empty."""
+        """Return 1 / N_j for sizes n (..., c), zero where the column is empty."""
         if self.normalize is None:
             return np.ones(n.shape)
         if self.size_prior:
@@ -102,7 +102,7 @@ class ClusterObjective:
         return self.T**2
 
     def weights(self, n: np.ndarray) -> np.ndarray:
-        """B(n) = coef T N^-1 A N^-1 T' (..., c, c) for sizes n (..., c)."""
+        """Return B(n) = coef T N^-1 A N^-1 T' (..., c, c) for sizes n (..., c)."""
         x = self.inverse_norms(n)
         if not self.has_loss:  # T is the identity: the same numbers without the products by zeros
             return self.coef * (x[..., :, None] * self.A * x[..., None, :])
@@ -110,17 +110,17 @@ class ClusterObjective:
         return self.coef * (scaled @ self.A @ np.swapaxes(scaled, -1, -2))
 
     def value(self, S: np.ndarray, n: np.ndarray) -> float:
-        """F for cluster sums S (c x c) and sizes n (c,)."""
+        """Return F for cluster sums S (c x c) and sizes n (c,)."""
         return self.value_and_terms(S, n)[0]
 
     def value_and_terms(self, S: np.ndarray, n: np.ndarray) -> tuple[float, np.ndarray]:
-        """F, and the terms S * B(n) (c x c) that it is the sum of, less the penalty."""
+        """Return F, and the terms S * B(n) (c x c) that it is the sum of, less the penalty."""
         terms = S * self.weights(n)
         F = float(terms.sum())
         return F - self.penalty * float(self.absolute_sum(n)) if self.penalty else F, terms
 
     def values(self, S: np.ndarray, n: np.ndarray) -> np.ndarray:
-        """F (...) of several problems, for cluster sums S (..., c, c) and sizes n (..., c)."""
+        """Return F (...) of several problems, for cluster sums S (..., c, c) and sizes n (..., c)."""
         return (S * self.weights(n)).sum(axis=(-2, -1)) - self.penalty * self.absolute_sum(n)
 
     def slopes(self, S: np.ndarray, n: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -145,17 +145,17 @@ class ClusterObjective:
         return Assignment(M, np.where(n > 0, h, -np.inf))
 
     def penalties(self, n: np.ndarray) -> np.ndarray:
-        """What a sample of each cluster adds to the penalty (..., c)."""
+        """Return what a sample of each cluster adds to the penalty (..., c)."""
         return self.penalty * (self._absolute @ self.inverse_norms(n)[..., None])[..., 0]
 
     def absolute_sum(self, n: np.ndarray) -> np.ndarray:
-        """|P|_1 for sizes n (..., c)."""
+        """Return |P|_1 for sizes n (..., c)."""
         return ((n @ self._absolute) * self.inverse_norms(n)).sum(axis=-1)
 
     # -- upper bounds ---------------------------------------------------------------------------------------------
 
     def size_bound(self, eigenvalues: np.ndarray, n: np.ndarray) -> float:
-        """No labeling with sizes n has a larger F.
+        """Return a bound: no labeling with sizes n has a larger F.
 
         K is centred, so only H P counts; its Gram matrix is C = N^-1 T' (diag(n) - n n' / m) T N^-1 and
         tr(K P A P') <= sum_i lambda_i(K) lambda_i(C^1/2 A C^1/2) by von Neumann's inequality. For T = I and l2 this
@@ -168,7 +168,7 @@ class ClusterObjective:
         return self.coef * _paired(eigenvalues, label_eigenvalues) - self.penalty * float(self.absolute_sum(n))
 
     def upper_bound(self, eigenvalues: np.ndarray, total: float, smallest: float = 1.0) -> float:
-        """No labeling at all has a larger F (may be infinite for unusual losses).
+        """Return a bound: no labeling at all has a larger F (may be infinite for unusual losses).
 
         For l2 without a loss this is sum_i lambda_i(K) lambda_i(A) over the eigenvalues given: a centred kernel
         leaves c - 1 directions to c clusters, and compressing A can only lower its eigenvalues. Otherwise the squared
@@ -192,7 +192,8 @@ class ClusterObjective:
         return self.coef * spectral - self.penalty * self._least_absolute_sum(total)
 
     def _least_absolute_sum(self, total: float) -> float:
-        """No labeling has a smaller |P|_1: for l2, column j is (sum_k n_k t_k) / (sum_k n_k t_k^2)^1/2, t = |T_.j|.
+        """Return a bound: no labeling has a smaller |P|_1: for l2, column j is (sum_k n_k t_k) / (sum_k n_k t_k^2)^1/2,
+        t = |T_.j|.
 
         Its square over `total` is mean(t)^2 / mean(t^2) >= 4ab / (a + b)^2 for t in [a, b] (Kantorovich's inequality).
         """
@@ -214,7 +215,7 @@ def _paired(data: np.ndarray, labels: np.ndarray) -> float:
 
 
 def flat_objective(objective: ClusterObjective) -> ClusterObjective:
-    """F without structure, for a first stage: kernel k-means, or zero-one loss where there is a loss.
+    """Return F without structure, for a first stage: kernel k-means, or zero-one loss where there is a loss.
 
     Unnormalised and l1 values without a loss favour degenerate clusters, so their first stage is kernel k-means.
     """

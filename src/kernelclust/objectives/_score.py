@@ -25,7 +25,7 @@ def structured_hsic(
     gamma: float = 1.0,
     sample_weight: ArrayLike | None = None,
 ) -> float:
-    """Dependence F between a kernel matrix and a labeling; the larger, the better the labels tell the data.
+    """Return the dependence F between a kernel matrix and a labeling; the larger, the better the labels tell the data.
 
     F = tr(K P A P') with K centred, A the structure's label kernel and P the labels one-hot, their columns
     normalised. With a loss, P holds eq. (12) of CLUHSICAL, and for `normalize` None or "l2" the value is
@@ -78,7 +78,7 @@ def structured_hsic(
 
 
 def check_weights(sample_weight: ArrayLike | None, X: np.ndarray) -> np.ndarray:
-    """Float weights (m,), none negative and not all zero."""
+    """Return float weights (m,), none negative and not all zero."""
     weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
     if (weight < 0).any():
         raise ValueError(

@@ -71,12 +71,12 @@ class Dependence(Term):
 
     @property
     def rule(self) -> str:
-        """What places are judged by: F where clusters were not placed."""
+        """Return what places are judged by: F where clusters were not placed."""
         return self.placement or "F"
 
     @property
     def takes_size_prior(self) -> bool:
-        """Whether a size prior has a meaning: a loss brings its own preference for clusters of like size."""
+        """Return whether a size prior has a meaning: a loss brings its own preference for clusters of like size."""
         return self.loss is None and self.normalize is not None
 
     def bind(
@@ -110,7 +110,7 @@ class Dependence(Term):
 
 
 def loss_matrix(loss: object, structure: Structure) -> np.ndarray | None:
-    """The c x c loss Delta that a user's `loss` stands for, or None."""
+    """Return the c x c loss Delta that a user's `loss` stands for, or None."""
     c = structure.n_clusters
     if loss is None:
         return None

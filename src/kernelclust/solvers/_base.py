@@ -41,15 +41,15 @@ class Problem:
 
     @property
     def rule(self) -> str:
-        """What places are judged by: F where clusters were not placed."""
+        """Return what places are judged by: F where clusters were not placed."""
         return self.placement or "F"
 
     def unlabelled(self) -> Problem:
-        """The same without a look at known labels."""
+        """Return the same without a look at known labels."""
         return replace(self, constraints=None if self.constraints is None else self.constraints.unlabelled())
 
     def constraints_for(self, objective: ClusterObjective) -> Constraints | None:
-        """The constraints, with soft labels in units of an objective: its bound for equal sizes, a sample."""
+        """Return the constraints, with soft labels in units of an objective: its bound for equal sizes, a sample."""
         if self.constraints is None:
             return None
         c, total = objective.n_clusters, float(self.kernel.weight.sum())
@@ -57,7 +57,7 @@ class Problem:
         return self.constraints.with_bonus_unit(bound / total if bound > 0 else 1.0)
 
     def placing(self, objective: ClusterObjective, labels: np.ndarray) -> dict[str, Any]:
-        """What a placement of these clusters has to respect."""
+        """Return what a placement of these clusters has to respect."""
         constraints = self.constraints_for(objective)
         return {} if constraints is None else constraints.placing(labels)
 
@@ -114,30 +114,30 @@ class Solver(Term):
 
     @property
     def name(self) -> str:
-        """The name that users write."""
+        """Return the name that users write."""
         return type(self).__module__.rpartition(".")[2]
 
     @property
     def refines(self) -> bool:
-        """Whether clusters that were found without structure and placed are then improved with F."""
+        """Return whether clusters that were found without structure and placed are then improved with F."""
         return False
 
     def without_refinement(self) -> Solver:
-        """The same solver, which keeps clusters as they are once they are placed."""
+        """Return the same solver, which keeps clusters as they are once they are placed."""
         return self
 
     def starting_from(self, labels: np.ndarray) -> Solver:
-        """The same solver with these labels of the samples as its start, where it has one."""
+        """Return the same solver with these labels of the samples as its start, where it has one."""
         return self
 
     def for_samples(self, used: np.ndarray, n_samples: int, n_clusters: int) -> Solver:
-        """The same solver for some of the samples, where a parameter is about samples."""
+        """Return the same solver for some of the samples, where a parameter is about samples."""
         return self
 
     def unsupported_beyond_host(self) -> list[str]:
-        """What of it is not there for arrays on devices and in partitions."""
+        """Return what of it is not there for arrays on devices and in partitions."""
         return [f"solver={self.name!r}"]
 
     def climbing(self, run: Run) -> dict[str, Any]:
-        """How far `climb` goes."""
+        """Return how far `climb` goes."""
         return {"max_iter": run.max_iter, "tol": self.tol, "allow_empty": self.allow_empty}

@@ -116,12 +116,12 @@ class _Task:
         return np.bincount(labels, self.kernel.weight, minlength=self.objective.n_clusters)
 
     def value(self, S: np.ndarray, n: np.ndarray, labels: np.ndarray) -> tuple[float, np.ndarray]:
-        """F with what soft labels add to it, and the terms of F."""
+        """Return F with what soft labels add to it, and the terms of F."""
         value, terms = self.objective.value_and_terms(S, n)
         return value + (0.0 if self.constraints is None else self.constraints.gain(labels)), terms
 
     def sweep(self, labels: np.ndarray, S: np.ndarray, n: np.ndarray, threshold: float) -> tuple[np.ndarray, int]:
-        """Labels after a visit to every block or, where none moves, after exchanges; and how many moved."""
+        """Return labels after a visit to every block or, where none moves, after exchanges; and how many moved."""
         objective, known, T = self.objective, self.constraints, self.objective.T
         label = labels.copy() if known is None else known.of_blocks(labels).astype(np.intp, copy=False)
         counts = np.bincount(label, minlength=len(n))
@@ -140,7 +140,7 @@ class _Task:
 
 
 def _form(objective: ClusterObjective, total: float) -> tuple[Form, Loss | None]:
-    """The objective; `total` is the weight of all samples."""
+    """Return the objective; `total` is the weight of all samples."""
     near, neighbour = objective.neighbours
     form = Form(
         A=floats(objective.A),

@@ -45,7 +45,7 @@ class Exchanges:
         self.blocks, self.known, self.form, self.loss = blocks, known, form, loss
 
     def make(self, state: State, objective: ClusterObjective, threshold: float) -> int:
-        """Chains of cannot-linked blocks, and swaps where sizes are bounded; `state` follows. Returns how many."""
+        """Make chains of cannot-linked blocks, and swaps where sizes are bounded; `state` follows. Returns how many."""
         constraints, made = self.constraints, 0
         if constraints.has_links:
             for chains in self._chains(state):
@@ -61,7 +61,7 @@ class Exchanges:
         return made
 
     def _sizes_bind(self, n: np.ndarray) -> bool:
-        """Whether the heaviest block would not fit everywhere."""
+        """Return whether the heaviest block would not fit everywhere."""
         lower, upper, heaviest = self.constraints.lower, self.constraints.upper, self.constraints.weight.max()
         return bool(np.any(n + heaviest > upper) or np.any((n - heaviest < lower) & (lower > 0)))
 
@@ -75,7 +75,7 @@ class Exchanges:
             yield Listed(first[: number + 1], ids, new, was)
 
     def _swap(self, state: State, objective: ClusterObjective, threshold: float, small: bool) -> int:
-        """The best with the best; else the leading ones each with each; else in threes."""
+        """Swap the best with the best; else the leading ones each with each; else in threes."""
         M, c = self.constraints.n_blocks, len(state.n)
         depth, crossed, triples = (M, M, MAX_ALL_PAIRS // c) if small else (MAX_LISTED, MAX_CROSSED, MAX_TRIPLES)
         least = -np.inf if small else 0.0
@@ -104,7 +104,8 @@ class Exchanges:
         return made
 
     def _in_line(self, state: State, objective: ClusterObjective, depth: int) -> tuple[np.ndarray, np.ndarray]:
-        """(c, c, depth) free blocks of cluster a that would gain most from b, -1 at the end, and about how much."""
+        """Return (c, c, depth) free blocks of cluster a that would gain most from b, -1 at the end, and about how
+        much."""
         constraints, label, n = self.constraints, state.label, state.n
         c = len(n)
         M, h = objective.slopes(state.S, n)
@@ -126,7 +127,7 @@ class Exchanges:
 
 
 def best_pairs(tops: np.ndarray, gain: np.ndarray) -> Iterator[Listed]:
-    """The t-th in line from a to b with the t-th in line from b to a."""
+    """List the t-th in line from a to b with the t-th in line from b to a."""
     for a in range(len(tops)):
         b, t = np.nonzero(gain[a] + gain[:, a] > 0)
         b, t = b[b > a], t[b > a]
@@ -134,7 +135,7 @@ def best_pairs(tops: np.ndarray, gain: np.ndarray) -> Iterator[Listed]:
 
 
 def crossed_pairs(tops: np.ndarray, gain: np.ndarray, width: int, least: float) -> Iterator[Listed]:
-    """The leading ones from a to b, each with each of those from b to a."""
+    """List the leading ones from a to b, each with each of those from b to a."""
     for a in range(len(tops)):
         b, t, s = np.nonzero(gain[a, :, :width, None] + gain[:, a, None, :width] > least)
         b, t, s = b[b > a], t[b > a], s[b > a]
@@ -142,7 +143,7 @@ def crossed_pairs(tops: np.ndarray, gain: np.ndarray, width: int, least: float) 
 
 
 def in_threes(tops: np.ndarray, gain: np.ndarray, width: int, least: float) -> Iterator[Listed]:
-    """Rows a -> b -> d of the leading ones, and rings a -> b -> d -> a."""
+    """List rows a -> b -> d of the leading ones, and rings a -> b -> d -> a."""
     c, gain = len(tops), gain[:, :, :width]
     node = np.arange(c)
     for a in range(c):
@@ -166,7 +167,7 @@ def listed(ids: list[np.ndarray], clusters: list) -> Listed:
 
 
 def portions(whole: Listed) -> Iterator[Listed]:
-    """A list in parts of at most BLOCKS_AT_A_TIME different blocks."""
+    """Yield a list in parts of at most BLOCKS_AT_A_TIME different blocks."""
     at, number = 0, len(whole.first) - 1
     while at < number:
         start = whole.first[at]

@@ -97,7 +97,7 @@ def inverse_norm(size, power):
 
 @compiled
 def visit_plain(a, w, k, empties, commit, threshold, n, x, S, scratch, form):
-    """Best cluster for a block of cluster a when there is no loss; S, n and x follow if `commit`.
+    """Return the best cluster for a block of cluster a when there is no loss; S, n and x follow if `commit`.
 
     F = sum A_jk S_jk x_j x_k; a candidate costs as many steps as its node has neighbours. `added` is what the size
     prior adds to every size; `extra` what a candidate is worth beside F, minus infinity where it is not allowed.
@@ -148,7 +148,7 @@ def visit_plain(a, w, k, empties, commit, threshold, n, x, S, scratch, form):
 
 @compiled
 def loss_norms(n, T, power, x, absolute):
-    """x_j = 1 / N_j and the absolute column sums sum_a n_a |T_aj| for sizes n."""
+    """Compute x_j = 1 / N_j and the absolute column sums sum_a n_a |T_aj| for sizes n."""
     c = len(n)
     for j in range(c):
         total, square = 0.0, 0.0
@@ -161,9 +161,10 @@ def loss_norms(n, T, power, x, absolute):
 
 @compiled
 def visit_loss(a, w, k, empties, commit, threshold, n, x, S, scratch, form, loss):
-    """Best cluster for a block of cluster a under a loss; S is T' Pi' K Pi T here and follows, as n and x, if `commit`.
+    """Return the best cluster for a block of cluster a under a loss; S is T' Pi' K Pi T here.
 
-    With u = T_b - T_a, S grows by w (g u' + u g') + w^2 k u u' and every norm changes: c^2 steps a candidate.
+    S follows, as n and x do, if `commit`. With u = T_b - T_a, S grows by w (g u' + u g') + w^2 k u u' and every norm
+    changes: c^2 steps a candidate.
     """
     A, power, coef, T, penalty = form.A, form.power, form.coef, loss.T, loss.penalty
     g, extra, h, u, x_new, absolute = scratch[0], scratch[1], scratch[2], scratch[3], scratch[4], scratch[5]
@@ -213,7 +214,7 @@ def visit_loss(a, w, k, empties, commit, threshold, n, x, S, scratch, form, loss
 
 @compiled(fastmath=FAST)
 def gains(u, r, sums, features, rows, known, g):
-    """Similarity sums of a block's mean with the clusters, from the clusters' feature sums or from G = (K D Pi)'."""
+    """Compute g, similarity sums of a block's mean with the clusters, from their feature sums or from (K D Pi)'."""
     for j in range(len(g)):
         total = 0.0
         if features:
@@ -244,7 +245,8 @@ def move_row(r, w, shift, row_mean, rows, sums, a, b):
 
 @compiled
 def may_move(u, w, known, state):
-    """Whether block u, by what is known, may go anywhere; extra[b] becomes what b is worth beside F, or -infinity."""
+    """Return whether block u, by what is known, may go anywhere; extra[b] becomes what b is worth beside F, or
+    -infinity."""
     a, n, extra = state.label[u], state.n, state.scratch[1]
     if known.place[u] >= 0 or n[a] - w < known.lower[a] - known.slack:
         return False
@@ -319,7 +321,7 @@ def sweep(at, stop, sums, held, wanted, reach, blocks, known, state, form, loss,
 
 @compiled
 def form_value(S, n, form, loss, scratch):
-    """F for cluster sums S and sizes n."""
+    """Return F for cluster sums S and sizes n."""
     A, c = form.A, len(n)
     x, absolute, half = scratch[0], scratch[1], scratch[2]
     value = 0.0
@@ -348,7 +350,7 @@ def form_value(S, n, form, loss, scratch):
 
 @compiled
 def within(j, n_new, n, known):
-    """Whether the size of cluster j becomes, or comes nearer to, what is allowed."""
+    """Return whether the size of cluster j becomes, or comes nearer to, what is allowed."""
     too_large = n_new[j] > known.upper[j] + known.slack and n_new[j] > n[j]
     too_small = n_new[j] < known.lower[j] - known.slack and n_new[j] < n[j]
     return not (too_large or too_small)
@@ -356,7 +358,7 @@ def within(j, n_new, n, known):
 
 @compiled
 def allowed_together(start, stop, ids, new, was, weight, allow_empty, known, state, n_new):
-    """Whether blocks ids[start:stop] may all go from `was` to `new` at once; n_new becomes the sizes then."""
+    """Return whether blocks ids[start:stop] may all go from `was` to `new` at once; n_new becomes the sizes then."""
     label, n = state.label, state.n
     for j in range(len(n)):
         n_new[j] = n[j]
@@ -457,7 +459,8 @@ def exchange(first, ids, new, was, slot, C, gains, blocks, known, state, form, l
 
 @compiled
 def list_chains(at, longest, known, state, seen, first, ids, new, was):
-    """Moves of a block where a cannot-link forbids it, of its partners there to where it was, theirs back, and so on.
+    """List moves of a block where a cannot-link forbids it, of its partners there to where it was, theirs back, and so
+    on.
 
     From block `at` on, as long as the arrays have room; returns the block to go on with and the number of chains.
     `seen` (M,) is for this function alone and starts at -1.

@@ -56,18 +56,18 @@ class PlacementProblem:
 
     @property
     def symmetric(self) -> bool:
-        """Whether all placements are equivalent because every node is like every other."""
+        """Return whether all placements are equivalent because every node is like every other."""
         c = len(self.A)
         matrices = [self.A] if self.objective is None else [self.A, self.objective.T]
         return c == 1 or all(np.array_equal(A, np.where(np.eye(c) > 0, A[0, 0], A[0, 1])) for A in matrices)
 
     @property
     def noise(self) -> float:
-        """Differences of scores up to here are rounding."""
+        """Return the difference of scores up to which it is rounding."""
         return 1e-12 * float(np.abs(self.M).sum() * np.abs(self.A).max())
 
     def scores(self, placements: np.ndarray) -> np.ndarray:
-        """Score of each placement (r, c)."""
+        """Return the score of each placement (r, c)."""
         c = placements.shape[1]
         step = max(1, ENTRIES_AT_A_TIME // c**2)
         parts = [self._scores(placements[i : i + step]) for i in range(0, len(placements), step)]
@@ -88,14 +88,15 @@ class PlacementProblem:
         return objective.coef * inner - penalty + soft
 
     def tangent(self, p: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """(A, M, linear) of the quadratic score that F has to first order in the norms, seen from placement p."""
+        """Return (A, M, linear) of the quadratic score that F has to first order in the norms, seen from placement
+        p."""
         assert self.objective is not None
         order = np.argsort(p)
         M, h = self.objective.slopes(self.M[np.ix_(order, order)], self.n[order])
         return M / 2, self.M, self.linear + np.outer(self.n, h)
 
     def swap_scores(self, p: np.ndarray, free: np.ndarray) -> np.ndarray:
-        """F after each exchange of two of the clusters `free`, in the order of `_swaps`.
+        """Return F after each exchange of two of the clusters `free`, in the order of `_swaps`.
 
         With T_p the rows of T at the nodes of the clusters, F = coef x' (A * Q) x - penalty, Q = T_p' S T_p, x the
         inverse norms. An exchange adds d to one row and takes it from another, so that Q becomes Q + g d' + d g' +
@@ -133,7 +134,7 @@ def placement_problem(
     movable: np.ndarray | None = None,
     linear: np.ndarray | None = None,
 ) -> PlacementProblem:
-    """The score that a rule gives to placements of clusters with sums S and sizes n.
+    """Return the score that a rule gives to placements of clusters with sums S and sizes n.
 
     "distance": minus the squared distances between cluster means that neighbours on the structure are apart,
     -sum_jk A_jk (|mu_j - mu_k|^2)^power; "F": the objective. Clusters that are not `movable` (all are by default) stay.
@@ -161,7 +162,8 @@ def placement_problem(
 def best_placement(
     problem: PlacementProblem, restarts: int = N_RESTARTS, start: np.ndarray | None = None
 ) -> np.ndarray:
-    """Node p_j of each cluster j; the identity when nothing is better. Local search with `restarts` and a `start`."""
+    """Return the node p_j of each cluster j; the identity when nothing is better. Local search with `restarts` and a
+    `start`."""
     c = len(problem.A)
     identity = np.arange(c)
     free = np.flatnonzero(problem.movable)
@@ -182,19 +184,19 @@ def best_placement(
 def place_by_value(
     objective: ClusterObjective, restarts: int, S: np.ndarray, n: np.ndarray, **known: Any
 ) -> np.ndarray:
-    """Node of each cluster, the best by F."""
+    """Return the node of each cluster, the best by F."""
     return best_placement(placement_problem("F", objective, S, n, **known), restarts)
 
 
 def likely_placement(problem: PlacementProblem, restarts: int) -> np.ndarray:
-    """The best that the local search finds from the identity, a matching of eigenvectors and few other starts: for many
-    problems in a row, where `best_placement` would try every placement of each."""
+    """Return the best that the local search finds from the identity, a matching of eigenvectors and few other
+    starts: for many problems in a row, where `best_placement` would try every placement of each."""
     tried = _optima(problem, restarts)
     return tried[int(np.argmax(problem.scores(tried)))]
 
 
 def placement_margin(problem: PlacementProblem) -> float:
-    """How much better the present placement (the identity) scores than the best different one, in units of the
+    """Return how much better the present placement (the identity) scores than the best different one, in units of the
     standard deviation over all placements.
 
     Near zero: several arrangements fit almost equally well; negative: another fits better; infinite: there is no
@@ -206,10 +208,10 @@ def placement_margin(problem: PlacementProblem) -> float:
 
 
 def different_placements(problem: PlacementProblem, number: int) -> list[tuple[np.ndarray, float]]:
-    """The best placements that are no symmetry of the structure away from the present one (the identity) or from each
-    other, at most so many, best first; and how much better each scores than the present one, in units of the standard
-    deviation over all placements. All placements are compared where 8 clusters or fewer are free, local optima and
-    what is one step from the present one beyond."""
+    """Return the best placements that are no symmetry of the structure away from the present one (the identity) or
+    from each other, at most so many, best first; and how much better each scores than the present one, in units of
+    the standard deviation over all placements. All placements are compared where 8 clusters or fewer are free, local
+    optima and what is one step from the present one beyond."""
     free = np.flatnonzero(problem.movable)
     if problem.symmetric or len(free) < 2:
         return []
@@ -226,12 +228,12 @@ def different_placements(problem: PlacementProblem, number: int) -> list[tuple[n
 
 
 def _arrangement(problem: PlacementProblem, p: np.ndarray) -> bytes:
-    """The same for placements that differ by a symmetry of the structure."""
+    """Return the same for placements that differ by a symmetry of the structure."""
     return np.ascontiguousarray(problem.A[np.ix_(p, p)]).tobytes()
 
 
 def _compared(problem: PlacementProblem, free: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Placements (r, c), and by how many standard deviations each scores better than the identity (r,)."""
+    """Return placements (r, c), and by how many standard deviations each scores better than the identity (r,)."""
     identity = np.arange(len(problem.A))
     if len(free) <= MAX_EXHAUSTIVE_MARGIN:
         others = every_placement(identity, free)
@@ -254,7 +256,7 @@ def _compared(problem: PlacementProblem, free: np.ndarray) -> tuple[np.ndarray, 
 
 @lru_cache(maxsize=MAX_EXHAUSTIVE_MARGIN + 1)
 def _orders(c: int) -> np.ndarray:
-    """All permutations of 0..c-1 (c!, c), in lexicographic order."""
+    """Return all permutations of 0..c-1 (c!, c), in lexicographic order."""
     if c == 0:
         return np.zeros((1, 0), dtype=np.intp)
     shorter = _orders(c - 1)
@@ -262,7 +264,7 @@ def _orders(c: int) -> np.ndarray:
 
 
 def every_placement(reference: np.ndarray, free: np.ndarray) -> np.ndarray:
-    """The reference with the clusters `free` in every order."""
+    """Return the reference with the clusters `free` in every order."""
     orders = _orders(len(free))
     placements = np.tile(reference, (len(orders), 1))
     placements[:, free] = reference[free][orders]
@@ -280,7 +282,7 @@ def place_known(
     structure: Structure | None = None,
     restarts: int = N_RESTARTS,
 ) -> np.ndarray:
-    """Node of each cluster, best by the score of `problem` and by the known labels together.
+    """Return the node of each cluster, best by the score of `problem` and by the known labels together.
 
     An assignment p of clusters to nodes has the log-probability
 
@@ -326,14 +328,15 @@ def number_by_structure(
     structure: Structure | None = None,
     restarts: int = N_RESTARTS,
 ) -> np.ndarray:
-    """Labels with clusters renumbered: sizes of places kept, the rule's score large, and known labels right."""
+    """Return labels with clusters renumbered: sizes of places kept, the rule's score large, and known labels right."""
     S, n = kernel.cluster_sums(labels, len(objective.A)), np.bincount(labels, kernel.weight, minlength=len(objective.A))
     placing = placement_problem(rule, objective, S, n, linear=size_penalty(constraints, labels, S, objective.A))
     return place_known(placing, constraints, labels, E, structure, restarts)[labels]
 
 
 def temperature(problem: PlacementProblem, p: np.ndarray) -> float:
-    """What the score of placement p changes by if distances between means do by DISTANCE_ERROR, for a typical cluster.
+    """Return what the score of placement p changes by if distances between means do by DISTANCE_ERROR, for a typical
+    cluster.
 
     Of a distance only that part counts which neighbours save: groups in many dimensions are all far from each other.
     """
@@ -355,7 +358,7 @@ def temperature(problem: PlacementProblem, p: np.ndarray) -> float:
 
 
 def _starts(problem: PlacementProblem, restarts: int) -> np.ndarray:
-    """The identity, a matching of leading eigenvectors, and random placements, always the same."""
+    """Return the identity, a matching of leading eigenvectors, and random placements, always the same."""
     c = len(problem.A)
     restarts = restarts if problem.objective is None else -(-restarts // LOSS_COST)
     free = np.flatnonzero(problem.movable)
@@ -373,13 +376,13 @@ def _starts(problem: PlacementProblem, restarts: int) -> np.ndarray:
 
 @lru_cache(maxsize=64)
 def _random_orders(c: int, number: int) -> np.ndarray:
-    """Some orders of 0..c-1 (number, c), always the same: to draw them took longer than to search from them."""
+    """Return some orders of 0..c-1 (number, c), always the same: to draw them took longer than to search from them."""
     rng = np.random.RandomState(0)
     return np.array([rng.permutation(c) for _ in range(number)], dtype=np.intp).reshape(number, c)
 
 
 def _optima(problem: PlacementProblem, restarts: int = N_RESTARTS, start: np.ndarray | None = None) -> np.ndarray:
-    """Local optima (r, c), one from every start."""
+    """Return local optima (r, c), one from every start."""
     starts = _starts(problem, restarts)
     starts = starts if start is None else np.vstack([start, starts])
     if problem.objective is None:
@@ -388,7 +391,7 @@ def _optima(problem: PlacementProblem, restarts: int = N_RESTARTS, start: np.nda
 
 
 def _by_tangents(problem: PlacementProblem, p: np.ndarray) -> np.ndarray:
-    """Optimum of the quadratic score that touches F at a placement (1, c), again and again while F rises."""
+    """Return the optimum of the quadratic score that touches F at a placement (1, c), again and again while F rises."""
     score = problem.scores(p)[0]
     for _ in range(MAX_TANGENTS):
         new = search(p, problem.movable, *problem.tangent(p[0]), problem.noise)
@@ -400,7 +403,7 @@ def _by_tangents(problem: PlacementProblem, p: np.ndarray) -> np.ndarray:
 
 
 def _by_swaps(problem: PlacementProblem, p: np.ndarray) -> np.ndarray:
-    """A placement (1, c) that no swap improves."""
+    """Return a placement (1, c) that no swap improves."""
     free, score = np.flatnonzero(problem.movable), problem.scores(p)[0]
     while True:
         scores = problem.swap_scores(p[0], free)
@@ -411,7 +414,7 @@ def _by_swaps(problem: PlacementProblem, p: np.ndarray) -> np.ndarray:
 
 
 def _swaps(p: np.ndarray, free: np.ndarray) -> np.ndarray:
-    """Every placement with two of the clusters `free` exchanged."""
+    """Return every placement with two of the clusters `free` exchanged."""
     i, j = (free[at] for at in np.triu_indices(len(free), 1))
     swapped, row = np.tile(p, (len(i), 1)), np.arange(len(i))
     swapped[row, i], swapped[row, j] = p[j], p[i]
@@ -419,7 +422,7 @@ def _swaps(p: np.ndarray, free: np.ndarray) -> np.ndarray:
 
 
 def _neighbours(p: np.ndarray) -> Iterator[np.ndarray]:
-    """Every placement one swap, 3-cycle or reversal away."""
+    """Yield every placement one swap, 3-cycle or reversal away."""
     c = len(p)
     yield _swaps(p, np.arange(c))
     low, high = (at[:, None] for at in np.triu_indices(c, 2))

@@ -12,7 +12,7 @@ MAX_CLUSTERS_FOR_CYCLES = 30  # 3-cycles are tried up to so many clusters
 def search(
     starts: np.ndarray, movable: np.ndarray, A: np.ndarray, M: np.ndarray, linear: np.ndarray, noise: float
 ) -> np.ndarray:
-    """Local optimum (restarts x c) from every start: first improvement over swaps, 3-cycles and reversals."""
+    """Return the local optima (restarts x c) of all starts: first improvement over swaps, 3-cycles and reversals."""
     optima = np.array(starts, dtype=np.intp, order="C")
     moved, q = np.empty(optima.shape[1] + 1, dtype=np.intp), np.empty(optima.shape[1], dtype=np.intp)
     M = (M + M.T) / 2  # what a move gains is counted as if it were: else moves could gain for ever
@@ -44,7 +44,7 @@ def accept(p, q, moved, A, M, linear, noise):
 
 @compiled
 def improve(optima, moved, q, movable, A, M, linear, noise):
-    """The loop of `search`: every row of `optima` becomes one; `moved` (c + 1,) and q (c,) are for it alone."""
+    """Run the loop of `search`: every row of `optima` becomes one; `moved` (c + 1,) and q (c,) are for it alone."""
     c = optima.shape[1]
     stuck = 0
     for k in range(c):

@@ -45,12 +45,12 @@ class WeightedKernel:
 
 
 def trace_value(product: np.ndarray, P: np.ndarray, A: np.ndarray) -> float:
-    """tr(K P A P') from product = K P."""
+    """Return tr(K P A P') from product = K P."""
     return float(((product @ A) * P).sum())
 
 
 def polar_factor(matrix: np.ndarray) -> np.ndarray:
-    """Nearest matrix with orthonormal columns."""
+    """Return the nearest matrix with orthonormal columns."""
     left, _, right = np.linalg.svd(matrix, full_matrices=False)
     return left @ right
 
@@ -67,7 +67,7 @@ def non_negative_orthonormal(P: np.ndarray, max_iter: int = 100) -> np.ndarray:
 
 
 def labels_of(P: np.ndarray, problem: Problem) -> np.ndarray:
-    """Each sample to the column with its largest entry; empty clusters filled."""
+    """Assign each sample to the column with its largest entry, and fill empty clusters."""
     return starts.fill_empty(np.argmax(P, axis=1), problem.spectrum.embedding, problem.objective.n_clusters)
 
 
@@ -135,7 +135,7 @@ class Relaxation(Solver):
     def _polished(
         self, problem: Problem, run: Run, relaxed: Relaxed, labels: np.ndarray, constraints: Constraints | None
     ) -> Solution:
-        """Labels improved by point moves and placement by F: the cascade of CLUHSIC 5."""
+        """Return labels improved by point moves and placement by F: the cascade of CLUHSIC 5."""
         objective = problem.objective
 
         climbed = climb(

@@ -38,24 +38,24 @@ class Members:
 
     @property
     def size(self) -> np.ndarray:
-        """Samples of each block (M,)."""
+        """Return samples of each block (M,)."""
         return np.ones(self.n_blocks, dtype=np.intp) if self._mean is None else np.diff(self._mean.indptr)
 
     def mean(self, values: np.ndarray, which: np.ndarray | None = None) -> np.ndarray:
-        """Means of rows of `values` (m x k) over all blocks, or over some."""
+        """Return means of rows of `values` (m x k) over all blocks, or over some."""
         if self._mean is None:
             return values if which is None else values[which]
         return np.asarray((self._mean if which is None else self._mean[which]) @ values)
 
     def _samples(self, which: np.ndarray) -> tuple[np.ndarray, sparse.csr_array]:
-        """Samples of some blocks (s,), and the means over them (U x s)."""
+        """Return samples of some blocks (s,), and the means over them (U x s)."""
         assert self._mean is not None
         some = self._mean[which]
         s = len(some.indices)
         return some.indices, sparse.csr_array((some.data, np.arange(s), some.indptr), shape=(len(which), s))
 
     def mean_rows(self, kernel: KernelOperator, which: np.ndarray) -> np.ndarray:
-        """Mean kernel rows of some blocks (U x m)."""
+        """Return mean kernel rows of some blocks (U x m)."""
         if self._mean is None:
             return kernel.rows(which)
         samples, mean = self._samples(which)
@@ -63,7 +63,7 @@ class Members:
         return np.asarray(sum(parts, np.zeros((len(which), kernel.n_samples))))
 
     def similarities(self, kernel: KernelOperator, which: np.ndarray) -> np.ndarray:
-        """Similarities of the means of some blocks (U x U)."""
+        """Return similarities of the means of some blocks (U x U)."""
         if self._mean is None:
             return kernel.rows(which, which)
         samples, mean = self._samples(which)
@@ -73,7 +73,7 @@ class Members:
         return (C + C.T) / 2
 
     def own(self, kernel: KernelOperator) -> np.ndarray:
-        """Similarity of every block's mean with itself (M,)."""
+        """Return the similarity of every block's mean with itself (M,)."""
         diagonal = kernel.diagonal()
         if self._mean is None:
             return diagonal
@@ -88,7 +88,7 @@ class Members:
 def running_sums(
     kernel: KernelOperator, members: Members, labels: np.ndarray, n_clusters: int, running: np.ndarray | None
 ):
-    """The running sums that fit a kernel, at labels of samples; `running` are those of an earlier climb."""
+    """Return the running sums that fit a kernel, at labels of samples; `running` are those of an earlier climb."""
     kind = Similarities if kernel.factor is None else Features
     return kind(kernel, members, labels, n_clusters, running)
 
@@ -110,7 +110,7 @@ class Features:
         return self.sums @ self.sums.T
 
     def _chunks(self) -> Iterator[tuple[slice, np.ndarray]]:
-        """Features of the blocks in double precision, some at a time unless they are held so."""
+        """Yield features of the blocks in double precision, some at a time unless they are held so."""
         B, M = self._B, self.members.n_blocks
         if self._kept is not None or (self.members.single and B.dtype == np.float64):
             yield slice(0, M), np.ascontiguousarray(B if self._kept is None else self._kept)
@@ -119,13 +119,13 @@ class Features:
             yield chunk, self.features(np.arange(chunk.start, chunk.stop))
 
     def features(self, which: np.ndarray) -> np.ndarray:
-        """Mean features of some blocks (U x d)."""
+        """Return mean features of some blocks (U x d)."""
         if self._kept is not None:
             return self._kept[which]
         return np.ascontiguousarray(self.members.mean(self._B, which), dtype=np.float64)
 
     def own(self) -> np.ndarray:
-        """Similarity of every block's mean with itself (M,)."""
+        """Return the similarity of every block's mean with itself (M,)."""
         if self.members.single:
             return self.kernel.diagonal()
         return np.concatenate([np.einsum("ij,ij->i", F, F) for _, F in self._chunks()])
@@ -141,11 +141,11 @@ class Features:
         return moves
 
     def gains(self) -> np.ndarray:
-        """Similarity sums of every block's mean with the clusters (M x c)."""
+        """Return similarity sums of every block's mean with the clusters (M x c)."""
         return np.concatenate([F @ self.sums.T for _, F in self._chunks()])
 
     def among(self, which: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Similarities of some blocks (U x U), and their similarity sums with the clusters (U x c)."""
+        """Return similarities of some blocks (U x U), and their similarity sums with the clusters (U x c)."""
         F = self.features(which)
         return floats(F @ F.T), changeable(F @ self.sums.T)
 
@@ -181,7 +181,7 @@ class Similarities:
         return (S + S.T) / 2
 
     def own(self) -> np.ndarray:
-        """Similarity of every block's mean with itself (M,)."""
+        """Return the similarity of every block's mean with itself (M,)."""
         return self.members.own(self.kernel)
 
     def sweep(
@@ -220,11 +220,11 @@ class Similarities:
         self._limit = max(1, min(2 * self._limit, most))
 
     def gains(self) -> np.ndarray:
-        """Similarity sums of every block's mean with the clusters (M x c)."""
+        """Return similarity sums of every block's mean with the clusters (M x c)."""
         return np.asarray(self.members.mean(self.sums.T))
 
     def among(self, which: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Similarities of some blocks (U x U), and their similarity sums with the clusters (U x c)."""
+        """Return similarities of some blocks (U x U), and their similarity sums with the clusters (U x c)."""
         if self.kernel.n_samples > MAX_SIMILARITY_SAMPLES:
             gains = changeable(self.members.mean(self.sums.T, which))
             return floats(self.members.similarities(self.kernel, which)), gains

@@ -12,8 +12,8 @@ MAX_ROUNDS = 15  # of a k-means run
 
 
 def spectral_start(spectrum: Spectrum, n_clusters: int) -> np.ndarray:
-    """Deterministic: pivoted QR of the constant and the c - 1 leading eigenvectors picks c samples that differ most;
-    each sample goes to the one it resembles (Zha et al. 2001)."""
+    """Return labels without a random draw: pivoted QR of the constant and the c - 1 leading eigenvectors picks c
+    samples that differ most; each sample goes to the one it resembles (Zha et al. 2001)."""
     m = len(spectrum.functions)
     V = np.column_stack([np.full(m, spectrum.constant), spectrum.functions[:, : n_clusters - 1]])
     pivots = qr(V.T, pivoting=True, mode="r")[1][:n_clusters]
@@ -22,7 +22,7 @@ def spectral_start(spectrum: Spectrum, n_clusters: int) -> np.ndarray:
 
 
 def projected_labels(spectrum: Spectrum, A: np.ndarray, rng: np.random.RandomState) -> np.ndarray:
-    """P = 1 w'/sqrt(m) + U s V'W' (m x c): the best relaxed labels for equal sizes, which already know A.
+    """Return P = 1 w'/sqrt(m) + U s V'W' (m x c): the best relaxed labels for equal sizes, which already know A.
 
     U are leading eigenvectors of the kernel, V those of A in the complement (basis W) of w = 1/sqrt(c); the signs s
     are free and drawn at random. In units of w: a sample of its own cluster has about c, the others about 0.
@@ -36,29 +36,29 @@ def projected_labels(spectrum: Spectrum, A: np.ndarray, rng: np.random.RandomSta
 
 
 def projected_start(spectrum: Spectrum, A: np.ndarray, rng: np.random.RandomState) -> np.ndarray:
-    """Each sample to the largest entry of `projected_labels`."""
+    """Assign each sample to the largest entry of `projected_labels`."""
     return np.argmax(projected_labels(spectrum, A, rng), axis=1)
 
 
 def plus_plus_start(E: np.ndarray, weight: np.ndarray, n_clusters: int, rng: np.random.RandomState) -> np.ndarray:
-    """k-means++ centres in feature space (rows of E), every sample to the nearest."""
+    """Assign every sample to the nearest of k-means++ centres in feature space (rows of E)."""
     if not np.ptp(E, axis=0).any():
         return random_start(len(E), n_clusters, rng)
     return nearest(E, _greedy_centres(E, weight, n_clusters, rng))
 
 
 def _greedy_centres(E: np.ndarray, weight: np.ndarray, n_clusters: int, rng: np.random.RandomState) -> np.ndarray:
-    """Centres (c, d) of greedy k-means++, as scikit-learn's `kmeans_plusplus` picks them; its checks and conversions
-    took a third of a small fit."""
+    """Return centres (c, d) of greedy k-means++, as scikit-learn's `kmeans_plusplus` picks them; its checks and
+    conversions took a third of a small fit."""
     return E[plus_plus(E[None], weight[None], n_clusters, rng, trials=2 + int(np.log(n_clusters)))[0]]
 
 
 def plus_plus(
     E: np.ndarray, weight: np.ndarray, n_clusters: int, rng: np.random.RandomState, trials: int = 1
 ) -> np.ndarray:
-    """Samples (r, c) that k-means++ picks as centres in r problems: far ones are drawn more often, and of several
-    `trials` the one is taken that leaves the least squares. Samples are E (r, m, d), or (1, m, d) for one table of
-    all, of weights (r, m)."""
+    """Return samples (r, c) that k-means++ picks as centres in r problems: far ones are drawn more often, and of
+    several `trials` the one is taken that leaves the least squares. Samples are E (r, m, d), or (1, m, d) for one
+    table of all, of weights (r, m)."""
     run = np.arange(len(weight))
     table = run if len(E) > 1 else np.zeros_like(run)
     norms = np.einsum("...ij,...ij->...i", E, E)
@@ -79,7 +79,8 @@ def plus_plus(
 def seeded_start(
     E: np.ndarray, weight: np.ndarray, known: np.ndarray, n_clusters: int, rng: np.random.RandomState
 ) -> np.ndarray:
-    """Every sample to the nearest centre: the mean of those with a known label, else one that k-means++ picks."""
+    """Assign every sample to the nearest centre: the mean of those with a known label, else one that k-means++
+    picks."""
     given = np.flatnonzero(known >= 0)
     centres = _greedy_centres(E, weight, n_clusters, rng)
     if len(given):
@@ -95,7 +96,7 @@ def seeded_start(
 
 
 def random_start(n_samples: int, n_clusters: int, rng: np.random.RandomState) -> np.ndarray:
-    """Every sample anywhere."""
+    """Assign every sample to any cluster."""
     return rng.randint(n_clusters, size=n_samples)
 
 
@@ -126,7 +127,8 @@ def fill_empty(labels: np.ndarray, E: np.ndarray, n_clusters: int) -> np.ndarray
 
 
 def many_kmeans(E: np.ndarray, weight: np.ndarray, n_clusters: int, rng: np.random.RandomState, starts: int):
-    """Labels (r, m) of r runs of k-means in E (r, m, d), or (1, m, d) for one table of all, the best of several starts.
+    """Return labels (r, m) of r runs of k-means in E (r, m, d), or (1, m, d) for one table of all, the best of several
+    starts.
 
     Samples of weight zero (r, m) take part in nothing and go to the nearest mean.
     """
@@ -142,7 +144,7 @@ def many_kmeans(E: np.ndarray, weight: np.ndarray, n_clusters: int, rng: np.rand
 def move_together(
     E: np.ndarray, weight: np.ndarray, objective: ClusterObjective, labels: np.ndarray, max_rounds: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Labels (r, m) and F (r,) of r problems once all samples have gone where F rises fastest, while it does.
+    """Return labels (r, m) and F (r,) of r problems once all samples have gone where F rises fastest, while it does.
 
     The rule is `ClusterObjective.assignment`, that of new samples and of rounds over partitions; for the flat objective
     it is Lloyd's step. An order is judged against some hundred small problems, which one after the other would take
@@ -164,7 +166,7 @@ def move_together(
 
 
 def cluster_means(E: np.ndarray, weight: np.ndarray, labels: np.ndarray, n_clusters: int):
-    """Means (r, c, d) and weights (r, c) of the clusters of every run; the mean of an empty one is zero."""
+    """Return means (r, c, d) and weights (r, c) of the clusters of every run; the mean of an empty one is zero."""
     Pi = (labels[:, :, None] == np.arange(n_clusters)) * weight[:, :, None]
     n = Pi.sum(axis=1)
     return Pi.transpose(0, 2, 1) @ E / np.where(n > 0, n, 1.0)[:, :, None], n

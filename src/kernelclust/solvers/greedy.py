@@ -148,7 +148,7 @@ class Greedy(Solver):
         return replace(refined, n_iter=flat.n_iter + refined.n_iter, stopped_because=stopped)
 
     def _placed(self, problem: Problem, constraints: Constraints | None, flat: Solution, run: Run) -> Solution:
-        """Clusters at their places by data and labels, labelled samples at theirs, not improved."""
+        """Return clusters at their places by data and labels, labelled samples at theirs, not improved."""
         objective, S, n = problem.objective, flat.cluster_sums, problem.sizes(flat.labels)
         movable = None if constraints is None else constraints.alike
         placing = placement_problem(problem.rule, objective, S, n, movable=movable, power=problem.distance_exponent)
@@ -171,7 +171,7 @@ class Greedy(Solver):
         )
 
     def _flat(self, problem: Problem, run: Run, rng: np.random.RandomState) -> Solution:
-        """The best labeling without structure; of two that nearly tie, the one that the advice leads to.
+        """Return the best labeling without structure; of two that nearly tie, the one that the advice leads to.
 
         Where labels are known, the one that is found without them, then improved with them: so that labels which
         clusters can bear change nothing else. Those that they cannot bear take part in the search from the start.
@@ -221,7 +221,7 @@ class Greedy(Solver):
         return _best(_climb_all(whole, climber, candidates, run.n_jobs), run)
 
     def _count(self, run: Run) -> int:
-        """How many starts are tried."""
+        """Return how many starts are tried."""
         if isinstance(self.n_init, str):
             return {"spectral": 1, "auto": QUICK_STARTS if run.quick else AUTO_STARTS}.get(self.init, DEFAULT_STARTS)
         return 1 if self.init == "spectral" else int(self.n_init)
@@ -264,7 +264,7 @@ class Greedy(Solver):
 
 
 def _swelling(problem: Problem, placed: Solution, refined: Solution) -> float:
-    """By which share refining raised the spread within clusters, tr K - sum_j S_jj / n_j.
+    """Return the share by which refining raised the spread within clusters, tr K - sum_j S_jj / n_j.
 
     Where clusters lie on a structure a refinement moves borders and hardly changes it; siblings of far families that
     are made to share evenly double it. Zero with a loss, which asks for even shares itself.
@@ -318,7 +318,7 @@ class _Part:
     copies: Constraints | None = None
 
     def at(self, samples: np.ndarray) -> _Part:
-        """Some of the samples, in the features."""
+        """Return some of the samples, in the features."""
         small = LowRankKernel(self.E[samples], self.kernel.weight[samples])
         if len(samples) == len(self.E):
             return _Part(small, small.factor, self.constraints, self.copies)
@@ -329,7 +329,7 @@ class _Part:
 
 
 def _numbered(part: _Part, labels: np.ndarray) -> np.ndarray:
-    """Labels of a flat start, clusters numbered as what is known asks for it at the least cost."""
+    """Return labels of a flat start, clusters numbered as what is known asks for it at the least cost."""
     return labels if part.constraints is None else numbered(part.constraints, labels, part.E)
 
 
@@ -344,7 +344,7 @@ def _whole(problem: Problem, climber: _Climber) -> _Part:
 
 
 def check_start(init: Any, n_samples: int, n_clusters: int) -> np.ndarray:
-    """Labels given as a start: one integer a sample, 0 to c - 1."""
+    """Return labels given as a start: one integer a sample, 0 to c - 1."""
     try:
         labels = np.asarray(init, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -368,7 +368,7 @@ def _start(init: str, problem: Problem, E: np.ndarray, objective: ClusterObjecti
 
 
 def _climb_all(part: _Part, climber: _Climber, candidates: Sequence[np.ndarray], n_jobs) -> list[Solution]:
-    """A solution for each start; equal starts, many where samples are few, are climbed from once."""
+    """Return a solution for each start; equal starts, many where samples are few, are climbed from once."""
     filled = [starts.fill_empty(labels, part.E, climber.objective.n_clusters) for labels in candidates]
     different = {labels.tobytes(): labels for labels in filled}
     work = (delayed(climber)(part, labels) for labels in different.values())
@@ -410,7 +410,7 @@ def _perturb(part: _Part, climber: _Climber, best: Solution, rounds: int, rng) -
 
 
 def _distinct(solutions: list[Solution]) -> list[Solution]:
-    """Solutions in descending order of value, without those that repeat a value."""
+    """Return solutions in descending order of value, without those that repeat a value."""
     kept = solutions[:1]
     for solution in solutions[1:]:
         if kept[-1].value - solution.value > 1e-9 * abs(kept[-1].value):
@@ -419,7 +419,7 @@ def _distinct(solutions: list[Solution]) -> list[Solution]:
 
 
 def _extend(E: np.ndarray, small: LowRankKernel, labels: np.ndarray, objective: ClusterObjective) -> np.ndarray:
-    """Labels of all samples from those of a subsample: each where F rises most."""
+    """Return labels of all samples from those of a subsample: each where F rises most."""
     c = objective.n_clusters
     sums = feature_sums(small.factor, small.weight, labels, c)
     n = np.bincount(labels, small.weight, minlength=c)

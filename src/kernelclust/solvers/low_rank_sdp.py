@@ -126,7 +126,7 @@ class LowRankSDP(Relaxation):
 
 
 def rank_one(Y: np.ndarray) -> np.ndarray:
-    """P (m x c) with vec(P) vec(P)' nearest to Y Y'."""
+    """Return P (m x c) with vec(P) vec(P)' nearest to Y Y'."""
     m, rank, c = Y.shape
     stacked = Y.transpose(0, 2, 1).reshape(m * c, rank)
     left, sizes, _ = np.linalg.svd(stacked, full_matrices=False)
@@ -169,7 +169,7 @@ class _Lagrangian:
             self.stiffness *= 3.0
 
     def _image(self, Y: np.ndarray) -> np.ndarray:
-        """K Y_r A for every r."""
+        """Return K Y_r A for every r."""
         m = len(self.root)
         return (self.K @ Y.reshape(m, -1)).reshape(Y.shape) @ self.A
 
@@ -235,7 +235,7 @@ def minimise(function: Function, x: np.ndarray, *, max_steps: int, tol: float) -
 
 
 def _inverse_hessian_product(pairs: deque, vector: np.ndarray) -> np.ndarray:
-    """The two loops of L-BFGS."""
+    """Run the two loops of L-BFGS."""
     q = vector.copy()
     if not pairs:
         return q

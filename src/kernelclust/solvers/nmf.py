@@ -70,7 +70,7 @@ class NMF(Relaxation):
 
 
 def lowest_entry(kernel) -> float:
-    """Smallest entry of the centred kernel, in blocks."""
+    """Return the smallest entry of the centred kernel, in blocks."""
     lowest = np.inf
     for rows in row_blocks(kernel.n_samples, kernel.n_samples):
         lowest = min(lowest, float(kernel.rows(rows).min()))

@@ -83,7 +83,7 @@ class SDP(Relaxation):
 
 
 def relax_l2(problem: Problem, conic_solver: str | None = None) -> Relaxed:
-    """Rank-one part of Q and the optimal value, which is the bound."""
+    """Return the rank-one part of Q and the optimal value, which is the bound."""
     m, c = problem.kernel.n_samples, problem.objective.n_clusters
     A, kernel = problem.objective.A, WeightedKernel(problem)
     if c == 1:  # there is one Q
@@ -111,7 +111,7 @@ def relax_l2(problem: Problem, conic_solver: str | None = None) -> Relaxed:
 
 
 def _conic(rows: int, said: str) -> Any:
-    """cvxpy, for a matrix with so many rows."""
+    """Return cvxpy, for a matrix with so many rows."""
     if rows > MAX_ROWS:
         raise ValueError(
             f"solver='sdp' would need a matrix with {said} rows and about {rows**2 // 2} sign constraints; it goes up "
@@ -124,7 +124,7 @@ def _conic(rows: int, said: str) -> Any:
 
 
 def _maximise(cvxpy: Any, C: np.ndarray, Q: Any, constraints: list, conic_solver: str | None) -> float:
-    """The largest tr(C Q), with the values of Q and of the constraints' prices set."""
+    """Return the largest tr(C Q), with the values of Q and of the constraints' prices set."""
     program = cvxpy.Problem(cvxpy.Maximize(cvxpy.trace(C @ Q)), constraints)
     try:
         program.solve(solver=conic_solver or CONIC_SOLVER, **({} if conic_solver else {"max_iters": MAX_CONIC_STEPS}))
@@ -138,14 +138,14 @@ def _maximise(cvxpy: Any, C: np.ndarray, Q: Any, constraints: list, conic_solver
 
 
 def _symmetric(entries: list, c: int) -> np.ndarray:
-    """c x c matrix from its upper triangle, off-diagonal entries shared between both halves."""
+    """Return a c x c matrix from its upper triangle, off-diagonal entries shared between both halves."""
     matrix = np.zeros((c, c))
     matrix[np.triu_indices(c)] = np.ravel(entries)
     return (matrix + matrix.T) / 2
 
 
 def dual_bound(C: np.ndarray, root: np.ndarray, rows: np.ndarray, columns: np.ndarray, signs: np.ndarray) -> float:
-    """Upper bound on tr(C Q) over the feasible Q, true for any prices of the constraints (signs >= 0).
+    """Return an upper bound on tr(C Q) over the feasible Q, true for any prices of the constraints (signs >= 0).
 
     With Z = C - columns x I - I x sym(rows root') + signs, tr(C Q) <= tr(columns) + rows' root + c max(0, lambda_1(Z)),
     because tr(Q) = c: inexact prices only loosen it.
@@ -161,14 +161,14 @@ def dual_bound(C: np.ndarray, root: np.ndarray, rows: np.ndarray, columns: np.nd
 
 
 def _is_diffrac(objective: ClusterObjective) -> bool:
-    """Whether F is a multiple of tr(K Pi Pi')."""
+    """Return whether F is a multiple of tr(K Pi Pi')."""
     A = objective.A
     plain = objective.normalize is None and not objective.has_loss
     return plain and np.array_equal(A, A[0, 0] * np.eye(len(A)))
 
 
 def relax_diffrac(problem: Problem, conic_solver: str | None = None) -> Relaxed:
-    """Factor B (m x c) of the nearest M of rank c, and the optimal value, which is the bound."""
+    """Return a factor B (m x c) of the nearest M of rank c, and the optimal value, which is the bound."""
     m, c = problem.kernel.n_samples, problem.objective.n_clusters
     cvxpy = _conic(m, str(m))
     weight = problem.kernel.weight / problem.kernel.weight.mean()
@@ -186,7 +186,7 @@ def relax_diffrac(problem: Problem, conic_solver: str | None = None) -> Relaxed:
 
 
 def diffrac_bound(C: np.ndarray, n_clusters: int, diagonal: np.ndarray, signs: np.ndarray) -> float:
-    """Upper bound on tr(C M) over the feasible M, true for any prices of the constraints (signs >= 0).
+    """Return an upper bound on tr(C M) over the feasible M, true for any prices of the constraints (signs >= 0).
 
     With Z = C - diag(diagonal) + signs and M = X + 1 1' / c, X psd of trace m (1 - 1 / c),
     tr(C M) <= sum(diagonal) + 1'Z1 / c + m (1 - 1 / c) max(0, lambda_1(Z)).
@@ -197,7 +197,7 @@ def diffrac_bound(C: np.ndarray, n_clusters: int, diagonal: np.ndarray, signs: n
 
 
 def _means_of(B: np.ndarray, problem: Problem, rng: np.random.RandomState) -> np.ndarray:
-    """Labels of the best of several k-means of the rows of B."""
+    """Return labels of the best of several k-means of the rows of B."""
     c, weight = problem.objective.n_clusters, problem.kernel.weight
     kernel = LowRankKernel(B, weight)
     tried = (starts.fill_empty(starts.plus_plus_start(B, weight, c, rng), B, c) for _ in range(ROUNDING_STARTS))

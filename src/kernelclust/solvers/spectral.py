@@ -59,7 +59,7 @@ class Spectral(Relaxation):
 
 
 def round_rotations(P: np.ndarray, problem: Problem, rng: np.random.RandomState) -> np.ndarray:
-    """Labels of the best rounding of P = U V', by F in the leading eigenvectors.
+    """Return labels of the best rounding of P = U V', by F in the leading eigenvectors.
 
     K is centred, so its constant direction is free: it is set to 1 w'/sqrt(m) with w = sqrt(n / m) for the sizes at
     hand, equal ones first, and U R V' to what is left beside it. R is free too: a sign for each eigenvalue of A, a
@@ -89,8 +89,8 @@ def round_rotations(P: np.ndarray, problem: Problem, rng: np.random.RandomState)
 
 
 def _directions(P: np.ndarray, problem: Problem) -> np.ndarray:
-    """The c - 1 leading eigenvectors of K in the span of P, each shortened by the share that is no more
-    than the c-th eigenvalue, which c clusters do not need."""
+    """Return the c - 1 leading eigenvectors of K in the span of P, each shortened by the share that is no more than
+    the c-th eigenvalue, which c clusters do not need."""
     values, vectors = np.linalg.eigh(P.T @ (WeightedKernel(problem) @ P))
     values, vectors = values[::-1], vectors[:, ::-1]
     leading = np.maximum(values[:-1], np.finfo(float).tiny)
@@ -99,7 +99,7 @@ def _directions(P: np.ndarray, problem: Problem) -> np.ndarray:
 
 
 def _settle(U, R, V, groups: list[slice], constant, root, problem: Problem) -> np.ndarray:
-    """Labels of U R V', the R nearest to them, their labels, and so on until they stay."""
+    """Return labels of U R V', the R nearest to them, their labels, and so on until they stay."""
     labels = labels_of((constant + U @ R @ V.T) / root[:, None], problem)
     for _ in range(MAX_ALTERNATIONS):
         n = problem.sizes(labels)
@@ -116,14 +116,14 @@ def _settle(U, R, V, groups: list[slice], constant, root, problem: Problem) -> n
 
 
 def _equal_groups(values: np.ndarray) -> list[slice]:
-    """Stretches of equal values in a descending array."""
+    """Return stretches of equal values in a descending array."""
     edges = np.flatnonzero(values[:-1] - values[1:] > 1e-9 * max(abs(values[0]), 1e-300)) + 1
     bounds = [0, *edges.tolist(), len(values)]
     return [slice(start, stop) for start, stop in pairwise(bounds)]
 
 
 def _rotations(groups: list[slice], rng: np.random.RandomState) -> Iterator[np.ndarray]:
-    """Every pattern of signs, or random orthogonal blocks where there are too many."""
+    """Yield every pattern of signs, or random orthogonal blocks where there are too many."""
     k = groups[-1].stop
     if len(groups) == k and 2**k <= MAX_ROTATIONS:
         for signs in product([1.0, -1.0], repeat=k):

@@ -66,7 +66,8 @@ class FusedRows(Rows):
     # -- passes --------------------------------------------------------------------------------------------------------
 
     def _square(self, labels, n_clusters: int, mirror: bool):
-        """From one half of the square: the sums of all samples or, without `mirror`, what makes up their total."""
+        """Compute from one half of the square: the sums of all samples or, without `mirror`, what makes up their
+        total."""
         place, slot, start = self._layout(labels, n_clusters, BLOCK)
         left, right, norm, weight = self._operands(self.Z, self.weight, slot)
         n_blocks = len(slot) // BLOCK
@@ -81,7 +82,7 @@ class FusedRows(Rows):
         return place, cluster, weight, out, squares
 
     def _rectangle(self, X, Y, weight, labels, n_segments: int, signs=None):
-        """(s, n) sums of samples X with segments of samples Y, or combinations of these by `signs`."""
+        """Return (s, n) sums of samples X with segments of samples Y, or combinations of these by `signs`."""
         _, slot, start = self._layout(labels, n_segments, COLUMNS)
         _, right, norm, heavy = self._operands(Y, weight, slot)
         n_blocks, scale = len(slot) // COLUMNS, self._scale()
@@ -123,13 +124,13 @@ class FusedRows(Rows):
                 return
 
     def _scale(self) -> float:
-        """Whole numbers a unit of the sums: as many as keep the largest sum within 64 bits."""
+        """Return whole numbers a unit of the sums: as many as keep the largest sum within 64 bits."""
         largest = 1.0 if self._kind != _fused.POLYNOMIAL else max(float(self.own().max()), 1e-300)
         return 2.0 ** (61 - int(np.ceil(np.log2(float(self.weight.sum()) * largest))))
 
     def _layout(self, labels, n_segments: int, block: int):
-        """Where samples lie once sorted by label, every label padded to whole blocks: place of each sample, sample (or
-        -1) at each place, and the first block of each label."""
+        """Return where samples lie once sorted by label, every label padded to whole blocks: place of each sample,
+        sample (or -1) at each place, and the first block of each label."""
         order = torch.argsort(labels, stable=True)
         count = torch.bincount(labels, minlength=n_segments)
         blocks = (count + block - 1) // block
@@ -144,7 +145,8 @@ class FusedRows(Rows):
         return place, slot, start.int()
 
     def _operands(self, Z, weight, slot):
-        """Both factors of the inner products, what is subtracted from these, and weights, of samples in slots."""
+        """Return both factors of the inner products, what is subtracted from these, and weights, of samples in
+        slots."""
         there = slot >= 0
         Z = Z[slot.clamp(min=0)]
         weight = torch.where(there, weight[slot.clamp(min=0)], 0.0).float()
@@ -163,7 +165,8 @@ class FusedRows(Rows):
 
 
 def is_exact_enough(Z: Any, function: Any) -> bool:
-    """Whether single precision keeps what clusters are read from, tried on the farthest samples and on some others."""
+    """Return whether single precision keeps what clusters are read from, tried on the farthest samples and on some
+    others."""
     size = (Z * Z).sum(dim=1)
     far = torch.topk(size, min(TRIED // 4, len(Z))).indices
     some = torch.unique(torch.cat([far, torch.linspace(0, len(Z) - 1, TRIED, device=Z.device).long()]))
@@ -177,13 +180,13 @@ def is_exact_enough(Z: Any, function: Any) -> bool:
 
 
 def _widths(width: int) -> tuple[int, int]:
-    """A width as a power of two and what is left, another one or zero."""
+    """Return a width as a power of two and what is left, another one or zero."""
     first = 1 << (width.bit_length() - 1)
     return first, width - first
 
 
 def _padded(parts):
-    """Operands side by side, as wide as tensor cores take them."""
+    """Return operands side by side, as wide as tensor cores take them."""
     wide = sum(part.shape[1] for part in parts)
     width = 16
     while width < wide:

@@ -60,7 +60,7 @@ class DeviceHolder(Holder):
         return Subsample(few, X, w, y, places, len(few) == self.m, float(self.xp.min(self.weight)), gamma, rng)
 
     def pool(self, some: Subsample, start: Fit, climbing: dict[str, Any]) -> DevicePool:
-        """More and more samples, in stages."""
+        """Move more and more samples, in stages; return the pool of all."""
         xp, c, rounds = self.xp, len(start.n), 0
         labels = xp.asarray(start.labels, dtype=xp.int64, device=self.X.device)
         few, rows, sizes = some.few, self._make(self._there(some.few)), iter((MIDDLE, self.m))
@@ -101,7 +101,7 @@ class DevicePool(LabelledPool):
         return self._totals
 
     def _sums(self, G: Any) -> tuple[np.ndarray, np.ndarray]:
-        """S and n at the labels, from similarity sums."""
+        """Return S and n at the labels, from similarity sums."""
         S, n = np.zeros((self.c, self.c)), np.zeros(self.c)
         for part in parts(self.labels.shape[0]):
             P = one_hot(self.labels[part], self.c, self.rows.weight[part])
@@ -190,7 +190,7 @@ class DevicePool(LabelledPool):
         return columns[0] if len(columns) == 1 else np.column_stack(columns)
 
     def _along(self, scale: Any) -> Any:
-        """Continuous places of all samples (m,), as `Scale` has them, on the device."""
+        """Return continuous places of all samples (m,), as `Scale` has them, on the device."""
         centring = self.centring
         n, xp = centring.n, self.xp
         towards = scale.axis.towards / np.where(n > 0, n, np.inf)
@@ -208,7 +208,7 @@ class DevicePool(LabelledPool):
         return xp.where(place == scale.axis.period, xp.zeros_like(place), place)
 
     def _nearest(self, j: int) -> int:
-        """The sample of a cluster that is nearest to its mean; -1 where it has none."""
+        """Return the sample of a cluster that is nearest to its mean; -1 where it has none."""
         xp, n = self.xp, self.totals()[1]
         if not n[j] > 0:
             return -1
@@ -218,7 +218,7 @@ class DevicePool(LabelledPool):
 
 
 def _interpolated(xp: Any, x: Any, knots: np.ndarray, values: np.ndarray) -> Any:
-    """Values (m,) between knots that rise, constant beyond, as numpy.interp has them."""
+    """Return values (m,) between knots that rise, constant beyond, as numpy.interp has them."""
     at_knot, value = like(knots, x), like(values, x)
     if len(knots) == 1:
         return xp.full_like(x, float(values[0]))
@@ -248,7 +248,7 @@ class DeviceSamples(NewSamples):
 
 
 def squares(xp: Any, G: Any, own: Any, w: Any, centring: Centring) -> tuple[np.ndarray, float, float]:
-    """Of some samples, with raw similarity sums G (c, k): what they add to Pi' K^2 Pi (c, c), to the squares of the
+    """Return what some samples, with raw similarity sums G (c, k), add to Pi' K^2 Pi (c, c), to the squares of the
     rows' means, and to the trace; of the centred kernel."""
     near = xp.sum(G, axis=0) / float(centring.n.sum())
     seen = G - like(centring.n, w)[:, None] * near[None, :] - like(centring.shift, w)[:, None]
@@ -257,8 +257,9 @@ def squares(xp: Any, G: Any, own: Any, w: Any, centring: Centring) -> tuple[np.n
 
 
 def bounds_of(found: list, square: float, raw: np.ndarray, n: np.ndarray) -> tuple[np.ndarray, float]:
-    """Upper bounds on the c - 1 leading eigenvalues of the centred kernel, by its products with the clusters found and
-    its Frobenius norm; and its trace. `found` are the `squares` of all samples, `square` is sum_ij w_i w_j k_ij^2."""
+    """Return upper bounds on the c - 1 leading eigenvalues of the centred kernel, by its products with the clusters
+    found and its Frobenius norm; and its trace. `found` are the `squares` of all samples, `square` is sum_ij w_i w_j
+    k_ij^2."""
     total, mean = float(n.sum()), Centring.of(raw, n).mean
     second, row_squares, trace = (sum(part) for part in zip(*found, strict=True))
     square = max(square - 2 * total * row_squares + (total * mean) ** 2, 0.0)
@@ -270,7 +271,7 @@ def bounds_of(found: list, square: float, raw: np.ndarray, n: np.ndarray) -> tup
 
 
 def _root(gram: np.ndarray) -> np.ndarray:
-    """A matrix R with R'R the given one."""
+    """Return a matrix R with R'R the given one."""
     values, vectors = np.linalg.eigh((gram + gram.T) / 2)
     return np.sqrt(np.maximum(values, 0))[:, None] * vectors.T
 
@@ -287,7 +288,7 @@ class ArrayKernel:
     like: Any = None  # an array of the type, and on the device, that samples are wanted in
 
     def prepare(self, X: Any) -> Any:
-        """Samples as the kernel sees them."""
+        """Return samples as the kernel sees them."""
         xp = namespace(self.like)
         X = xp.asarray(X, dtype=self.like.dtype, device=self.like.device)
         X = X if self.shift is None else X - self.shift
@@ -298,7 +299,7 @@ class ArrayKernel:
 
 
 def _rows_of(xp: Any, X: Any, weight: Any, kernel: Kernel) -> Callable[[Any], Rows]:
-    """A function from indices (None: all) to rows of samples as the kernel sees them."""
+    """Return a function from indices (None: all) to rows of samples as the kernel sees them."""
     function = ArrayKernel(kernel, like=X[:1, ...])
     if kernel.translation_invariant:
         function.shift = xp.astype(weight / xp.sum(weight), X.dtype) @ X
@@ -322,7 +323,8 @@ def _rows_of(xp: Any, X: Any, weight: Any, kernel: Kernel) -> Callable[[Any], Ro
 
 
 def _kind(xp: Any, Z: Any, function: ArrayKernel) -> tuple[type[Rows], Any]:
-    """Fused passes where they exist and single precision is enough, plain blocks elsewhere; and their precision."""
+    """Return fused passes where they exist and single precision is enough, plain blocks elsewhere; and their
+    precision."""
     if not getattr(Z, "is_cuda", False) or find_spec("triton") is None:
         return Rows, Z.dtype
     from kernelclust.engine.holders import _card

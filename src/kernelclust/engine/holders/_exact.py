@@ -51,7 +51,7 @@ def _tiles(function: Any, Z: np.ndarray, Y: np.ndarray) -> Iterator[tuple[slice,
 
 
 def _sums(function: Any, Z: np.ndarray, Y: np.ndarray, V: np.ndarray) -> np.ndarray:
-    """K(Z, Y) V, transposed (c, k)."""
+    """Return K(Z, Y) V, transposed (c, k)."""
     out = np.zeros((V.shape[1], len(Z)))
     for rows, columns, K in _tiles(function, Z, Y):
         out[:, rows] += V[columns].T @ K.T
@@ -63,7 +63,8 @@ def _weights(w: Any, n: int) -> np.ndarray:
 
 
 def first_labels(X, w, y, some, function, few: np.ndarray, P: np.ndarray, rule: Assignment) -> Held:
-    """Labels by the samples that the fit starts from, `few` with Pi = P: each where F rises most; theirs as they are.
+    """Return labels by the samples that the fit starts from, `few` with Pi = P: each where F rises most; theirs as they
+    are.
 
     `some` says which of them are here, and their labels."""
     Z = function.prepare(np.asarray(X))
@@ -75,7 +76,7 @@ def first_labels(X, w, y, some, function, few: np.ndarray, P: np.ndarray, rule: 
 
 
 def compare(X, w, y, held: Held, function, other, other_weight, other_held: Held) -> Held:
-    """Sums with one more partition."""
+    """Return sums with one more partition."""
     Z, Y = function.prepare(np.asarray(X)), function.prepare(np.asarray(other))
     mine, theirs = _weights(w, len(Z)), _weights(other_weight, len(Y))
     V = one_hot(other_held.labels, len(held.G), theirs)
@@ -87,20 +88,20 @@ def compare(X, w, y, held: Held, function, other, other_weight, other_held: Held
 
 
 def count(X, w, y, held: Held) -> tuple[np.ndarray, np.ndarray, float]:
-    """S (c, c), n (c,), and the square."""
+    """Return S (c, c), n (c,), and the square."""
     P = one_hot(held.labels, len(held.G), _weights(w, len(held.labels)))
     return held.G @ P, P.sum(axis=0), held.square
 
 
 def weights_here(X, w, y, held: Held) -> tuple[np.ndarray, np.ndarray]:
-    """Labels, and different weights that count: all, or as many as tell how they are spread."""
+    """Return labels, and different weights that count: all, or as many as tell how they are spread."""
     w = np.unique(_weights(w, len(held.labels)))
     w = w[w > 0]
     return held.labels, w if len(w) <= 8 * LEVELS else np.quantile(w, np.linspace(0, 1, 8 * LEVELS))
 
 
 def propose(X, w, y, held: Held, tables: Sequence[Tables], threshold: float, middle: np.ndarray):
-    """(index, where to, gain) of samples that gain by a move."""
+    """Return (index, where to, gain) of samples that gain by a move."""
     xp = namespace(held.G)
     level = level_of(xp, _weights(w, len(held.labels)), middle)
     to, gain = best_moves(xp, held.G, held.own, held.labels, level, tables)
@@ -119,13 +120,13 @@ class Moves:
     to: np.ndarray  # (k,)
 
     def change(self, w: Any, n: int, c: int) -> np.ndarray:
-        """What Pi changes by (k, c)."""
+        """Return what Pi changes by (k, c)."""
         weight = _weights(w, n)[self.index]
         return one_hot(self.to, c, weight) - one_hot(self.was, c, weight)
 
 
 def shown(X, w, y, moves: Moves, function, c: int) -> tuple[np.ndarray, np.ndarray]:
-    """Samples that would move, prepared, and their change of Pi."""
+    """Return samples that would move, prepared, and their change of Pi."""
     return function.prepare(np.asarray(X)[moves.index]), moves.change(w, len(X), c)
 
 
@@ -135,36 +136,36 @@ def side_by_side(found: list) -> tuple[np.ndarray, np.ndarray]:
 
 
 def tried(X, w, y, held: Held, moves: Moves, function, moving) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """What this partition adds to S, in first and in second order, and to n, were all moves taken."""
+    """Return what this partition adds to S, in first and in second order, and to n, were all moves taken."""
     V = moves.change(w, len(X), len(held.G))
     Z = function.prepare(np.asarray(X)[moves.index])
     return held.G[:, moves.index] @ V, _sums(function, Z, *moving) @ V, V.sum(axis=0)
 
 
 def take(X, w, y, held: Held, moves: Moves, function, moving) -> Held:
-    """All moves, of this partition and the others, taken."""
+    """Take all moves, of this partition and the others."""
     labels = held.labels.copy()
     labels[moves.index] = moves.to
     return replace(held, labels=labels, G=held.G + _sums(function, function.prepare(np.asarray(X)), *moving))
 
 
 def spreads(X, w, y, held: Held, centring: Centring):
-    """What the samples add to the `squares` that bounds are made from."""
+    """Return what the samples add to the `squares` that bounds are made from."""
     return squares(namespace(held.G), held.G, held.own, _weights(w, len(held.labels)), centring)
 
 
 def looked_at(X, w, y, held: Held, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Raw sums (k, c) and own similarities (k,) of some samples."""
+    """Return raw sums (k, c) and own similarities (k,) of some samples."""
     return held.G[:, rows].T, held.own[rows]
 
 
 def renumbered(X, w, y, held: Held, order: np.ndarray) -> Held:
-    """The cluster that is order[j] now is number j."""
+    """Renumber the clusters: the one that is order[j] now becomes number j."""
     return replace(held, labels=np.where(held.labels >= 0, np.argsort(order)[held.labels], -1), G=held.G[order])
 
 
 def settled(X, w, y, held: Held, comparison: Comparison, rule: Assignment):
-    """(labels, how near, row, known): of all samples here, and of each cluster the one nearest to its mean."""
+    """Return (labels, how near, row, known): of all samples here, and of each cluster the one nearest to its mean."""
     seen = comparison.seen_sums(held.G.T, held.own)
     labels = np.where(held.labels >= 0, held.labels, rule.labels(seen[:, :-1]))
     labels = labels if y is None else np.where(np.asarray(y) >= 0, np.asarray(y), labels)
@@ -180,7 +181,7 @@ def settled(X, w, y, held: Held, comparison: Comparison, rule: Assignment):
 
 
 def placed(X, w, y, held: Held, comparison: Comparison, places: Places, labels: np.ndarray) -> np.ndarray:
-    """Continuous places of all samples here."""
+    """Return continuous places of all samples here."""
     places = replace(places, prediction=reading(places.prediction))
     found = places.position(comparison.seen_sums(held.G.T, held.own), labels)
     assert found is not None
@@ -205,7 +206,7 @@ class Comparison:
         return self.function.prepare(check_array(X, input_name="X", ensure_min_samples=0))
 
     def added(self, G: np.ndarray | None, Z: np.ndarray, X, w, labels: np.ndarray) -> np.ndarray:
-        """Raw sums (c, k) of prepared samples Z with clusters, those in another partition X added."""
+        """Return raw sums (c, k) of prepared samples Z with clusters, those in another partition X added."""
         V = one_hot(labels, len(self.centring.n), _weights(w, len(X)))
         new = _sums(self.function, Z, self.function.prepare(np.asarray(X)), V)
         return new if G is None else G + new
@@ -214,7 +215,7 @@ class Comparison:
         return self.seen_sums(G.T, self.function.own(Z))
 
     def seen_sums(self, G: np.ndarray, own: np.ndarray) -> np.ndarray:
-        """Rows of centred sums, and centred own similarities behind them (k, c + 1)."""
+        """Return rows of centred sums, and centred own similarities behind them (k, c + 1)."""
         return np.column_stack(self.centring.sums(G, own))
 
 
@@ -230,7 +231,7 @@ class Read(NewSamples):
 
 
 def reading(prediction: Prediction) -> Prediction:
-    """The prediction for samples that are given by such rows."""
+    """Return the prediction for samples that are given by such rows."""
     read = Read()
     return replace(prediction, similarities=read, judge=read)
 
@@ -249,7 +250,7 @@ class PartitionSamples(NewSamples):
         return Read().both(self.comparison.seen(Z, sum(found[1:], found[0])))
 
     def seen_in(self, X_new: Any) -> Any:
-        """Rows of `Comparison.seen` of a Dask array, when they are asked for."""
+        """Return rows of `Comparison.seen` of a Dask array, when they are asked for."""
         return self.partitions.compared(X_new, self.comparison, self.labels)
 
 
@@ -332,7 +333,7 @@ class PartitionPool(LabelledPool):
         self._totals = self._tried
 
     def _moves(self) -> list[Moves]:
-        """Proposals of the partitions."""
+        """Return proposals of the partitions."""
         index, was, to, _ = self._proposed
         there = (_local(index, self.partitions, values) for values in (None, was, to))
         return [Moves(*one) for one in zip(*there, strict=True)]
@@ -381,7 +382,7 @@ class PartitionPool(LabelledPool):
 
 
 def _local(few: np.ndarray, partitions: DaskPartitions, values: np.ndarray | None = None) -> list[np.ndarray]:
-    """Which of some samples, in rising order, are in each partition, by their rows there; or values of these."""
+    """Return which of some samples, in rising order, are in each partition, by their rows there; or values of these."""
     first = np.cumsum([0, *partitions.sizes])
     cuts = np.searchsorted(few, first)
     return [few[a:b] - row if values is None else values[a:b] for a, b, row in zip(cuts, cuts[1:], first, strict=False)]

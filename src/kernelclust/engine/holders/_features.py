@@ -65,7 +65,7 @@ class PartitionSummary:
 
 
 def look(X: Any, w: np.ndarray | None, y: np.ndarray | None, number: int, share: float, seed: int) -> PartitionSummary:
-    """Sums, and some samples of a partition: a share of them, and half as many of those whose label is known."""
+    """Return sums, and some samples of a partition: a share of them, and half as many of those whose label is known."""
     X = _array(X)
     xp, m = library(X), int(X.shape[0])
     w = np.ones(m) if w is None else np.asarray(w, dtype=float)
@@ -95,7 +95,8 @@ def look(X: Any, w: np.ndarray | None, y: np.ndarray | None, number: int, share:
 
 
 def drawn(w: np.ndarray, y: np.ndarray, number: int, share: float, seed: int) -> np.ndarray:
-    """Rows of a partition that are drawn: a share of those that count, and half of START whose label is known."""
+    """Return rows of a partition that are drawn: a share of those that count, and half of START whose label is
+    known."""
     rng = np.random.RandomState((seed + number) % 2**32)
     used = np.flatnonzero(w > 0)
     some = used[rng.random_sample(len(used)) < share]
@@ -119,7 +120,7 @@ class Sums:
 
 
 def _array(X: Any) -> Any:
-    """A partition as an array: frames and other things of the host as numpy has them."""
+    """Return a partition as an array: frames and other things of the host as numpy has them."""
     return X if hasattr(X, "__array_namespace__") or type(X).__module__.startswith("torch") else np.asarray(X)
 
 
@@ -135,7 +136,7 @@ def _blocks(X: Any, w: Any, y: Any, raw: Any) -> Iterator[tuple[slice, Any, Any,
 
 
 def sweep(X, w, y, raw: Callable, rule: Assignment, before: Assignment | None) -> Sums:
-    """Sums of a partition at the labels that a rule gives, and how many of these another rule gave otherwise."""
+    """Return sums of a partition at the labels that a rule gives, and how many of these another rule gave otherwise."""
     c = len(rule.h)
     total = Sums(np.zeros((c, rule.M.shape[0])), np.zeros(c))
     for _, B, weight, known in _blocks(X, w, y, raw):
@@ -160,7 +161,7 @@ class FinalPass:
 
 
 def last_look(X, w, y, raw: Callable, T: np.ndarray | None, rule: Assignment, means: np.ndarray) -> FinalPass:
-    """`means` (r, c) are those of the clusters, in features."""
+    """Return what a last look brings; `means` (r, c) are those of the clusters, in features."""
     c, gram = len(rule.h), np.zeros((rule.M.shape[0], rule.M.shape[0]))
     near, row, told = np.full(c, np.inf), np.full(c, -1), np.zeros(c, dtype=bool)
     for rows, B, weight, known in _blocks(X, w, y, raw):
@@ -193,7 +194,7 @@ class Moments:
 
 
 def feature_moments(X, w, y, raw: Callable, width: int) -> Moments:
-    """Of the features of a partition."""
+    """Return the moments of the features of a partition."""
     zero = np.zeros(width)
     total = Moments(0.0, zero, zero, zero)
     for _, B, weight, _ in _blocks(X, w, y, raw):
@@ -204,7 +205,7 @@ def feature_moments(X, w, y, raw: Callable, width: int) -> Moments:
 
 
 def feature_gram(X, w, y, raw: Callable, width: int) -> np.ndarray:
-    """B'DB (r, r) of the features of a partition."""
+    """Return B'DB (r, r) of the features of a partition."""
     gram = np.zeros((width, width))
     for _, B, weight, _ in _blocks(X, w, y, raw):
         B = double(B)
@@ -213,7 +214,7 @@ def feature_gram(X, w, y, raw: Callable, width: int) -> np.ndarray:
 
 
 def rule_labels(X, w, y, raw: Callable, rule: Assignment) -> Any:
-    """Labels of a partition (k,)."""
+    """Return labels of a partition (k,)."""
     found = [rule.labels(double(B), known) for _, B, _, known in _blocks(X, w, y, raw)]
     if not found:
         return np.empty(0, dtype=np.int64)
@@ -221,14 +222,14 @@ def rule_labels(X, w, y, raw: Callable, rule: Assignment) -> Any:
 
 
 def positions(X, w, y, raw: Callable, rule: Assignment, places: Places) -> Any:
-    """Continuous places of a partition, on the host."""
+    """Return continuous places of a partition, on the host."""
     X = _array(X)
     found = places.position(X, to_host(rule_labels(X, w, y, raw, rule)))
     return found if isinstance(X, np.ndarray) else like(found, X)
 
 
 def products(X, w, y, raw: Callable, image: np.ndarray) -> Any:
-    """raw(x) times `image` (r, k) of a partition, where it is."""
+    """Return raw(x) times `image` (r, k) of a partition, where it is."""
     found = [double(B) @ like(image, B) for _, B, _, _ in _blocks(X, w, y, raw)]
     if not found:
         return np.empty((0, image.shape[1]))
@@ -239,7 +240,7 @@ def products(X, w, y, raw: Callable, image: np.ndarray) -> Any:
 
 
 def mapped(B: np.ndarray, T: np.ndarray | None) -> np.ndarray:
-    """B T; T (r,) is a diagonal one, None the identity."""
+    """Return B T; T (r,) is a diagonal one, None the identity."""
     if T is None:
         return B
     return B * T if T.ndim == 1 else B @ T
@@ -260,13 +261,13 @@ class Features:
         return mapped(sums, self.T)
 
     def rule(self, objective: ClusterObjective, total: Sums) -> Assignment:
-        """Every sample where F rises most, the clusters held as they are."""
+        """Return the rule that puts every sample where F rises most, the clusters held as they are."""
         B = self.of(total.features)  # (c, r)
         found = raw_assignment(objective, B @ B.T, total.n, self.center)
         return Assignment(mapped((B.T @ found.M).T, None if self.T is None else self.T.T).T, found.h)
 
     def cluster_sums(self, B: np.ndarray, n: np.ndarray) -> np.ndarray:
-        """S from features summed by cluster (c, r)."""
+        """Return S from features summed by cluster (c, r)."""
         return centred(B @ B.T, n) if self.center else B @ B.T
 
     def value(self, objective: ClusterObjective, total: Sums) -> float:
@@ -331,7 +332,7 @@ def look_at_all(
 
 
 def _check(seen: Sequence[PartitionSummary], c: int, names: Sequence[str] | None) -> None:
-    """Every partition holds numbers, labels and weights."""
+    """Check that every partition holds numbers, labels and weights."""
     for number, one in enumerate(seen):
         if one.bad is not None:
             column = f"column {one.bad[1]}" if names is None else names[one.bad[1]]
@@ -351,7 +352,7 @@ def _check(seen: Sequence[PartitionSummary], c: int, names: Sequence[str] | None
 
 
 def _gamma(seen: Sequence[PartitionSummary], config: FitConfig) -> float | None:
-    """The width of a kernel that has one, from all samples."""
+    """Return the width of a kernel that has one, from all samples."""
     kernel = config.kernel["kernel"]
     if not kernel.has_gamma:
         return None
@@ -379,7 +380,7 @@ class FeaturePool(Pool):
 
     @classmethod
     def of(cls, partitions: Partitions, features: Features, some: Subsample, start: Fit) -> FeaturePool:
-        """All samples where F rises most by the clusters of some."""
+        """Return all samples in a pool, each where F rises most by the clusters of some."""
         P = np.eye(len(start.n))[start.labels] * some.w[:, None]
         total = Sums(P.T @ features.raw(some.X), P.sum(axis=0))
         return cls(partitions, features, features.rule(start.moving_objective, total))

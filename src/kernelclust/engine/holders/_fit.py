@@ -283,7 +283,7 @@ class LabelledPool(Pool):
         return int(self.labels.shape[0])
 
     def _keep(self, index: Any, to: Any, gain: Any) -> None:
-        """Proposals, but for one of each cluster that all its samples would leave: the one that gains least."""
+        """Keep proposals, but for one of each cluster that all its samples would leave: the one that gains least."""
         xp, was = self.xp, self.xp.take(self.labels, index)
         if not self._allow_empty and index.shape[0]:
             for j in range(self.c):
@@ -304,7 +304,7 @@ class LabelledPool(Pool):
 
 
 def put(xp: Any, array: Any, index: Any, values: Any) -> Any:
-    """A copy of the array with values at an index that rises; the array API knows no such assignment."""
+    """Return a copy of the array with values at an index that rises; the array API knows no such assignment."""
     every = xp.arange(array.shape[0], dtype=index.dtype, device=array.device)
     rank = xp.searchsorted(index, every)
     rank = xp.minimum(rank, xp.full_like(rank, index.shape[0] - 1))
@@ -312,7 +312,7 @@ def put(xp: Any, array: Any, index: Any, values: Any) -> Any:
 
 
 def weight_levels(different: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Weights that are told apart of all that there are, and those in the middle between two."""
+    """Return weights that are told apart of all that there are, and those in the middle between two."""
     levels = different
     if len(different) > LEVELS:
         cuts = np.quantile(different, np.linspace(0, 1, LEVELS + 1))
@@ -322,7 +322,7 @@ def weight_levels(different: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def level_of(xp: Any, weight: Any, middle: np.ndarray) -> Any:
-    """Which level stands for the weight of each sample; None where there is but one."""
+    """Return which level stands for the weight of each sample; None where there is but one."""
     if len(middle) == 0:
         return None
     return xp.searchsorted(like(middle, weight), weight)

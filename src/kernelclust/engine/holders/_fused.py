@@ -21,7 +21,7 @@ RBF, POLYNOMIAL, LAPLACIAN = 0, 1, 2
 def _tile(left, further, L, R, rows, columns, half_norm, R_norm, width, factor, offset,
           KIND: tl.constexpr, DEGREE: tl.constexpr,
           WIDTH: tl.constexpr, MORE: tl.constexpr, DEPTH: tl.constexpr, HELD: tl.constexpr):  # fmt: skip
-    """K between blocks of rows and columns."""
+    """Return K between blocks of rows and columns."""
     if KIND == 2:
         apart = tl.zeros((rows.shape[0], columns.shape[0]), tl.float32)
         for k in range(WIDTH):

@@ -68,7 +68,7 @@ class Tables:
 
 
 def move_tables(objective: ClusterObjective, S: np.ndarray, n: np.ndarray, weight: float, allow_empty: bool) -> Tables:
-    """The tables for samples of one weight, from raw cluster sums S and sizes n."""
+    """Return the tables for samples of one weight, from raw cluster sums S and sizes n."""
     c, total, centring = len(n), n.sum(), Centring.of(S, n)
     inner, value = centred(S, n), objective.value(centred(S, n), n)
     constant, direction, own = np.empty((c, c)), np.empty((c, c, c)), np.empty((c, c))
@@ -102,7 +102,7 @@ def one_hot(labels: Any, c: int, weight: Any) -> Any:
 
 
 def best_moves(xp: Any, G: Any, own: Any, labels: Any, level: Any, tables: Sequence[Tables]) -> tuple[Any, Any]:
-    """(where to, gain) of every sample: the cluster in which F is largest, and by how much it rises there.
+    """Return (where to, gain) of every sample: the cluster in which F is largest, and by how much it rises there.
 
     G (c, m), own (m,), labels (m,) and level (m,), which says whose tables a sample reads, are arrays of the namespace
     xp; so are the answers.

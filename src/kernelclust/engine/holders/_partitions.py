@@ -58,12 +58,12 @@ class ArrayPartitions(Partitions):
 
 
 def is_partitioned(X: Any) -> bool:
-    """Whether X is a Dask array or frame."""
+    """Return whether X is a Dask array or frame."""
     return type(X).__module__.partition(".")[0] in ("dask", "dask_expr") and hasattr(X, "__dask_graph__")
 
 
 def as_rows(X: Any, name: str = "X") -> Any:
-    """A Dask array (m, d) in partitions of known length, each with all columns."""
+    """Return a Dask array (m, d) in partitions of known length, each with all columns."""
     if hasattr(X, "to_dask_array"):
         log(f"the lengths of the partitions of {name} are counted, once; give a dask array to have them known")
         X = X.to_dask_array(lengths=True)
@@ -78,8 +78,8 @@ def as_rows(X: Any, name: str = "X") -> Any:
 
 
 def align_to_partitions(values: Any, X: Any, name: str, read: Callable | None = None) -> list[Any] | None:
-    """One array of numbers a sample in the partitions of X: delayed, one a partition; None where there are none.
-    `read` makes numbers of what is not."""
+    """Return one array of numbers a sample in the partitions of X: delayed, one a partition; None where there are
+    none. `read` makes numbers of what is not."""
     if values is None:
         return None
     import dask.array as da
@@ -129,15 +129,16 @@ class DaskPartitions(Partitions):
         return da.from_array(values, chunks=(tuple(self.sizes), *values.shape[1:]))
 
     def joined(self, function: Callable, found: list) -> Any:
-        """function(found) of results that were kept, kept itself."""
+        """Return function(found) of results that were kept, kept itself."""
         return _kept([_task(function)(found)])[0]
 
     def one(self, number: int) -> tuple[Any, Any]:
-        """Samples and weights of one partition, to be given to functions of all."""
+        """Return samples and weights of one partition, to be given to functions of all."""
         return self.blocks[number], self.weight[number]
 
     def compared(self, X_new: Any, comparison: Any, labels: list[Any]) -> Any:
-        """Rows of what is seen of the samples of a Dask array X_new from these partitions, when they are asked for."""
+        """Return rows of what is seen of the samples of a Dask array X_new from these partitions, when they are
+        asked for."""
         from dask import delayed
 
         per, found = [delayed(one, traverse=False) for one in labels], []
@@ -150,14 +151,14 @@ class DaskPartitions(Partitions):
 
 
 def _task(function: Callable) -> Callable:
-    """Calls of a function for later, under a name that the dashboard of a cluster shows."""
+    """Return calls of a function for later, under a name that the dashboard of a cluster shows."""
     from dask import delayed
 
     return delayed(function, pure=False, name=f"kernelclust-{getattr(function, '__name__', 'place')}")
 
 
 def _kept(tasks: list) -> list:
-    """Results that stay where they were made, once they are; Dask makes those again that are lost."""
+    """Return results that stay where they were made, once they are; Dask makes those again that are lost."""
     from dask import compute, persist
 
     kept = list(persist(*tasks))
@@ -166,11 +167,11 @@ def _kept(tasks: list) -> list:
 
 
 def _done(_: Any) -> None:
-    """Nothing but the sign that something was made."""
+    """Return nothing: this is the sign that something was made."""
 
 
 def map_partitions(X: Any, function: Callable, dtype: Any, width: int | None = None, rows: list | None = None) -> Any:
-    """A Dask array of function(block[, rows[i]]), a row a sample in the partitions of X: (m,), or (m, width)."""
+    """Return a Dask array of function(block[, rows[i]]), a row a sample in the partitions of X: (m,), or (m, width)."""
     task, found = _task(function), []
     for i, (block, size) in enumerate(zip(X.to_delayed().ravel(), X.chunks[0], strict=True)):
         found.append((task(block) if rows is None else task(block, rows[i]), size))
@@ -178,7 +179,7 @@ def map_partitions(X: Any, function: Callable, dtype: Any, width: int | None = N
 
 
 def _stacked(found: list[tuple[Any, int]], dtype: Any, width: int | None) -> Any:
-    """One Dask array of delayed blocks, each with its number of rows."""
+    """Return one Dask array of delayed blocks, each with its number of rows."""
     import dask.array as da
 
     shapes = [(size,) if width is None else (size, width) for _, size in found]

@@ -19,7 +19,7 @@ LEAST = 2**14  # and the fewest where memory is short
 
 
 def shortage(error: BaseException) -> bool:
-    """Whether a device has run out of memory."""
+    """Return whether a device has run out of memory."""
     return type(error).__name__ == "OutOfMemoryError" or "out of memory" in str(error).lower()
 
 
@@ -42,18 +42,18 @@ class Rows:
         return int(self.weight.shape[0])
 
     def own(self) -> Any:
-        """k(x, x) of every sample (m,)."""
+        """Return k(x, x) of every sample (m,)."""
         blocks = [self.Z[few, ...] for few in parts(self.n_samples, CLOSE)]
         return self.xp.concat([self._float(self.xp.linalg.diagonal(self.function(Z, Z))) for Z in blocks])
 
     def sums(self, labels: Any, n_clusters: int) -> tuple[Any, float]:
-        """(c, m): similarity sums of every sample with the clusters, and sum_ij w_i w_j k_ij^2; one pass."""
+        """Return (c, m): similarity sums of every sample with the clusters, and sum_ij w_i w_j k_ij^2; one pass."""
         xp, w, P = self.xp, self.weight, one_hot(labels, n_clusters, self.weight)
         found = list(self._blocks(self.Z, self.Z, lambda K, rows: (K @ P, float(w[rows] @ ((K * K) @ w)))))
         return _upright(xp, [G for G, _ in found]), sum(square for _, square in found)
 
     def totals(self, labels: Any, n_clusters: int) -> np.ndarray:
-        """(c, c): similarity sums between clusters, on the host; half a pass."""
+        """Return (c, c): similarity sums between clusters, on the host; half a pass."""
         xp, P = self.xp, one_hot(labels, n_clusters, self.weight)
 
         def both(K: Any, rows: slice) -> Any:
@@ -66,12 +66,12 @@ class Rows:
         return T + T.T
 
     def sums_of(self, Z: Any, labels: Any, n_clusters: int) -> Any:
-        """(c, n): those of other samples."""
+        """Return (c, n): those of other samples."""
         return self._product(Z, self.Z, one_hot(labels, n_clusters, self.weight))
 
     def change(self, index: Any, was: Any, now: Any, n_clusters: int, among: bool = False) -> Any:
-        """What (c, m) sums change by when samples `index` go from clusters `was` to `now`; of these samples alone,
-        (c, k), with `among`."""
+        """Return what (c, m) sums change by when samples `index` go from clusters `was` to `now`; of these samples
+        alone, (c, k), with `among`."""
         moved, weight = self.xp.take(self.Z, index, axis=0), self.xp.take(self.weight, index)
         V = one_hot(now, n_clusters, weight) - one_hot(was, n_clusters, weight)
         return self._product(moved if among else self.Z, moved, V)
@@ -85,8 +85,8 @@ class Rows:
         return _upright(self.xp, list(self._blocks(X, Y, lambda K, rows: K @ V)))
 
     def _blocks(self, X: Any, Y: Any, use: Callable, half: bool = False):
-        """use(K[rows], rows) for all rows, a few at a time: fewer where memory is short. With `half`, K has no columns
-        before these rows."""
+        """Yield use(K[rows], rows) for all rows, a few at a time: fewer where memory is short. With `half`, K has
+        no columns before these rows."""
         start = 0
         while start < X.shape[0]:
             rows = slice(start, min(start + max(1, self._entries // max(1, Y.shape[0])), X.shape[0]))
@@ -129,6 +129,6 @@ class FeatureRows(Rows):
 
 
 def _upright(xp: Any, parts: list[Any]) -> Any:
-    """Rows of all parts as the columns of one array."""
+    """Return rows of all parts as the columns of one array."""
     whole = parts[0] if len(parts) == 1 else xp.concat(parts)
     return xp.asarray(xp.matrix_transpose(whole), copy=True)
