@@ -16,7 +16,6 @@ from kernelclust.solvers import (
     _climb,
     _exchange,
     _loops,
-    _members,
     _running,
     best_placement,
     placement_problem,
@@ -246,8 +245,8 @@ def test_means_over_blocks_are_their_definition(monkeypatch):
         members, mean = Members(40, constraints.mean), constraints.mean.toarray()
         K, which = kernel.rows(np.arange(40)), rng.permutation(constraints.n_blocks)[:7]
         for step in (3, 10**6):  # some samples at a time
-            monkeypatch.setattr(_members, "row_blocks", in_parts(step))
-            monkeypatch.setattr(_members, "SAMPLES_AT_A_TIME", step)
+            monkeypatch.setattr(_running, "row_blocks", in_parts(step))
+            monkeypatch.setattr(_running, "SAMPLES_AT_A_TIME", step)
             assert_allclose(members.mean_rows(kernel, which), mean[which] @ K, atol=1e-12)
             assert_allclose(members.similarities(kernel, which), mean[which] @ K @ mean[which].T, atol=1e-12)
             assert_allclose(members.own(kernel), np.diag(mean @ K @ mean.T), atol=1e-12)

@@ -21,6 +21,7 @@ from kernelclust import (
     MultiKernelClustering,
     StructuredClustering,
 )
+from kernelclust.engine import doubtful
 from kernelclust.kernels import DenseKernel
 
 pytestmark = [pytest.mark.usefixtures("few_starts"), pytest.mark.filterwarnings("ignore::UserWarning")]
@@ -222,3 +223,12 @@ def test_questions_are_typical_samples_first():
     away = model.transform(X)[np.arange(60), model.labels_]
     for first, second in zip(asked[:4], asked[4:], strict=True):
         assert away[first] <= away[second]
+
+
+def test_questions_are_about_the_clusters_that_tell_most():
+    """One sample of each cluster, in the order of `doubtful`."""
+    noise = np.random.default_rng(6).standard_normal((60, 3))
+    model = StructuredClustering(structure="chain:5", kernel="rbf", random_state=0).fit(noise)
+    first = doubtful(model.order_._problem, model.sizes_)
+    assert_array_equal(model.labels_[model.order_.queries(5)], first)
+    assert not np.array_equal(first, np.argsort(first))  # neither their numbers nor the ranks
