@@ -1,13 +1,6 @@
 """scikit-learn estimators: thin, mostly docstring."""
 
-from kernelclust.estimators._base import (
-    DEFAULT_CLUSTERS,
-    KernelClusterer,
-    check_enough_samples,
-    check_structure,
-    equal_labels,
-    whole_or_nothing,
-)
+from kernelclust.estimators._base import check_enough_samples, check_structure
 from kernelclust.estimators._callbacks import run_with_callbacks
 from kernelclust.estimators.arrange import Arrangement, arrange
 from kernelclust.estimators.discriminative import Diffrac, DisKMeans
@@ -19,11 +12,9 @@ from kernelclust.estimators.structured import StructuredClustering, adopt, confi
 __all__ = [
     "CLUHSIC",
     "CLUHSICAL",
-    "DEFAULT_CLUSTERS",
     "Arrangement",
     "Diffrac",
     "DisKMeans",
-    "KernelClusterer",
     "KernelKMeans",
     "MaxMarginClustering",
     "MultiKernelClustering",
@@ -33,7 +24,5 @@ __all__ = [
     "check_enough_samples",
     "check_structure",
     "config_of",
-    "equal_labels",
     "run_with_callbacks",
-    "whole_or_nothing",
 ]

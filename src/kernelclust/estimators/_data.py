@@ -188,7 +188,7 @@ class Device(Host):
 
     def _fit(self, model: Any, X: Any, y: Any, sample_weight: Any, structure: Structure, links: dict[str, Any]) -> None:
         more = {f"approximation={model.approximation!r}": not model._is_exact()}
-        refuse(model, structure, links, "arrays on a device", more)
+        refuse_fit(model, structure, links, "arrays on a device", more)
         X, xp, c = self.table(model, X), self.xp, structure.n_clusters
         m = int(X.shape[0])
         weight, known = self._numbers(model, X, y, sample_weight, structure)
@@ -234,7 +234,7 @@ class InPartitions(Host):
             f"approximation={model.approximation!r}": approximation is not None and not approximation.in_partitions,
             "approximation=None before NumPy 2 and scikit-learn 1.7": exact and not knows_numpy(),
         }
-        refuse(model, structure, links, "partitions", lacking)
+        refuse_fit(model, structure, links, "partitions", lacking)
         if approximation is not None and approximation.is_auto and not featured:
             warn(
                 f"partitions are compared by a Nystrom approximation of kernel={model.kernel!r} with "
@@ -349,21 +349,26 @@ def exists_between_fitted(kernel: Any) -> bool:
     return not declared.is_function and not declared.pairwise
 
 
-def refuse(model: Any, structure: Structure, links: dict[str, Any], where: str, more: dict[str, bool]) -> None:
+def refuse(model: Any, links: dict[str, Any], where: str, missing: dict[str, bool], remedy: str) -> None:
     """An error for what is not there yet beyond the memory of the host."""
-    solver = model._make_solver()
-    missing = {
-        **dict.fromkeys(solver.unsupported_beyond_host(), True),
-        f"{type(model).__name__}, a discriminative kernel,": model._fit_config(structure, solver).ridge is not None,
-        "must_link and cannot_link": any(link is not None for link in links.values()),
+    missing = missing | {
+        "must_link and cannot_link": links["must_link"] is not None or links["cannot_link"] is not None,
         "min_cluster_size": model.min_cluster_size is not None,
         "max_cluster_size": model.max_cluster_size is not None,
         "label_weight": model.label_weight is not None,
-        f"kernel={model.kernel!r}": not kernel_class(model.kernel).is_function,
     }
-    absent = [what for what, there in (missing | more).items() if there]
+    absent = [what for what, there in missing.items() if there]
     if absent:
-        remedy = "" if kernel_class(model.kernel).is_function else "Take kernel='rbf' or 'linear' there. "
-        raise ValueError(
-            f"{', '.join(absent)}: not there yet for {where}. {remedy}Give a numpy array to fit on the host."
-        )
+        raise ValueError(f"{', '.join(absent)}: not there yet for {where}{remedy}")
+
+
+def refuse_fit(model: Any, structure: Structure, links: dict[str, Any], where: str, more: dict[str, bool]) -> None:
+    """An error for what an estimator of one table asks for, and is not there yet."""
+    solver, is_function = model._make_solver(), kernel_class(model.kernel).is_function
+    missing = {
+        **dict.fromkeys(solver.unsupported_beyond_host(), True),
+        f"{type(model).__name__}, a discriminative kernel,": model._fit_config(structure, solver).ridge is not None,
+        f"kernel={model.kernel!r}": not is_function,
+    }
+    remedy = "" if is_function else "Take kernel='rbf' or 'linear' there. "
+    refuse(model, links, where, missing | more, f". {remedy}Give a numpy array to fit on the host.")

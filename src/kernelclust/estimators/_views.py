@@ -26,7 +26,7 @@ from kernelclust.engine.holders import (
     products,
 )
 from kernelclust.estimators._base import check_enough_samples
-from kernelclust.estimators._data import first_row
+from kernelclust.estimators._data import first_row, refuse
 from kernelclust.kernels import Kernel
 from kernelclust.multikernel import (
     FeatureAlternation,
@@ -111,19 +111,14 @@ def _check(model: Any, X: Any, more: dict[str, Any], device: bool) -> list[Kerne
         f"approximation={model.approximation!r}": bool(approximate)
         if approximation is None
         else not (approximation.has_array_features if device else approximation.in_partitions),
-        "must_link and cannot_link": more["must_link"] is not None or more["cannot_link"] is not None,
         "samples that views miss (observed)": more["observed"] is not None,
-        "min_cluster_size": model.min_cluster_size is not None,
-        "max_cluster_size": model.max_cluster_size is not None,
-        "label_weight": model.label_weight is not None,
     }
-    absent = [what for what, there in missing.items() if there]
     where = "on a device" if device else "in partitions"
-    if absent:
-        raise ValueError(
-            f"{', '.join(absent)}: not there yet for views {where}, which take method='average' and 'mkkm-mr' "
-            "with kernels such as 'rbf' or 'linear'. Give numpy arrays to fit in memory."
-        )
+    remedy = (
+        ", which take method='average' and 'mkkm-mr' with kernels such as 'rbf' or 'linear'. Give numpy arrays to fit "
+        "in memory."
+    )
+    refuse(model, more, f"views {where}", missing, remedy)
     if approximation is not None and approximation.is_auto and approximate:
         warn(
             f"views {where} are compared by a Nystrom approximation of kernel={model.kernel!r} with "

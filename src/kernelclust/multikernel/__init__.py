@@ -11,7 +11,7 @@ from kernelclust._terms import as_term, exposes_terms, term_names
 from kernelclust.multikernel._base import Method, Relaxed, Task
 from kernelclust.multikernel._correlation import CORRELATIONS, correlation_matrix
 from kernelclust.multikernel._prepare import prepare
-from kernelclust.multikernel._refine import Refined, place, refine
+from kernelclust.multikernel._refine import place, refine
 from kernelclust.multikernel._spectral import minimize_on_simplex, optimality_gap
 from kernelclust.multikernel._views import (
     Views,
@@ -35,7 +35,6 @@ __all__ = [
     "ManyFit",
     "Method",
     "MultiKernelConfig",
-    "Refined",
     "Relaxed",
     "Task",
     "Views",
