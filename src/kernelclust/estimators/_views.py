@@ -49,7 +49,10 @@ def fit_views(
     kernels = _check(model, X, more, place.name == "on a device")
     table, widths = _joined(model, place, X)
     check_enough_samples(int(table.shape[0]), structure)
-    _keep_widths(model, X, table, widths)
+    many = isinstance(X, (list, tuple))
+    if not many:
+        validate_data(model, first_row(X, getattr(X, "columns", None)), reset=True, skip_check_array=True)
+    model._check_widths(widths, many, reset=True)
     partitions = place.weighted(model, table, y, sample_weight, structure)
     found, weights, features = _fit(model, partitions, widths, kernels, structure)
     model._keep(found)
@@ -143,16 +146,6 @@ def _joined(model: Any, place: Any, X: Any) -> tuple[Any, list[int]]:
     return place.side_by_side(parts), [int(one.shape[1]) for one in parts]
 
 
-def _keep_widths(model: Any, X: Any, table: Any, widths: list[int]) -> None:
-    model._widths = widths
-    if not isinstance(X, (list, tuple)):
-        like = first_row(X, getattr(X, "columns", None))
-        validate_data(model, like, reset=True, skip_check_array=True)
-    else:
-        model.n_features_in_ = int(table.shape[1])
-        model.__dict__.pop("feature_names_in_", None)
-
-
 def _slices(widths: list[int]) -> list[slice]:
     ends = np.cumsum([0, *widths]).tolist()
     return [slice(*pair) for pair in pairwise(ends)]
@@ -175,10 +168,7 @@ def _names(widths: list[int]) -> list[str]:
 def new_views(model: Any, place: Any, X: Any) -> tuple[Any, Any]:
     """New samples as one table where they lie, and the way from a block of it to what the model takes."""
     table, widths = _joined(model, place, X)
-    if widths != model._widths:
-        raise ValueError(
-            f"X has views of {widths} features, but {type(model).__name__} was fitted with {model._widths} features."
-        )
+    model._check_widths(widths, isinstance(X, (list, tuple)), reset=False)
     return table, partial(_block, widths=widths, joined=model._in_rows)
 
 

@@ -320,17 +320,20 @@ class MultiKernelClustering(Placing, KernelClusterer):
             validate_data(self, X, reset=reset, skip_check_array=True)
             parts, view_names = columns_of(X, self.views)
         views = check_views(parts, view_names, observed)
-        widths = [array.shape[1] for array in views.arrays]
+        self._check_widths([array.shape[1] for array in views.arrays], is_many(X), reset=reset)
+        return views
+
+    def _check_widths(self, widths: list[int], many: bool, *, reset: bool) -> None:
+        """Remember how many columns each view has, or check it; `many` views came as tables of their own."""
         if reset:
             self._widths = widths
-            if is_many(X):
-                self.n_features_in_ = sum(widths)
-                self.__dict__.pop("feature_names_in_", None)
         elif widths != self._widths:
             raise ValueError(
                 f"X has views of {widths} features, but {type(self).__name__} was fitted with {self._widths} features."
             )
-        return views
+        if reset and many:
+            self.n_features_in_ = sum(widths)
+            self.__dict__.pop("feature_names_in_", None)
 
     def _check_similarities(self, X, observed, *, reset: bool) -> Views:
         if reset:
