@@ -65,21 +65,23 @@ def test_the_last_look_finds_medoids_and_the_gram_matrix():
         assert found.row[j] == here[np.argmin(away[here, j])]
 
 
-def test_a_rule_follows_the_slopes_of_f():
+@pytest.mark.parametrize("center", [True, False])
+@pytest.mark.parametrize("shape", [(4, 3), (4,)])
+def test_a_rule_follows_the_slopes_of_f(shape, center):
     rng = np.random.default_rng(2)
-    X, T = rng.standard_normal((60, 4)), rng.standard_normal((4, 3))
-    labels = rng.integers(0, 4, 60)
-    objective, features = Dependence(rho=2.0).bind(as_structure("ring:4")), Features(_identity, T)
-    P = np.eye(4)[labels]
-    rule = features.rule(objective, Sums(P.T @ X, P.sum(axis=0)))
-    B = X @ T - (X @ T).mean(axis=0)
+    X, T = rng.standard_normal((60, 4)) + 1.0, rng.standard_normal(shape)
+    P = np.eye(4)[rng.integers(0, 4, 60)]
+    objective, features = Dependence(rho=2.0).bind(as_structure("ring:4")), Features(_identity, T, center)
+    total = Sums(P.T @ X, P.sum(axis=0))
+    rule = features.rule(objective, total)
+    B = features(X)
+    B = B - B.mean(axis=0) if center else B
     K = B @ B.T
-    M, h = objective.slopes(P.T @ K @ P, P.sum(axis=0))
+    M, h = objective.slopes(P.T @ K @ P, total.n)
     rise, expected = X @ rule.M + rule.h, K @ P @ M + h
-    np.testing.assert_allclose(rise - rise.mean(axis=1, keepdims=True), expected - expected.mean(axis=1, keepdims=True))
-    assert features.value(objective, Sums(P.T @ X, P.sum(axis=0))) == pytest.approx(
-        objective.value(P.T @ K @ P, P.sum(axis=0))
-    )
+    shift = (rise - expected).mean(axis=1, keepdims=True) if center else 0.0  # which no label depends on
+    np.testing.assert_allclose(rise - shift, expected, atol=1e-9)
+    assert features.value(objective, total) == pytest.approx(objective.value(P.T @ K @ P, total.n))
 
 
 def test_a_rule_that_lowers_f_is_followed_by_those_partitions_that_gain():

@@ -4,13 +4,10 @@ import numpy as np
 import pytest
 
 from kernelclust import MultiKernelClustering
-from kernelclust.engine.holders import Features, feature_gram, feature_moments
-from kernelclust.engine.holders._features import Sums
+from kernelclust.engine.holders import feature_gram, feature_moments
 from kernelclust.kernels import Nystroem
 from kernelclust.multikernel import MKKMMR, Average
 from kernelclust.multikernel._sums import Part, PreparedFeatures
-from kernelclust.objectives import Dependence
-from kernelclust.structures import as_structure
 
 da = pytest.importorskip("dask.array")
 pytestmark = [pytest.mark.usefixtures("few_starts"), pytest.mark.filterwarnings("ignore::UserWarning")]
@@ -102,23 +99,6 @@ def test_prepared_features_are_centred_and_of_unit_norm_over_all_samples():
 
 def _cubes(X):
     return X**3 + 1.0
-
-
-def test_features_that_are_not_centred_have_the_slopes_and_values_of_their_kernel():
-    rng = np.random.default_rng(2)
-    X, T = rng.standard_normal((60, 4)) + 1.0, rng.random(4)
-    P = np.eye(4)[rng.integers(0, 4, 60)]
-    objective = Dependence(rho=2.0).bind(as_structure("ring:4"))
-    features, total = Features(_same, T, center=False), Sums(P.T @ X, P.sum(axis=0))
-    K = (X * T) @ (X * T).T
-    M, h = objective.slopes(P.T @ K @ P, total.n)
-    rule = features.rule(objective, total)
-    np.testing.assert_allclose(X @ rule.M + rule.h, K @ P @ M + h)
-    assert features.value(objective, total) == pytest.approx(objective.value(P.T @ K @ P, total.n))
-
-
-def _same(X):
-    return X
 
 
 def test_new_samples_are_placed_lazily_as_in_memory():

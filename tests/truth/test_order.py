@@ -32,7 +32,8 @@ from kernelclust.engine._steps import (
     squared_distances,
     steps,
 )
-from kernelclust.solvers import cluster_means, many_kmeans
+from kernelclust.objectives import ClusterObjective
+from kernelclust.solvers import cluster_means, many_kmeans, move_together
 from kernelclust.structures import as_structure
 
 
@@ -192,6 +193,20 @@ def test_means_count_weights_as_copies():
 
 
 # -- noise ------------------------------------------------------------------------------------------------------------
+
+
+def test_problems_that_move_together_end_where_each_would_alone_and_f_never_falls():
+    rng, c = np.random.default_rng(3), 4
+    X, weight, labels = rng.standard_normal((5, 40, 2)), rng.integers(1, 3, (5, 40)), rng.integers(0, c, (5, 40))
+    objective = ClusterObjective(kernel_of("ring:4") + 2 * np.eye(c), np.eye(c))
+    start = move_together(X, weight, objective, labels, 0)[1]
+    found, values = move_together(X, weight, objective, labels, 20)
+    assert (values >= start).all()
+    for i in range(5):
+        one, value = move_together(X[i : i + 1], weight[i : i + 1], objective, labels[i : i + 1], 20)
+        assert_array_equal(one[0], found[i])
+        P = np.eye(c)[found[i]] * weight[i][:, None]
+        assert value[0] == pytest.approx(objective.value(P.T @ X[i] @ X[i].T @ P, P.sum(axis=0)))
 
 
 def test_the_p_value_counts_draws_of_noise():
