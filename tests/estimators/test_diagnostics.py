@@ -10,6 +10,7 @@ from kernelclust.kernels import RBF
 from kernelclust.multikernel import MKKMMR
 from kernelclust.objectives import Dependence
 from kernelclust.solvers import Greedy, Spectral
+from reproduction.multikernel import LMKKM
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 X = np.random.default_rng(0).standard_normal((40, 3)) * [3, 2, 1]
@@ -86,6 +87,9 @@ def test_what_many_kernels_measure():
     model = MultiKernelClustering(3, kernel="rbf", method=MKKMMR(lam=0.5), random_state=0)
     told = model.fit(views, sample_weight=weight).diagnostics_
     assert told.lam == 0.5 and told.kkt_residual >= 0
-    assert told.relaxed_objective >= model.objective_  # minus a lower bound
+    assert told.relaxed_objective > model.objective_  # minus a lower bound
     assert told.embedding.shape == (40, 3) and np.isnan(told.embedding[:4]).all()
     assert_allclose(told.embedding[4:].T @ told.embedding[4:], np.eye(3), atol=1e-8)
+    told = model.set_params(method=LMKKM()).fit(views, sample_weight=weight).diagnostics_
+    assert told.sample_weights.shape == (40, 2) and np.isnan(told.sample_weights[:4]).all()
+    assert_allclose(told.sample_weights[4:].sum(axis=1), 1)
