@@ -100,9 +100,8 @@ FOUND_BY_SOAK = {
         {
             "loss": NMI(),
             "C": 1e-3,
-            "solver": CuttingPlane(n_init=3),
+            "solver": CuttingPlane(n_init=3, n_components=1),
             "approximation": None,
-            "n_components": 1,
             "n_clusters": 1,
         },
         1,
