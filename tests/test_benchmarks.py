@@ -12,13 +12,14 @@ import pytest
 from kernelclust import structured_hsic
 
 ROOT = Path(__file__).resolve().parents[1]
+SCRIPTS = "_resume _rivals leaderboard order quality real_data rivals scale speed structure views".split()
 
 
 @pytest.fixture(autouse=True)
 def scripts(monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
     yield
-    for name in ("_rivals", "order", "quality", "real_data", "rivals", "scale", "speed", "structure", "views"):
+    for name in SCRIPTS:
         sys.modules.pop(name, None)
 
 
@@ -202,3 +203,55 @@ def test_structure_and_flat_are_scored_on_one_kernel():
         task = structure.mixed(structure.Task(data, y, "chain:4"), kernel, 1)
         assert np.array_equal(np.sort(task.y), np.sort(y)) and not np.array_equal(task.y, y)
         assert set(structure.scores(task, kernel, 0).values()) == {(1.0, 1.0)}
+
+
+def test_the_suite_scores_the_best_reference_without_its_noise():
+    leaderboard = load("leaderboard")
+    halves, thirds = np.array([1, 1, 1, 2, 2, 2, 0, 0]), np.array([1, 1, 2, 2, 3, 3, 3, 3])
+    clusterings = {2: np.array([5, 5, 5, 7, 7, 7, 5, 7]), 3: np.array([0, 1, 2, 0, 1, 2, 0, 1])}
+    asked = []
+
+    def cluster(k):
+        asked.append(k)
+        return clusterings[k]
+
+    assert leaderboard.suite_score([halves, thirds, thirds], cluster) == 1
+    assert asked == [2, 3]  # once for each number of clusters
+    assert leaderboard.suite_score([thirds], cluster) < 0.1
+    assert leaderboard.suite_score([halves + (halves == 0)], cluster) < 1  # the same, and no sample is noise
+
+
+def test_wins_ties_losses_and_the_best_published_setting():
+    leaderboard = load("leaderboard")
+    assert leaderboard.tally(np.array([0.92, 0.91, 0.90, 0.89, 0.88]), np.full(5, 0.9)) == (1, 3, 1)
+    assert leaderboard.mean_difference([0.5, 0.7], [0.4, 0.4]) == pytest.approx((0.2, 0.1))
+    published = {"A_1": np.array([0.2, 0.4]), "A_2": np.array([0.3, 0.5]), "A_3": np.array([0.9, np.nan]), "B": [1, 1]}
+    assert leaderboard.best_setting(published, "A_") == "A_2"
+
+
+def test_the_leaderboard_ranks_defaults_among_published_settings(tmp_path, capsys, monkeypatch):
+    leaderboard = load("leaderboard")
+    monkeypatch.delenv("KERNELCLUST_DATA", raising=False)
+    assert leaderboard.main([]) == 0
+    assert capsys.readouterr().out.startswith("nothing to measure")
+    y = np.repeat([1, 2, 3], 12)
+    X = np.c_[9.0 * y, y % 2] + 0.1 * np.random.default_rng(0).standard_normal((36, 2))
+    one_set = {"X": X, "y0": y}
+    arrays = {f"{name}/{part}": one_set[part] for name in ("b/two", "a/one") for part in one_set}
+    np.savez(tmp_path / leaderboard.SUITE, **arrays)
+    settings = [start + "x" if start.endswith("_") else start for start in leaderboard.RIVALS.values()]
+    settings += ["FCPS_HDBSCAN_y", "lacking"]
+    scores = [0.5] * (len(settings) - 2) + [0.6, ""]
+    lines = [["battery", "set", *settings], ["a", "one", *scores], ["b", "two", *scores[:-1], 0.9]]
+    (tmp_path / leaderboard.PUBLISHED).write_text("\n".join(",".join(map(str, line)) for line in lines))
+    files = ["--plot", str(tmp_path / "a.png"), "--resume", str(tmp_path / "a.json")]
+    arguments = ["--data", str(tmp_path), "--jobs", "1", "--seeds", "1", *files]
+    assert leaderboard.main(arguments) == 0
+    out = capsys.readouterr().out
+    assert "| **default** | 1.000 | 1.000 | 1.000 |" in out and "| best HDBSCAN (y) | 0.600 | 0.600 | 0.600 |" in out
+    assert f"default: rank 1 beside the {len(settings) - 1} published settings" in out
+    assert "of these lacking has the highest mean, 0.900 on its 1 sets" in out
+    assert "| KMeans | 2 / 0 / 0 |" in out and out.rstrip().endswith(leaderboard.TUNED)
+    assert (tmp_path / "a.png").stat().st_size > 1000
+    monkeypatch.setattr(leaderboard, "measure", None)  # every fit is kept
+    assert leaderboard.main(arguments) == 0 and capsys.readouterr().out == out

@@ -20,6 +20,7 @@ from kernelclust import (
     StructuredClustering,
 )
 from kernelclust._threads import one_thread
+from kernelclust.kernels import auto
 from kernelclust.policies import auto as policy
 
 pytestmark = pytest.mark.usefixtures("few_starts")
@@ -93,8 +94,7 @@ def test_a_number_that_contradicts_the_structure_is_always_an_error(Estimator):
 
 @pytest.mark.parametrize("Preset", [CLUHSIC, CLUHSICAL, DisKMeans, Diffrac])
 def test_presets_take_no_size_prior_that_they_do_not_have(Preset, monkeypatch):
-    monkeypatch.setattr(policy, "MIN_VIEW_AGREEMENT", 2.0)  # views always disagree
-    monkeypatch.setattr(policy, "TRUSTED_AGREEMENT", 2.0)  # and rbf with them
+    monkeypatch.setattr(auto, "MIN_VIEW_AGREEMENT", 2.0)  # views always disagree
     assert policy.SIZE_PRIOR > 0
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

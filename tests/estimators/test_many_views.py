@@ -8,7 +8,7 @@ from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 
 from kernelclust import KernelKMeans, MultiKernelClustering
-from kernelclust.kernels import Auto, LowRankKernel, WeightedSumKernel, fit_kernel
+from kernelclust.kernels import LowRankKernel, WeightedSumKernel, fit_kernel
 from kernelclust.metrics import structured_accuracy
 from kernelclust.multikernel import as_method, check_views
 
@@ -24,7 +24,7 @@ def columns(views):
 
 def matrix(Z, c=3):
     """kernel="auto" by its smoothest functions, of unit diagonal."""
-    kernel = fit_kernel(Z, np.ones(len(Z)), kernel=Auto(dense_limit=0), n_clusters=c, rng=np.random.RandomState(0))
+    kernel = fit_kernel(Z, np.ones(len(Z)), kernel="auto", n_clusters=c, rng=np.random.RandomState(0))
     K = kernel.operator.rows(np.arange(len(Z)))
     return K / np.sqrt(np.outer(np.diag(K), np.diag(K)))
 

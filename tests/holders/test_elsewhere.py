@@ -111,7 +111,7 @@ def test_a_fit_can_be_pickled_and_goes_on_predicting(arrays):
 
 def test_graph_kernels_are_fitted_on_the_host_with_a_word(arrays):
     X = _ring(120)
-    model = StructuredClustering(structure="ring:6", random_state=0)
+    model = StructuredClustering(structure="ring:6", kernel="graph", random_state=0)
     expected = model.fit(X).labels_
     with pytest.warns(UserWarning, match="computed on the host"):
         model.fit(arrays.make(X))

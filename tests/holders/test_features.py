@@ -224,8 +224,8 @@ def test_bad_partitions_are_refused():
         DisKMeans().fit(parts)
     with pytest.raises(ValueError, match=r"approximation='cholesky'.*not there yet"):
         KernelKMeans(6, approximation="cholesky").fit(parts)
-    with pytest.raises(ValueError, match=r"kernel='auto'.*not there yet.*Take kernel='rbf'"):
-        StructuredClustering().fit(parts)
+    with pytest.raises(ValueError, match=r"kernel='graph'.*not there yet.*Take kernel='auto'"):
+        StructuredClustering(kernel="graph").fit(parts)
     whole = da.from_array(_ring(), chunks=400)
     with pytest.raises(ValueError, match=r"y holds other numbers.*partition 1"):
         model.fit(whole, np.where(np.arange(1200) == 500, 6, -1))

@@ -1,4 +1,4 @@
-"""kernel="auto": the mean of nine commute kernels by definition, its invariances, and the evidence it gives."""
+"""kernel="auto": the mean of the graph kernels of three views by definition, its invariances, and its evidence."""
 
 import itertools
 import warnings
@@ -15,7 +15,7 @@ from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from kernelclust import KernelKMeans, StructuredClustering
 from kernelclust.engine._steps import distance_fit, squared_distances
-from kernelclust.kernels import _graphs, auto, fit_kernel
+from kernelclust.kernels import _graphs, _nodes, auto, fit_kernel
 from kernelclust.kernels._graphs import (
     commute_factor,
     commute_kernel,
@@ -28,8 +28,7 @@ from kernelclust.kernels._graphs import (
 from kernelclust.kernels._views import informative_views
 from kernelclust.objectives import Dependence
 from kernelclust.policies import auto as policy
-from kernelclust.policies.auto import ViewClusterings, alignment
-from kernelclust.structures import as_structure
+from kernelclust.policies.auto import alignment
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((45, 6)) * [1, 2, 3, 1, 1, 5] + 2.0
@@ -69,15 +68,30 @@ def test_the_mean_kernel_is_its_definition():
     H = np.eye(m) - 1 / m
     total = np.zeros((m, m))
     for Z in (X, (X - X.mean(0)) / X.std(0), X / np.linalg.norm(X, axis=1, keepdims=True)):
-        for size in (1, 1.5, 2):
-            k = round(size * np.clip(m // (2 * c), 3, 10))
-            W = graph_by_definition(Z, k)
-            root = 1 / np.sqrt(W.sum(1))
-            L = np.eye(m) - root[:, None] * W * root
-            K = H @ (root[:, None] * np.linalg.pinv(L, hermitian=True) * root) @ H
-            total += K * m / np.trace(K) / 9
-    assert_allclose(np.trace(total), m)
+        W = graph_by_definition(Z, round(1.5 * np.clip(m // (2 * c), 3, 10)))
+        root = 1 / np.sqrt(W.sum(1))
+        values, U = np.linalg.eigh(np.eye(m) - root[:, None] * W * root)
+        smooth = slice(1, 2 * c + 10 + 1)
+        F = root[:, None] * U[:, smooth]
+        low = H @ (F * np.maximum(1 / values[smooth] - 1, 0)) @ F.T @ H
+        total += low * m / (np.trace(low) + np.sum(root**2)) / 3
     assert_allclose(mean_kernel(X), total, atol=1e-6)
+
+
+def test_functions_that_are_left_out_are_a_diagonal_where_their_eigenvalues_are_one():
+    """L^+ = F (1 / values - 1) F' + D^-1 with all functions; with all of them the kernel is L^+ itself."""
+    W = neighbour_graphs(X, [30])[0]
+    degree, m = W.sum(axis=1), len(X)
+    values, vectors = smoothest(W, m - 1)
+    F = vectors / np.sqrt(degree)[:, None]
+    H = np.eye(m) - 1 / m
+    whole = (F * (1 / values - 1)) @ F.T + np.diag(1 / degree)
+    assert_allclose(H @ whole @ H, H @ commute_kernel(W) @ H, atol=1e-8)
+    B, K = auto._graph_factor(W, m - 1, np.full(m, 1 / m)), H @ commute_kernel(W) @ H
+    assert_allclose(B @ B.T, K * m / np.trace(K), atol=1e-8)
+    B = auto._graph_factor(W, 20, np.full(m, 1 / m))
+    low = H @ (F[:, :20] * np.maximum(1 / values[:20] - 1, 0)) @ F[:, :20].T @ H
+    assert_allclose(B @ B.T, low * m / (np.trace(low) + np.sum(1 / degree)), atol=1e-8)
 
 
 def test_weights_of_a_graph_add_up_and_do_not_depend_on_units():
@@ -145,17 +159,40 @@ def test_all_functions_of_a_graph_make_its_kernel():
     assert_allclose(H @ B @ B.T @ H, H @ commute_kernel(W) @ H, atol=1e-8)
 
 
-def test_the_low_rank_kernel_with_all_functions_is_the_dense_one(monkeypatch):
-    monkeypatch.setattr(auto, "FUNCTIONS", len(X))
-    assert_allclose(mean_kernel(X, approximation="nystroem"), mean_kernel(X, approximation=None), atol=1e-6)
+def test_no_approximation_changes_the_kernel():
+    assert_array_equal(mean_kernel(X, approximation=None), mean_kernel(X))
 
 
-def test_large_sets_cluster_as_small_ones_do():
+def test_samples_beyond_the_graphs_have_the_features_of_their_neighbours(monkeypatch):
     data, y = make_blobs(400, centers=5, n_features=8, random_state=1)
-    dense = KernelKMeans(5, kernel="auto", random_state=0).fit(data)
-    low = KernelKMeans(5, kernel=auto.Auto(dense_limit=100), random_state=0).fit(data)
-    assert_array_equal(dense.labels_, low.labels_)
-    assert adjusted_rand_score(y, low.labels_) == 1
+    whole = KernelKMeans(5, kernel="auto", random_state=0).fit(data)
+    monkeypatch.setattr(_nodes, "MAX_GRAPH_SAMPLES", 150)
+    fitted = fit_kernel(data, np.ones(400), kernel="auto", n_clusters=5, rng=np.random.RandomState(0))
+    assert len(fitted.graphed) == 150
+    features, B = fitted.source.features, fitted.operator.factor + fitted.operator.offset
+    assert_allclose(features(data), B, atol=1e-12)
+    some = fit_kernel(data[fitted.graphed], np.ones(150), kernel="auto", n_clusters=5, rng=np.random.RandomState(0))
+    here = some.operator.factor + some.operator.offset
+    assert_allclose(B[fitted.graphed], here, atol=1e-12)  # samples of the graph have their own
+    assert 0 < features.error() < 0.3
+    few = KernelKMeans(5, kernel="auto", random_state=0).fit(data)
+    assert adjusted_rand_score(whole.labels_, few.labels_) == 1
+    assert adjusted_rand_score(y, few.labels_) == 1
+
+
+def test_views_that_disagree_have_wider_graphs(monkeypatch):
+    narrow = mean_kernel(X)
+    monkeypatch.setattr(auto, "MIN_VIEW_AGREEMENT", 1.1)
+    k = n_neighbors_for(len(X), 3, 1.5)
+    assert_allclose(mean_kernel(X), mean_of(X, auto.WIDE * k))
+    assert_allclose(mean_kernel(X[:, :3]), mean_of(X[:, :3], k))  # few columns, two views: no noise
+    assert_allclose(narrow, mean_of(X, k))
+
+
+def mean_of(data, k):
+    kernel = auto.Auto(n_neighbors=k)
+    fitted = fit_kernel(data, np.ones(len(data)), kernel=kernel, n_clusters=3, rng=np.random.RandomState(0))
+    return fitted.operator @ np.eye(len(data))
 
 
 def test_far_groups_are_joined_by_their_shortest_links():
@@ -229,29 +266,30 @@ def test_number_of_neighbours():
 # -- evidence ---------------------------------------------------------------------------------------------------------
 
 
-def aligned_by_definition(A, one, other, weight):
-    H = np.eye(len(one)) - np.outer(np.ones(len(one)), weight) / weight.sum()
+def cosine_by_definition(factors, weight):
+    H = np.eye(len(weight)) - np.outer(np.ones(len(weight)), weight) / weight.sum()
     half = np.sqrt(weight)[:, None]
-    L, M = (half * H @ np.eye(len(A))[labels] @ A @ np.eye(len(A))[labels].T @ H.T * half.T for labels in (one, other))
+    L, M = (half * H @ B @ B.T @ H.T * half.T for B in factors)
     return (L * M).sum() / np.sqrt((L**2).sum() * (M**2).sum())
 
 
-@pytest.mark.parametrize("spec", ["flat:4", "chain:4", "ring:5", "tree:2x2"])
-def test_alignment_is_the_cosine_of_two_label_kernels(spec):
-    structure = as_structure(spec)
-    A, c = structure.kernel, structure.n_clusters
+def test_alignment_is_the_cosine_of_two_kernels():
     for seed in range(20):
         rng = np.random.default_rng(seed)
-        one, other, weight = rng.integers(0, c, 30), rng.integers(0, c, 30), rng.uniform(0.1, 3, 30)
-        found = alignment(A, one, other, weight)
-        assert_allclose(found, aligned_by_definition(A, one, other, weight))
-        assert_allclose(alignment(A, one, one, weight), 1.0)
+        one, other, weight = rng.integers(0, 4, 30), rng.integers(0, 5, 30), rng.uniform(0.1, 3, 30)
+        found = alignment(one, other, weight)
+        assert_allclose(found, cosine_by_definition([np.eye(5)[one], np.eye(5)[other]], weight))
+        assert_allclose(alignment(one, one, weight), 1.0)
         assert found <= 1 + 1e-12
-        node = structure.align(rng.standard_normal((c, c)))
-        assert_allclose(alignment(A, node[one], other, weight), found)
+        assert_allclose(alignment(rng.permutation(4)[one], other, weight), found)
         copies = rng.integers(1, 4, 30)
-        repeated = alignment(A, np.repeat(one, copies), np.repeat(other, copies), np.ones(copies.sum()))
-        assert_allclose(repeated, alignment(A, one, other, copies.astype(float)))
+        repeated = alignment(np.repeat(one, copies), np.repeat(other, copies), np.ones(copies.sum()))
+        assert_allclose(repeated, alignment(one, other, copies.astype(float)))
+        factors = [rng.standard_normal((30, r)) for r in (3, 6)]
+        centred = [B - weight @ B / weight.sum() for B in factors]
+        assert_allclose(auto.alignment(centred, weight), cosine_by_definition(factors, weight))
+        assert_allclose(auto.alignment([centred[0], 2 * centred[0]], weight), 1.0)
+    assert auto.alignment(centred[:1], weight) == 1.0
 
 
 def on_a_ring(c=6, each=12, noise=0.15, columns=8):
@@ -290,8 +328,8 @@ def test_views_that_disagree_bring_the_size_prior():
     noisy = rng.lognormal(0, 3, (120, 1)) * (direction + 0.3 * rng.standard_normal((120, 40)))
     noisy = noisy * np.r_[np.ones(20), np.full(20, 5.0)]
     model = KernelKMeans(3, kernel="auto", random_state=0)
-    agreement = ViewClusterings(mean_of_graphs(noisy, 3).view_factors, np.ones(120), 3).agreement()
-    assert agreement < policy.MIN_VIEW_AGREEMENT
+    agreement = mean_of_graphs(noisy, 3).view_agreement
+    assert agreement < auto.MIN_VIEW_AGREEMENT
     with pytest.warns(UserWarning, match="similar sizes"):
         model.fit(noisy)
     assert model.diagnostics_.size_prior == policy.SIZE_PRIOR

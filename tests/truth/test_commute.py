@@ -14,8 +14,7 @@ from sklearn.metrics import adjusted_rand_score
 from kernelclust import CLUHSIC, CLUHSICAL, Diffrac, DisKMeans, KernelKMeans, StructuredClustering, structured_hsic
 from kernelclust.datasets import structured_blobs
 from kernelclust.engine import FitConfig, Policy, Samples
-from kernelclust.kernels import DenseKernel, LowRankKernel, fit_kernel, leading_spectrum
-from kernelclust.kernels._graphs import n_neighbors_for, spread_neighbors
+from kernelclust.kernels import LowRankKernel, auto, fit_kernel, leading_spectrum
 from kernelclust.metrics import structured_accuracy
 from kernelclust.objectives import ClusterObjective, Dependence, flat_objective
 from kernelclust.policies import AutoPolicy, policy_for
@@ -38,17 +37,6 @@ def months(each, seed=0):
     a = 2 * np.pi * y / 12
     clean = np.c_[np.cos(a - 0.5), np.cos(a), np.sin(a), np.cos(a - 1.2), np.cos(a - 0.8), np.sin(a + 0.3)]
     return clean + 0.13 * rng.standard_normal(clean.shape), y
-
-
-# -- sizes of graphs ---------------------------------------------------------------------------------------------------
-
-
-def test_graphs_of_large_groups_spread():
-    for m, c in [(10, 5), (30, 3), (100, 5), (199, 10)]:  # m / c up to 20: as in a small group
-        assert spread_neighbors(m, c) == [n_neighbors_for(m, c, size) for size in (1.0, 1.5, 2.0)]
-    assert spread_neighbors(600, 10) == [10, 26, 60]
-    assert spread_neighbors(1000, 10) == spread_neighbors(3000, 10) == [10, 34, 100]
-    assert spread_neighbors(3001, 10) == spread_neighbors(20_000, 10) == [10, 18, 30]
 
 
 # -- no refinement -----------------------------------------------------------------------------------------------------
@@ -267,7 +255,7 @@ def test_rbf_that_finds_other_clusters_is_named():
         model = StructuredClustering(2, random_state=0).fit(rings)
     assert adjusted_rand_score(y, model.labels_) == 1
     other = KernelKMeans(2, random_state=0).fit(rings).labels_
-    assert model.diagnostics_.rbf_agreement == pytest.approx(alignment(np.eye(2), other, model.labels_, np.ones(200)))
+    assert model.diagnostics_.rbf_agreement == pytest.approx(alignment(other, model.labels_, np.ones(200)))
 
 
 def test_rbf_clusters_count_weights_as_copies_in_any_order():
@@ -290,17 +278,15 @@ def test_presets_keep_rbf_and_commute_kernels_say_what_they_are():
         made = fit_kernel(data, np.ones(20), kernel=kernel, n_clusters=3, rng=np.random.RandomState(0))
         commute = kernel in ("graph", "auto")
         assert made.supports_refinement is not commute and (made.ring_distance_exponent < 1) is commute
-    assert isinstance(made.operator, DenseKernel)
+    assert isinstance(made.operator, LowRankKernel)
 
 
-def test_the_size_prior_is_left_out_where_graph_and_rbf_of_x_as_given_agree(monkeypatch):
+def test_the_size_prior_needs_three_views_that_disagree(monkeypatch):
     data, _ = make_blobs(60, centers=3, n_features=4, random_state=0)
-    monkeypatch.setattr(policy, "MIN_VIEW_AGREEMENT", 2.0)  # the views are said to disagree
     assert fitted(data, "flat:3").diagnostics_.size_prior == 0
-    far = np.vstack([data, [[200.0, 0, 0, 0], [201.0, 0, 0, 0]]])  # rbf's fourth cluster is two outliers, and right
-    assert fitted(far, "flat:4").diagnostics_.size_prior > 0
-    monkeypatch.setattr(policy, "TRUSTED_AGREEMENT", 2.0)
-    assert fitted(data, "flat:3").diagnostics_.size_prior > 0
+    monkeypatch.setattr(auto, "MIN_VIEW_AGREEMENT", 2.0)  # the views are said to disagree
+    assert fitted(data, "flat:3").diagnostics_.size_prior == policy.SIZE_PRIOR
+    assert fitted(data[:, :3], "flat:3").diagnostics_.size_prior == 0
 
 
 def tie_break(data, text):
@@ -309,18 +295,16 @@ def tie_break(data, text):
     return AutoPolicy(FitConfig(structure), Samples(data, weight), kernel).tie_break()
 
 
-def test_rbf_settles_ties_of_chains_and_rings_with_more_than_a_few_samples_per_cluster(monkeypatch):
+def test_rbf_settles_ties_of_chains_and_rings_with_more_than_a_few_samples_per_cluster():
     data, _ = months(12)
     for each in (10, 11):
         some = data[np.arange(144) % 12 < each]
         for samples in (some, np.repeat(some, 2, axis=0)):  # copies are no more samples
             advice = tie_break(samples, "ring:12")
             assert (advice is None) == (each == 10)
-    assert_array_equal(advice[0], rbf_clusters(samples, Samples(samples, np.ones(264)), 12))
+    assert_array_equal(advice[0], rbf_clusters(samples - samples.mean(axis=0), Samples(samples, np.ones(264)), 12))
     assert tie_break(data, "tree:3x4") is None and tie_break(data, "flat:12") is None
-    for least, fraction in ((0.0, 0.001), (2.0, 0.02)):  # views that agree, views that do not
-        monkeypatch.setattr(policy, "DOUBTED_VIEWS", least)
-        assert tie_break(data, "chain:12")[1] == fraction
+    assert tie_break(data, "chain:12")[1] == policy.NEAR_TIE
 
 
 def test_a_kernel_that_the_user_chose_leaves_nothing_to_decide():

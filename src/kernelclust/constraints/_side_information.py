@@ -12,6 +12,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 
+from kernelclust._warnings import warn
 from kernelclust.constraints._constraints import Constraints, some
 from kernelclust.constraints._feasibility import find_labeling
 from kernelclust.constraints._validation import Links, check_labels, check_links, size_bounds
@@ -178,6 +179,11 @@ def equal_rows(X: Any, n_clusters: int, weight: np.ndarray) -> Constraints | Non
         projected = np.concatenate([(X[rows] / largest) @ direction for rows in row_blocks(*X.shape)])
     size = np.abs(projected).max()
     distinct, block = np.unique(np.round(projected / max(size, 1e-300), 11), return_inverse=True)
+    if 1 < len(distinct) < n_clusters < len(projected):
+        warn(
+            f"X has {len(distinct)} different rows, fewer than {n_clusters} clusters: some equal rows are in different "
+            f"clusters, as no cluster is left empty. Ask for {len(distinct)} clusters at most."
+        )
     if len(distinct) == len(projected) or len(distinct) <= n_clusters:
         return None
     c, M = n_clusters, len(distinct)

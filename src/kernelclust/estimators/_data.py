@@ -228,7 +228,8 @@ class InPartitions(Host):
     stays = elsewhere = True
 
     def fit(self, model, X, y, sample_weight, structure, links):
-        featured, approximation = kernel_class(model.kernel).has_features, model._approximation_term()
+        declared, approximation = kernel_class(model.kernel), model._approximation_term()
+        featured = declared.has_features or declared.learns_features
         exact = approximation is None and not featured
         lacking = {
             f"approximation={model.approximation!r}": approximation is not None and not approximation.in_partitions,
@@ -344,9 +345,14 @@ def new_samples(model: Any, X: Any) -> Any:
 
 
 def exists_between_fitted(kernel: Any) -> bool:
-    """Whether a kernel is made of the fitted samples together, by an algorithm of the host ("auto", "graph")."""
+    """Whether a kernel is made of the fitted samples together, by an algorithm of the host ("graph", "diffusion")."""
+    return not (runs_elsewhere(kernel) or kernel_class(kernel).pairwise)
+
+
+def runs_elsewhere(kernel: Any) -> bool:
+    """Whether a kernel compares samples beyond the memory of the host."""
     declared = kernel_class(kernel)
-    return not declared.is_function and not declared.pairwise
+    return declared.is_function or declared.learns_features
 
 
 def refuse(model: Any, links: dict[str, Any], where: str, missing: dict[str, bool], remedy: str) -> None:
@@ -364,11 +370,11 @@ def refuse(model: Any, links: dict[str, Any], where: str, missing: dict[str, boo
 
 def refuse_fit(model: Any, structure: Structure, links: dict[str, Any], where: str, more: dict[str, bool]) -> None:
     """An error for what an estimator of one table asks for, and is not there yet."""
-    solver, is_function = model._make_solver(), kernel_class(model.kernel).is_function
+    solver, runs = model._make_solver(), runs_elsewhere(model.kernel)
     missing = {
         **dict.fromkeys(solver.unsupported_beyond_host(), True),
         f"{type(model).__name__}, a discriminative kernel,": model._fit_config(structure, solver).ridge is not None,
-        f"kernel={model.kernel!r}": not is_function,
+        f"kernel={model.kernel!r}": not runs,
     }
-    remedy = "" if is_function else "Take kernel='rbf' or 'linear' there. "
+    remedy = "" if runs else "Take kernel='auto', 'rbf' or 'linear' there. "
     refuse(model, links, where, missing | more, f". {remedy}Give a numpy array to fit on the host.")

@@ -50,9 +50,9 @@ class StructuredClustering(Placing, KernelClusterer):
         "flat:4*chain:3", with names "chain:(seed,sprout,bloom)", Newick "((A,B),C);", an object of
         `kernelclust.structures`, a psd matrix or a networkx graph (a directed one is a taxonomy: leaves are clusters).
     kernel : str, Kernel or callable, default="auto"
-        How alike two samples are. "auto" is not a kernel but a procedure: the mean of nearest-neighbour graphs over
-        three views of X and three sizes, which also chooses the size prior, and on a grid arranges and refines the
-        clusters with "rbf". Kernels by name or as objects of `kernelclust.kernels` with parameters of their own:
+        How alike two samples are. "auto" is not a kernel but a procedure: the mean of nearest-neighbour graphs of
+        three views of X, which also chooses the size prior, and on a grid arranges and refines the clusters with
+        "rbf". Kernels by name or as objects of `kernelclust.kernels` with parameters of their own:
         "rbf" or RBF(gamma=0.5) (round clusters, columns on one scale), "linear", "polynomial", "laplacian", "cosine"
         (text), "graph" (commute times in one nearest-neighbour graph: curved clusters, images, cells), "diffusion",
         "precomputed" (X is the kernel matrix), "precomputed_graph" (X is a sparse matrix of affinities, such as
@@ -61,7 +61,7 @@ class StructuredClustering(Placing, KernelClusterer):
         None is the exact kernel at any size: in memory while its matrix fits scikit-learn's `working_memory` (1024 MiB
         unless set), beyond that recomputed, tile by tile, in every pass. "nystroem" or Nystroem(300), "cholesky" and
         "random_features" are low-rank factors. "auto" is exact up to 25 000 samples and Nystrom beyond, with a warning;
-        graph kernels store the smoothest functions on the graph beyond 3000 samples.
+        "graph" and "diffusion" store the smoothest functions on the graph beyond 3000 samples, "auto" always.
     objective : str or Dependence, default="dependence"
         `kernelclust.objectives.Dependence(loss=None, normalize="l2", rho=2.0, size_prior="auto",
         placement="distance")`: the loss and the normalisation of F, how much a cluster prefers itself to its
@@ -134,9 +134,10 @@ class StructuredClustering(Placing, KernelClusterer):
         gamma: inverse width in use. size_prior: in use. size_bound: no labeling with these cluster sizes has a
         larger F; tighter than `upper_bound_`. history: F after every sweep of the run that won, with what soft labels
         add; never falls. relaxed_objective: F of a relaxation before rounding. ridge: of the discriminative presets.
-        view_agreement and rbf_agreement, with kernel="auto": how alike the clusterings are that X as given,
-        standardised, and with scaled rows give, and how alike the clusters are to those of an rbf kernel (alignment of
-        labelings without structure; 1 when they are the same). cluster_similarity: mean similarities <mu_j, mu_k> =
+        view_agreement and rbf_agreement, with kernel="auto": how alike the kernels of X as given, standardised, and
+        with scaled rows are, and how alike the clusters are to those of an rbf kernel (alignment, without structure; 1
+        when they are the same). extension_error: share of the kernel's functions that is missed at samples beyond its
+        graphs. cluster_similarity: mean similarities <mu_j, mu_k> =
         S_jk / (n_j n_k) between clusters, NaN for an empty one. n_samples_seen: rows of all batches of `partial_fit`.
         None for what does not apply.
     n_features_in_ : int
@@ -302,6 +303,7 @@ class StructuredClustering(Placing, KernelClusterer):
             "history": found.solution.history,
             "n_samples_seen": None,
             "rbf_agreement": found.diagnostics.get("rbf_agreement"),
+            "extension_error": found.diagnostics.get("extension_error"),
             "relaxed_objective": found.solution.relaxed_value,
             "ridge": found.ridge,
             "size_bound": found.size_bound,

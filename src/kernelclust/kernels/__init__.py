@@ -11,7 +11,7 @@ from kernelclust.kernels._fit import as_approximation, as_kernel, fit_kernel, ke
 from kernelclust.kernels._fitted_kernel import FittedKernel, discriminative
 from kernelclust.kernels._function import FunctionKernel, SimilarityFunction
 from kernelclust.kernels._matrix import check_precomputed
-from kernelclust.kernels._new_samples import ExactFeatures, NewSamples, Nothing, Source, UnitScaled
+from kernelclust.kernels._new_samples import ExactFeatures, LearnedKernel, NewSamples, Nothing, Source, UnitScaled
 from kernelclust.kernels._scale import mean_distance, natural_gamma, safe_unit
 from kernelclust.kernels.approximations import Approximation
 from kernelclust.kernels.approximations.cholesky import incomplete_cholesky
@@ -41,6 +41,7 @@ __all__ = [
     "GammaKernel",
     "Kernel",
     "KernelOperator",
+    "LearnedKernel",
     "LowRankKernel",
     "NewSamples",
     "Nothing",

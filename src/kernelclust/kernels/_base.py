@@ -36,10 +36,11 @@ class Kernel(Term):
     has_frequencies: ClassVar[bool] = False  # `frequencies` draws directions for random features
     has_gamma: ClassVar[bool] = False  # the parameter gamma is the width; see `GammaKernel`
     has_functions: ClassVar[bool] = False  # the parameter n_functions is the rank beyond `dense_limit`
+    learns_features: ClassVar[bool] = False  # the fitted kernel has features of all samples, learned from some
     # -- numbers
+    start_samples: ClassVar[int] = 0  # that a fit of a device or of partitions begins with at least
     distance_exponent: ClassVar[int] = 2  # gamma multiplies distances to this power
     dense_limit: float = 25_000  # samples up to which approximation="auto" is exact
-    dense_among_many: ClassVar[bool] = True  # `dense_limit` holds where several kernels are combined
     # -- invariances and precision
     translation_invariant: ClassVar[bool] = False  # adding a vector to all samples changes nothing
     invariant_once_centred: ClassVar[bool] = False  # ... after centring, and not before

@@ -13,15 +13,13 @@ from scipy.spatial.distance import cdist
 from sklearn.neighbors import NearestNeighbors
 
 from kernelclust._names import check_number
-from kernelclust.kernels._neighbours import FEW_COLUMNS, nearest_neighbours
+from kernelclust.kernels._new_samples import neighbour_search
 from kernelclust.kernels._smooth import filtered_smoothest, narrow
 
 LEAST_LINK = 1e-3  # weight of a link of the spanning tree at least
 JOINED = 20  # neighbours among which a spanning tree is sought
 STEPS = 60  # for the width of a sample's weights, at most
-PAIRS = 2e8  # of samples in two parts of a graph, up to which the closest pair is looked for among all
-FEW_PAIRS = 1e6  # up to which all their distances are computed at once
-FEW = 3000  # samples of a part that are looked at beyond
+FEW_PAIRS = 1e6  # of samples in two parts of a graph, up to which all their distances are computed at once
 SMALL = 200  # samples up to which a full decomposition is as fast
 RESTARTS = 50  # of the Lanczos method, before the graph is factorised
 LARGE = 3000  # samples beyond which functions are found from a coarse graph, to three digits or so
@@ -30,18 +28,6 @@ LARGE = 3000  # samples beyond which functions are found from a coarse graph, to
 def n_neighbors_for(n_samples: int, n_clusters: int, size: float = 1.0) -> int:
     """Neighbours a sample has: size x clip(m / 2c, 3, 10), so that they stay within a small group."""
     return round(size * float(np.clip(n_samples // (2 * n_clusters), 3, 10)))
-
-
-def spread_neighbors(n_samples: int, n_clusters: int) -> list[int]:
-    """Neighbours in graphs of three sizes: b, 1.5 sqrt(b B), 2 B with b, B = m / 2c between 3 and 10, and 3 and 50 (15
-    beyond `LARGE` samples, where wider graphs cost most and were measured to change nothing).
-
-    Small groups (m / c up to 20) have b, 1.5 b, 2 b; in large ones the graphs spread, so that the mean of their kernels
-    sees both the nearest neighbours, which hold the order of pictures, and wide ones, which noise does not change.
-    """
-    half = max(n_samples // (2 * n_clusters), 3)
-    least, most = min(half, 10), min(half, 50 if n_samples <= LARGE else 15)
-    return [least, round(1.5 * float(np.sqrt(least * most))), 2 * most]
 
 
 def neighbour_graphs(X, numbers: Sequence[int]) -> list[sparse.csr_array]:
@@ -61,6 +47,12 @@ def neighbour_graphs(X, numbers: Sequence[int]) -> list[sparse.csr_array]:
     enough = max(JOINED, min(numbers))  # a spanning tree needs no far neighbours
     links = _joining_links(X, distance[:, :enough], index[:, :enough])
     return [_with_links(fuzzy_union(distance[:, :k], index[:, :k]), links) for k in numbers]
+
+
+def nearest_neighbours(X, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """Distances (m x k, ascending, float64) and indices (m x k) of the k < m nearest other samples."""
+    distance, index = neighbour_search(X, k).kneighbors()
+    return distance.astype(np.float64), index
 
 
 def fuzzy_union(distance: np.ndarray, index: np.ndarray) -> sparse.csr_array:
@@ -134,7 +126,7 @@ def _links_between(X, part: np.ndarray, unit: float) -> tuple[sparse.csr_array, 
         inside, outside = np.flatnonzero(part == number), np.flatnonzero(part != number)
         first = 0.0
         for found in links if count > 2 else links[:1]:
-            length, i, j = _shortest(X, inside, outside, part)
+            length, i, j = _closest_pair(X, inside, outside)
             far = max(length / unit, np.finfo(float).eps)
             first = first or far
             pair, value = (min(i, j), max(i, j)), far if found is links[0] else (first / far) ** 2
@@ -143,26 +135,8 @@ def _links_between(X, part: np.ndarray, unit: float) -> tuple[sparse.csr_array, 
     return _symmetric(links[0], len(part)), _symmetric(links[1], len(part))
 
 
-def _shortest(X, inside: np.ndarray, outside: np.ndarray, part: np.ndarray) -> tuple[float, int, int]:
-    """(length, i, j) of the shortest link from inside to outside.
-
-    Where there are too many pairs to look at, `FEW` samples of either side find the nearest part, and from the closest
-    of their pairs one end at a time is moved to the nearest sample of its side.
-    """
-    if float(len(inside)) * len(outside) <= PAIRS or X.shape[1] <= FEW_COLUMNS:
-        return _closest_pair(X, inside, outside)
-    one, other = (side[np.linspace(0, len(side) - 1, min(len(side), FEW)).astype(int)] for side in (inside, outside))
-    length, i, j = _closest_pair(X, one, other)
-    outside = outside[part[outside] == part[j]]
-    while True:
-        nearer, j, i = min(_closest_pair(X, np.array([j]), inside), (length, j, i))
-        nearer, i, j = min(_closest_pair(X, np.array([i]), outside), (nearer, i, j))
-        if not nearer < length:
-            return length, i, j
-        length = nearer
-
-
 def _closest_pair(X, one: np.ndarray, other: np.ndarray) -> tuple[float, int, int]:
+    """(length, i, j) of the shortest link from a sample of one part to a sample of the other."""
     if not sparse.issparse(X) and float(len(one)) * len(other) <= FEW_PAIRS:
         apart = cdist(X[one], X[other])
         i, j = np.unravel_index(apart.argmin(), apart.shape)
@@ -209,12 +183,12 @@ def commute_kernel(W: sparse.csr_array, regularization: float = 0.0, hub: np.nda
     return K
 
 
-def smoothest(W: sparse.csr_array, number: int, start: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+def smoothest(W: sparse.csr_array, number: int) -> tuple[np.ndarray, np.ndarray]:
     """The smallest eigenvalues of the normalised Laplacian I - D^-1/2 W D^-1/2 but for the zero, and their vectors.
 
     Up to `LARGE` samples to rounding: without a factorisation where a few hundred products with W suffice; graphs
-    that hang together by thin links need more, but are cheap to factorise. Beyond, to what a kernel needs, from the
-    functions `start` (m x k) of a similar graph or from a coarse graph; a few more than asked for may come along.
+    that hang together by thin links need more, but are cheap to factorise. Beyond, to what a kernel needs, from a
+    coarse graph.
     """
     m = W.shape[0]
     number = min(number, m - 1)
@@ -226,8 +200,8 @@ def smoothest(W: sparse.csr_array, number: int, start: np.ndarray | None = None)
         values, vectors = np.linalg.eigh(np.eye(m) - N.toarray())
         return values[1 : number + 1], _signed(vectors[:, 1 : number + 1])
     if m > LARGE and 10 * number < m:
-        values, vectors = filtered_smoothest(W, number, start)
-        return values, _signed(vectors)
+        values, vectors = filtered_smoothest(W, number)
+        return values[:number], _signed(vectors[:, :number])
     options = {"k": number + 1, "v0": np.cos(np.arange(m)), "tol": 1e-10, "ncv": min(m - 1, 3 * number + 3)}
     try:
         values, vectors = eigsh(N, which="LA", maxiter=RESTARTS, **options)
@@ -242,16 +216,8 @@ def smoothest(W: sparse.csr_array, number: int, start: np.ndarray | None = None)
 
 def commute_factor(W: sparse.csr_array, number: int, regularization: float = 0.0) -> np.ndarray:
     """B (m x number) with B B' the commute kernel of the smoothest functions alone."""
-    return commute_factor_and_start(W, number, regularization)[0]
-
-
-def commute_factor_and_start(
-    W: sparse.csr_array, number: int, regularization: float = 0.0, start: np.ndarray | None = None
-) -> tuple[np.ndarray, np.ndarray]:
-    """B as above, and the functions that it is made of: the `start` for a similar graph of the same samples."""
-    values, vectors = smoothest(W, number, start)
-    functions = vectors / np.sqrt(W.sum(axis=1))[:, None]
-    return functions[:, :number] / np.sqrt(values[:number] + regularization), functions
+    values, vectors = smoothest(W, number)
+    return vectors / np.sqrt(W.sum(axis=1))[:, None] / np.sqrt(values + regularization)
 
 
 def distinct_rows(X) -> tuple[np.ndarray, np.ndarray]:

@@ -16,10 +16,14 @@ from scipy import sparse
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils.extmath import row_norms
 
+from kernelclust._arrays import parts
 from kernelclust._threads import in_order
+from kernelclust.kernels._base import Kernel
 from kernelclust.kernels._function import SimilarityFunction
 from kernelclust.kernels.operators import KernelOperator, row_blocks
 
+FEW_COLUMNS = 8  # up to here a tree finds neighbours fastest
+AT_ONCE = 2**26  # distances that are computed at a time on a device
 ROUNDING = 1e-7  # of the length of a sample: distances up to it, by products of samples, are rounding
 
 
@@ -186,6 +190,21 @@ class LandmarkFeatures(FeatureMap):
         return function.kernel.array_block(xp, Z / float(function.scale), there(self.landmarks)) @ there(self.M)
 
 
+class LearnedKernel(Kernel):
+    """k(x, y) = <b(x), b(y)> with features that a fitted kernel learned."""
+
+    has_features = True
+
+    def __init__(self, learned: FeatureMap):
+        self.learned = learned
+
+    def features(self, X):
+        return self.learned(X)
+
+    def array_features(self, xp, X):
+        return self.learned.array(xp, X)
+
+
 @dataclass
 class Landmarks:
     """x -> k(x, landmarks)."""
@@ -224,6 +243,12 @@ class ExactFeatures(FeatureMap):
 # -- by the nearest fitted samples, for kernels that exist only between these ------------------------------------------
 
 
+def neighbour_search(Z: Any, k: int) -> NearestNeighbors:
+    """Return the search for k neighbours among samples Z that is fastest for their columns."""
+    algorithm = "auto" if sparse.issparse(Z) else "kd_tree" if Z.shape[1] <= FEW_COLUMNS else "brute"
+    return NearestNeighbors(n_neighbors=k, algorithm=algorithm).fit(Z)
+
+
 @dataclass
 class NeighbourSearch:
     """The nearest of the fitted samples, as one view of the samples sees them."""
@@ -234,10 +259,15 @@ class NeighbourSearch:
     nearest: NearestNeighbors = field(init=False)
 
     def __post_init__(self) -> None:
-        self.nearest = NearestNeighbors(n_neighbors=min(5, self.Z.shape[0])).fit(self.Z)
+        self.nearest = neighbour_search(self.Z, min(5, self.Z.shape[0]))
 
     def __call__(self, X_new) -> tuple[np.ndarray, np.ndarray]:
         """Weights (n, k) that fall with distance, and the samples (n, k) they belong to."""
+        weight, index = self.rows(X_new)
+        return weight, self.samples[index]
+
+    def rows(self, X_new) -> tuple[np.ndarray, np.ndarray]:
+        """Weights (n, k) that fall with distance, and the rows (n, k) of Z that they belong to."""
         Z = self.prepare(X_new)
         if not sparse.issparse(Z):
             far = np.sqrt(np.finfo(Z.dtype).max) / 1e4  # squares of distances beyond would overflow
@@ -247,7 +277,66 @@ class NeighbourSearch:
         apart = closest > rounding
         weight = np.where(apart, closest, 1.0) / np.where(apart, distance, 1.0)
         weight = np.where(apart, weight, distance <= rounding)  # on a fitted sample: that sample alone
-        return weight / weight.sum(axis=1, keepdims=True), self.samples[index]
+        return weight / weight.sum(axis=1, keepdims=True), index
+
+    def array(self, xp: Any, X_new: Any) -> tuple[Any, Any]:
+        """Return the same for an array in double precision of the namespace xp: the nearest by products, one after the
+        other, then their distances by differences."""
+        Z = self.prepare.array(xp, X_new)  # type: ignore[attr-defined]
+        far = float(np.sqrt(np.finfo(np.float64).max) / 1e4)
+        Z, Y = xp.clip(Z, min=-far, max=far), xp.asarray(self.Z, dtype=Z.dtype, device=Z.device)
+        away = xp.sum(Y * Y, axis=1)[None, :] - 2 * (Z @ xp.matrix_transpose(Y))
+        names, found = xp.arange(Y.shape[0], device=Z.device), []
+        never = xp.asarray(xp.inf, dtype=Z.dtype, device=Z.device)
+        for _ in range(self.nearest.n_neighbors):
+            found.append(xp.argmin(away, axis=1))
+            away = xp.where(names[None, :] == found[-1][:, None], never, away)
+        index = xp.stack(found, axis=1)
+        near = xp.reshape(xp.take(Y, xp.reshape(index, (-1,)), axis=0), (*index.shape, -1))
+        distance = xp.sqrt(xp.sum((near - Z[:, None, :]) ** 2, axis=2))
+        closest = xp.min(distance, axis=1, keepdims=True)
+        rounding = ROUNDING * xp.sqrt(xp.sum(Z * Z, axis=1, keepdims=True))
+        apart, one = closest > rounding, xp.ones_like(distance)
+        weight = xp.where(apart, closest, one) / xp.where(apart, distance, one)
+        weight = xp.where(apart, weight, xp.astype(distance <= rounding, distance.dtype))
+        return weight / xp.sum(weight, axis=1, keepdims=True), index
+
+
+@dataclass
+class GraphFeatures(FeatureMap):
+    """b(x), view by view: the mean features of the nearest nodes of the view's graph, which are known there."""
+
+    searches: list[NeighbourSearch]
+    factors: list[np.ndarray]  # (nodes, r) of every view
+
+    def __call__(self, X_new) -> np.ndarray:
+        found = [np.empty((X_new.shape[0], 0))]
+        for search, B in zip(self.searches, self.factors, strict=True):
+            weight, index = search.rows(X_new)
+            found.append(np.einsum("nk,nkr->nr", weight, B[index]))
+        return np.hstack(found)
+
+    def array(self, xp, X_new):
+        blocks = []
+        for rows in parts(int(X_new.shape[0]), max(1, AT_ONCE // max(len(B) for B in self.factors))):
+            X, found = xp.astype(X_new[rows, :], xp.float64), []
+            for search, B in zip(self.searches, self.factors, strict=True):
+                weight, index = search.array(xp, X)
+                near = xp.take(xp.asarray(B, device=X.device), xp.reshape(index, (-1,)), axis=0)
+                found.append(xp.sum(weight[:, :, None] * xp.reshape(near, (*index.shape, -1)), axis=1))
+            blocks.append(xp.concat(found, axis=1))
+        return xp.concat(blocks) if len(blocks) > 1 else blocks[0]
+
+    def error(self) -> float:
+        """Return the share of the features of some nodes that the mean of their nearest other nodes misses."""
+        missed = total = 0.0
+        for search, B in zip(self.searches, self.factors, strict=True):
+            some = np.unique(np.linspace(0, len(B) - 1, min(len(B), 500)).astype(int))
+            index = search.nearest.kneighbors(search.Z[some], min(search.nearest.n_neighbors + 1, len(B)))[1]
+            others = [row[row != i][: search.nearest.n_neighbors] for i, row in zip(some, index, strict=True)]
+            missed += sum(np.square(B[i] - B[near].mean(axis=0)).sum() for i, near in zip(some, others, strict=True))
+            total += float(np.square(B[some]).sum())
+        return missed / total if total > 0 else 0.0
 
 
 @dataclass(frozen=True)

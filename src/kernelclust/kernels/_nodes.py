@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from kernelclust._names import check_number
-from kernelclust._threads import one_thread
+from kernelclust._threads import in_order, one_thread
 from kernelclust.kernels._base import Kernel
 from kernelclust.kernels._fitted_kernel import FittedKernel
 from kernelclust.kernels._graphs import n_neighbors_for, neighbour_graphs
-from kernelclust.kernels._new_samples import Neighbours
+from kernelclust.kernels._new_samples import FeatureMap, Features, GraphFeatures, Neighbours
 from kernelclust.kernels._views import ViewData, given_view
-from kernelclust.kernels.operators import DenseKernel, LowRankKernel
+from kernelclust.kernels.operators import DenseKernel, LowRankKernel, row_blocks
 
+MAX_GRAPH_SAMPLES = 10_000
 SIZE = 1.5
 FUNCTIONS = 10  # beyond 2c that are kept of a graph
 
@@ -45,6 +47,19 @@ class GraphKernel(Kernel):
         check_number("regularization", self.regularization)
 
 
+def graph_samples(n_samples: int, rng: np.random.RandomState) -> np.ndarray:
+    """Return the samples that graphs join: all, or `MAX_GRAPH_SAMPLES` of them drawn at random."""
+    if n_samples <= MAX_GRAPH_SAMPLES:
+        return np.arange(n_samples)
+    return np.sort(rng.choice(n_samples, MAX_GRAPH_SAMPLES, replace=False))
+
+
+def features_of(features: FeatureMap, X: Any) -> np.ndarray:
+    """Return the features of all samples, a few thousand at a time."""
+    blocks = list(row_blocks(X.shape[0], 1, 2**13))
+    return np.concatenate(list(in_order(lambda rows: features(X[rows]), blocks)))
+
+
 class NeighbourKernel(GraphKernel):
     """A kernel of the graph of nearest neighbours. Equal samples are one node of it."""
 
@@ -55,23 +70,31 @@ class NeighbourKernel(GraphKernel):
         X,
         weight: np.ndarray,
         n_clusters: int,
+        rng: np.random.RandomState,
         *,
         gram: Callable,  # W -> K, both n x n
         factor: Callable,  # W, number -> B (n x number)
         dense: bool,
     ) -> FittedKernel:
-        """Return the kernel of the neighbour graph of X: `gram` of the graph, or B B' with B its `factor`."""
+        """Return the kernel of the neighbour graph of X: `gram` of the graph, or B B' with B its `factor`.
+
+        Without `dense`, the graph joins some samples of many, and the others have the features of their neighbours.
+        """
         with one_thread():
-            view = given_view(X, weight)
-            data = ViewData(view, view(X))
-            source = Neighbours([data.search()])
+            m = X.shape[0]
+            graphed = np.arange(m) if dense else graph_samples(m, rng)
+            few, share = (X, weight) if len(graphed) == m else (X[graphed], weight[graphed])
+            view = given_view(few, share)
+            data = ViewData(view, view(few))
             which = data.which
             if len(data.first) < 2:
-                return FittedKernel(DenseKernel(np.zeros((len(which), len(which))), weight), source)
+                return FittedKernel(LowRankKernel(np.zeros((m, 1)), weight), Neighbours([data.search()]))
             W = neighbour_graph(data.nodes, n_clusters, self.n_neighbors)
-            if not dense:
-                B = factor(W, n_functions(self.n_functions, n_clusters, W.shape[0]))
-                return FittedKernel(LowRankKernel(data.spread(B), weight, overwrite=True), source)
-            K = gram(W)
-            K = K if len(data.first) == len(which) else K[np.ix_(which, which)]
-            return FittedKernel(DenseKernel(K, weight), source)
+            if dense:
+                K = gram(W)
+                K = K if len(data.first) == len(which) else K[np.ix_(which, which)]
+                return FittedKernel(DenseKernel(K, weight), Neighbours([data.search()]))
+            B = factor(W, n_functions(self.n_functions, n_clusters, W.shape[0]))
+            features = GraphFeatures([data.search()], [B])
+            B = data.spread(B) if len(graphed) == m else features_of(features, X)
+            return FittedKernel(LowRankKernel(B, weight, overwrite=True), Features(features))

@@ -30,23 +30,17 @@ def narrow(graph: sparse.csr_array) -> sparse.csr_array:
     return graph
 
 
-def filtered_smoothest(
-    W: sparse.csr_array, number: int, start: np.ndarray | None = None, tolerance: float = TOLERANCE
-) -> tuple[np.ndarray, np.ndarray]:
+def filtered_smoothest(W: sparse.csr_array, number: int, tolerance: float = TOLERANCE) -> tuple[np.ndarray, np.ndarray]:
     """The smallest eigenvalues of I - D^-1/2 W D^-1/2 but for the zero, ascending, and their vectors (m x k).
 
-    `number` of them are good, and a few more come along, k >= number: as functions on the samples, u / sqrt(degree),
-    they are the `start` for a similar graph.
+    `number` of them are good, and a few more come along, k >= number.
     """
     order = reverse_cuthill_mckee(narrow(W), symmetric_mode=True)  # neighbours side by side: products stay in the cache
     W = sparse.csr_array(W[order][:, order])
     root = np.sqrt(W.sum(axis=1))
     N = _normalised(W, root)
     known = root / np.linalg.norm(root)
-    if start is None:
-        values, V = _from_coarse(W, N, root, number + SPARE)
-    else:
-        values, V = _best_of(N, root[:, None] * start[order], known)
+    values, V = _from_coarse(W, N, root, number + SPARE)
     for _ in range(ROUNDS):
         values, V, residual = _sharpen(N, V, values, known)
         if (residual[:number] <= tolerance * values[:number] + ROUNDING).all():

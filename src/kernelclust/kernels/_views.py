@@ -15,6 +15,7 @@ from kernelclust.kernels._graphs import distinct_rows
 from kernelclust.kernels._new_samples import NeighbourSearch
 
 FEW_COLUMNS = 4
+DIGITS = 12  # of directions; those that differ by rounding alone are made equal
 
 
 @dataclass
@@ -26,6 +27,18 @@ class View:
     scale: np.ndarray | float = 1.0
     unit: float = 1.0
     unit_rows: bool = False
+
+    def array(self, xp: Any, X: Any) -> Any:
+        """Return the same for an array X in double precision of the namespace xp of the array API."""
+
+        def there(values: Any) -> Any:
+            return xp.asarray(values, dtype=X.dtype, device=X.device)
+
+        X = X / self.unit
+        if self.unit_rows:
+            length = xp.sqrt(xp.sum(X * X, axis=1, keepdims=True))
+            return xp.round(X / xp.where(length > 0, length, xp.ones_like(length)) * 10.0**DIGITS) / 10.0**DIGITS
+        return (X if self.shift is None else X - there(self.shift)) / there(self.scale)
 
     def __call__(self, X):
         with np.errstate(over="ignore"):  # what is too far away is brought nearer where neighbours are sought
@@ -108,9 +121,9 @@ def informative_views(X, weight: np.ndarray) -> list[ViewData]:
 def _rounded(Z):
     """Directions that differ by rounding alone are made equal."""
     if sparse.issparse(Z):
-        Z.data = np.round(Z.data, 12)
+        Z.data = np.round(Z.data, DIGITS)
         return Z
-    return np.round(Z, 12)
+    return np.round(Z, DIGITS)
 
 
 def _safe_unit(X) -> float:

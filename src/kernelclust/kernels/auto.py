@@ -1,52 +1,75 @@
-"""The default that needs no choice: the mean of commute kernels over three views of X and three sizes of graph.
+"""The default that needs no choice: the mean of the graph kernels of three views of X.
 
-Views: X as given, columns standardised, rows scaled to length one. In each, neighbours of three numbers make three
-graphs (b, 1.5 sqrt(b B) and 2 B, with b = clip(m / 2c, 3, 10) and B = clip(m / 2c, 3, 50), or 15 beyond 3000 samples),
-each a commute kernel as in kernel="graph", scaled to trace m; K is their mean. It stands for "neighbours are alike,
-whatever the units": images, cells, text. For round groups in few, well chosen columns kernel="rbf" is as good or
-better. Beyond `DENSE_LIMIT` samples each kernel keeps its smoothest functions alone.
+Views: X as given, columns standardised, rows scaled to length one. The kernel of a view is that of kernel="graph" with
+its smoothest functions alone: from the eigenvalues v and eigenvectors U of its normalised Laplacian, degrees D,
+
+    K_view = B B',    B = D^-1/2 U sqrt(1 / v - 1),    scaled to trace m together with the rest, D^-1
+
+where the rest is what less smooth functions (v near 1) add, a diagonal that hardly tells clusters apart. It stands for
+"neighbours are alike, whatever the units": images, cells, text. For round groups in few, well chosen columns
+kernel="rbf" is as good or better.
+
+Neighbours: 1.5 x clip(m / 2c, 3, 10), as in kernel="graph"; three times as many where the kernels of the views disagree
+(mean alignment below 0.6), as they do on text: thin shapes want small neighbourhoods, noise wide ones. Twelve draws of
+newsgroups: 77.7 % structured accuracy, 66.5 % with the small ones.
+
+Graphs join at most `MAX_GRAPH_SAMPLES` samples; the functions at all other samples, fitted or new, are those of their
+nearest neighbours among these. So the kernel is a map to features at every size and on every device.
+
+Measured beside it (families with a known order, structured accuracy / simulated / clustering suite): three sizes of
+graph with dense inverses 70.4 / 83.2 / .766, this kernel 70.6 / 83.6 / .792.
 
 This file is the kernel alone. What a fit with kernel="auto" decides beyond it is in `policies/auto.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import combinations
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from sklearn.metrics.pairwise import euclidean_distances
 
 from kernelclust._progress import stage_progress
 from kernelclust._threads import in_order
 from kernelclust.kernels._fitted_kernel import COMMUTE, FittedKernel
-from kernelclust.kernels._graphs import commute_factor_and_start, commute_kernel, neighbour_graphs, spread_neighbors
-from kernelclust.kernels._new_samples import Neighbours
-from kernelclust.kernels._nodes import GraphKernel
+from kernelclust.kernels._graphs import n_neighbors_for, neighbour_graphs, smoothest
+from kernelclust.kernels._new_samples import Features, GraphFeatures
+from kernelclust.kernels._nodes import MAX_GRAPH_SAMPLES, SIZE, GraphKernel, features_of, graph_samples, n_functions
 from kernelclust.kernels._views import View, ViewData, informative_views
-from kernelclust.kernels.operators import DenseKernel, KernelOperator, LowRankKernel, one_hot
+from kernelclust.kernels.operators import LowRankKernel, one_hot
 
-DENSE_LIMIT = 3000
-FUNCTIONS = 10  # beyond 2c that are kept of each graph
-N_GRAPHS = 3  # of every view, small to large
-MIDDLE, OTHERS = 1, (0, 2)  # the functions of the middle graph are the start for the others
-MAX_RBF_SAMPLES = 2000  # that rbf kernels of the views compare clusters on
+MIN_VIEW_AGREEMENT = 0.6  # below it neighbourhoods are noise, and wider ones are taken
+WIDE = 3  # times as many neighbours
+MAX_RBF_SAMPLES = 500  # that rbf kernels of the views compare clusters on
 RBF_WIDTHS = (0.5, 1.0)  # gamma of these kernels times the mean squared distance
 
 
 @dataclass(frozen=True)
 class GraphMean(FittedKernel):
-    """The mean of commute kernels, and what it is made of.
+    """The mean of the graph kernels of the views, and what it is made of.
 
-    `view_data` holds the samples as every view shows them. `view_factors` holds B (m x k), the smoothest functions on
-    the middle graph of every view that tells samples apart, centred. `n_distinct` counts equal samples once.
+    `graphed` are the samples that graphs join, and `view_data` holds them as every view shows them. `view_agreement`
+    is the mean alignment of the kernels of two views, None where all samples are equal. `n_distinct` counts equal
+    samples once.
     """
 
+    graphed: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=int))
     view_data: list[Any] = field(default_factory=list)
-    view_factors: list[np.ndarray] = field(default_factory=list)
+    view_agreement: float | None = None
     n_distinct: int = 0
+
+    @property
+    def views_disagree(self) -> bool:
+        """Whether neighbours in one of three views are no neighbours in another: neighbourhoods are noise."""
+        return _disagree(self.view_agreement, len(self.view_data))
+
+    def first_view(self, X: Any) -> Any:
+        """Return the fitted samples X as given, in units that floating point bears."""
+        if len(self.graphed) == X.shape[0]:
+            return self.view_data[0]
+        return self.source.features.searches[0].prepare(X)  # type: ignore[attr-defined]
 
     def companion_sums(self, labels: np.ndarray, n_clusters: int) -> list[tuple[np.ndarray, np.ndarray]]:
         """Return cluster sums and sizes of some samples by rbf kernels of the views.
@@ -54,86 +77,107 @@ class GraphMean(FittedKernel):
         Commute times between clusters that are joined by few links hold no order. The list is empty where a cluster
         has none of these samples.
         """
-        chosen = evenly_spaced(len(labels), MAX_RBF_SAMPLES)
-        labels, weight = labels[chosen], self.operator.weight[chosen]
+        number = len(self.graphed)
+        chosen = np.unique(np.linspace(0, number - 1, min(number, MAX_RBF_SAMPLES)).astype(int))
+        labels, weight = labels[self.graphed[chosen]], self.operator.weight[self.graphed[chosen]]
         sizes = np.bincount(labels, weight, minlength=n_clusters)
         if not sizes.all():
             return []
-
-        def sums(Z: Any) -> list[np.ndarray]:
-            return _rbf_sums(Z[chosen], labels, weight, n_clusters)
-
-        each = in_order(sums, self.view_data, large=len(chosen) == MAX_RBF_SAMPLES)
+        each = in_order(lambda Z: _rbf_sums(Z[chosen], labels, weight, n_clusters), self.view_data, large=False)
         return [(S, sizes) for of_view in each for S in of_view]
 
 
 class Auto(GraphKernel):
-    """The mean of commute kernels over views of X and sizes of graph.
+    """The mean of the graph kernels of three views of X.
 
     Parameters
     ----------
+    n_neighbors : int, optional
+        Of every sample; by default 1.5 x clip(m / 2c, 3, 10), and three times as many where the views disagree.
     n_functions : int, optional
         Smoothest functions that are kept of each graph; by default 2c + 10.
-    dense_limit : int, default=3000
-        Samples up to which the matrix is held.
     """
 
     example = "Auto()"
-    dense_among_many = False
+    learns_features = True
+    start_samples = MAX_GRAPH_SAMPLES
 
-    def __init__(self, n_functions: int | None = None, dense_limit: float = DENSE_LIMIT):
+    def __init__(self, n_neighbors: int | None = None, n_functions: int | None = None):
+        self.n_neighbors = n_neighbors
         self.n_functions = n_functions
-        self.dense_limit = dense_limit
 
     def fit(self, X, weight, *, n_clusters, approximation, center, rng) -> GraphMean:
-        m, share = X.shape[0], weight / weight.sum()
-        views = informative_views(X, weight)
+        m = X.shape[0]
+        graphed = graph_samples(m, rng)
+        few, share = (X, weight) if len(graphed) == m else (X[graphed], weight[graphed])
+        share = share / share.sum()
+        views = informative_views(few, share)
         useful = [data for data in views if len(data.first) > 1]
-        number = self.n_functions or 2 * n_clusters + FUNCTIONS
-        large = m > DENSE_LIMIT
 
-        def begin(data: ViewData) -> tuple[list[sparse.csr_array], np.ndarray, np.ndarray]:
-            graphs = neighbour_graphs(data.nodes, spread_neighbors(data.nodes.shape[0], n_clusters))
-            return graphs, *commute_factor_and_start(graphs[MIDDLE], number)
+        def factor(data: ViewData, width: int = 1) -> np.ndarray:
+            nodes = data.nodes.shape[0]
+            k = self.n_neighbors or width * n_neighbors_for(nodes, n_clusters, SIZE)
+            W = neighbour_graphs(data.nodes, [k])[0]
+            B = _graph_factor(W, n_functions(self.n_functions, n_clusters, nodes), np.bincount(data.which, share))
+            return B / np.sqrt(len(useful))
 
-        def finish(graphs: list[sparse.csr_array], start: np.ndarray) -> Callable[[int], np.ndarray]:
-            return lambda i: commute_factor_and_start(graphs[i], number, start=start)[0]
-
-        K = None if useful else np.zeros((m, m))
-        middles: list[np.ndarray] = []
-        factors: list[np.ndarray] = []
-        for k, (graphs, middle, start) in enumerate(in_order(begin, useful, large=large)):
-            data = useful[k]
-            if approximation is None:
-                middles.append(_scaled(data.spread(middle), share))
-                for W in graphs:
-                    K_graph = _dense(W, data, share)
-                    K = K_graph if K is None else np.add(K, K_graph, out=K)
-            else:
-                of_size = {MIDDLE: middle}  # the others are computed while the next views begin
-                of_size |= zip(OTHERS, in_order(finish(graphs, start), OTHERS, large=large), strict=True)
-                factors += [_scaled(data.spread(of_size[i]), share) for i in range(N_GRAPHS)]
-            stage_progress(k + 1, len(useful))
-        operator: KernelOperator
-        if K is not None:
-            operator = DenseKernel(np.divide(K, max(N_GRAPHS * len(middles), 1), out=K), weight)
+        factors = []
+        for B in in_order(factor, useful, large=m > 3000):
+            factors.append(B)
+            stage_progress(len(factors), len(useful))
+        agreement: float | None = alignment([data.spread(B) for data, B in zip(useful, factors, strict=True)], share)
+        if _disagree(agreement, len(useful)) and self.n_neighbors is None:
+            factors = list(in_order(lambda data: factor(data, WIDE), useful, large=m > 3000))
+        if not factors:  # all samples are equal
+            useful, factors, agreement = views[:1], [np.zeros((1, 1))], None
+        features = GraphFeatures([data.search() for data in useful], factors)
+        if len(graphed) == m:
+            B = np.hstack([data.spread(B) for data, B in zip(useful, factors, strict=True)])
         else:
-            B, columns = _side_by_side(factors)
-            operator = LowRankKernel(B, weight, overwrite=True)
-            middles = columns[MIDDLE::N_GRAPHS]
+            B = features_of(features, X)
         return GraphMean(
-            operator,
-            Neighbours([data.search() for data in views]),
+            LowRankKernel(B, weight, overwrite=True),
+            Features(features),
+            graphed=graphed,
             view_data=[data.Z for data in views],
-            view_factors=middles,
+            view_agreement=agreement,
             n_distinct=len(views[0].first),
             **COMMUTE,
         )
 
 
-def evenly_spaced(number: int, at_most: int) -> np.ndarray:
-    """Return indices of at most so many of `number` samples, as far apart as they can be."""
-    return np.unique(np.linspace(0, number - 1, min(number, at_most)).astype(int))
+def _disagree(agreement: float | None, n_views: int) -> bool:
+    """Whether neighbourhoods are noise; they are not in few columns, which have two views."""
+    return n_views == 3 and agreement is not None and agreement < MIN_VIEW_AGREEMENT
+
+
+def alignment(factors: list[np.ndarray], weight: np.ndarray) -> float:
+    """Return the mean of <K, L> / |K||L| over pairs of kernels B B' of these centred factors; one for a single one."""
+    weighted = [B * np.sqrt(weight)[:, None] for B in factors]
+
+    def product(one: np.ndarray, other: np.ndarray) -> float:
+        return float(np.square(one.T @ other).sum())
+
+    length = [np.sqrt(product(B, B)) for B in weighted]
+    pairs = [
+        product(weighted[i], weighted[j]) / (length[i] * length[j]) for i, j in combinations(np.flatnonzero(length), 2)
+    ]
+    return float(np.mean(pairs)) if pairs else 1.0
+
+
+def _graph_factor(W, number: int, share: np.ndarray) -> np.ndarray:
+    """Return B (n x number) of a graph; with the rest its kernel has trace one, its nodes counted by their shares.
+
+    Where `number` functions are all there are, nothing is left for the rest: B B' is the commute kernel itself.
+    """
+    values, vectors = smoothest(W, number)
+    degree = W.sum(axis=1)
+    rest = 0.0 if number >= W.shape[0] - 1 else 1.0
+    B = vectors / np.sqrt(degree)[:, None]
+    B *= np.sqrt(np.maximum(1 / values - rest, 0.0))
+    B -= share @ B
+    B /= np.sqrt(share @ (np.einsum("ij,ij->i", B, B) + rest / degree))
+    return B
 
 
 def _rbf_sums(Z, labels: np.ndarray, weight: np.ndarray, n_clusters: int) -> list[np.ndarray]:
@@ -144,40 +188,9 @@ def _rbf_sums(Z, labels: np.ndarray, weight: np.ndarray, n_clusters: int) -> lis
     return [Pi.T @ np.exp(-width / mean * D) @ Pi for width in RBF_WIDTHS] if mean > 0 else []
 
 
-def _side_by_side(factors: list[np.ndarray]) -> tuple[np.ndarray, list[np.ndarray]]:
-    """Return B with B B' the mean of the kernels of the factors, and its columns factor by factor.
-
-    The list of factors is emptied on the way, so that nothing is held twice.
-    """
-    number, ends = len(factors), np.cumsum([B.shape[1] for B in factors])
-    B = np.empty((len(factors[0]), ends[-1]))
-    columns = []
-    for end in ends:
-        factor = factors.pop(0)
-        columns.append(B[:, end - factor.shape[1] : end])
-        columns[-1][:] = factor
-    B /= np.sqrt(number)
-    return B, columns
-
-
 def views(X, weight: np.ndarray) -> list[View]:
     """Return the views of X that tell samples apart."""
     return [data.view for data in informative_views(X, weight)]
-
-
-def _scaled(B: np.ndarray, share: np.ndarray) -> np.ndarray:
-    """Return a factor centred, and of trace one per sample."""
-    B = B - share @ B
-    B /= np.sqrt(share @ np.einsum("ij,ij->i", B, B))
-    return B
-
-
-def _dense(W, data: ViewData, share: np.ndarray) -> np.ndarray:
-    """Return the kernel matrix of a graph, of trace one per sample."""
-    K = commute_kernel(W)
-    total = np.bincount(data.which, share, minlength=len(K))
-    K /= total @ np.diagonal(K) - total @ K @ total
-    return K if len(data.first) == len(data.which) else K[np.ix_(data.which, data.which)]
 
 
 PART = Auto

@@ -55,6 +55,7 @@ class Diffusion(NeighbourKernel):
             X,
             weight,
             n_clusters,
+            rng,
             gram=gram,
             factor=lambda W, number: diffusion_factor(W, number, self.time),
             dense=approximation is None,
@@ -64,7 +65,6 @@ class Diffusion(NeighbourKernel):
 def normalized_factor(W: sparse.csr_array, number: int, time: float) -> np.ndarray:
     """B (m x number) with B B' the best approximation of that rank."""
     values, vectors = smoothest(W, number - 1)
-    values, vectors = values[: number - 1], vectors[:, : number - 1]
     degree = W.sum(axis=1)
     flat = np.sqrt(degree / degree.sum())
     return np.column_stack([flat, vectors * np.exp(-float(time) * values / 2)])

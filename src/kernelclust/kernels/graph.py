@@ -43,6 +43,7 @@ class Graph(NeighbourKernel):
             X,
             weight,
             n_clusters,
+            rng,
             gram=lambda W: commute_kernel(W, self.regularization),
             factor=lambda W, number: commute_factor(W, number, self.regularization),
             dense=approximation is None,

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
@@ -178,8 +177,6 @@ def _fit_kernels(
 
 
 def _fit_kernel(X, weight, kernel: Kernel, total: int, config: MultiKernelConfig, rng) -> FittedKernel:
-    if not kernel.dense_among_many:  # among several it is held by the smoothest functions on its graphs
-        kernel = clone(kernel).set_params(dense_limit=0)
     fitted = fit_kernel(
         X,
         weight,

@@ -117,7 +117,7 @@ def margin_in_words(margin: float | None) -> str:
 def agreement_in_words(model: Any) -> list[str]:
     """Say how well clusters of other kernels agree with these."""
     said = {
-        "view_agreement": "Clusters by raw, standardised and row-scaled columns agree to {:.2f} of 1.",
+        "view_agreement": "Kernels of raw, standardised and row-scaled columns agree to {:.2f} of 1.",
         "rbf_agreement": "Clusters by an rbf kernel agree with these to {:.2f} of 1.",
     }
     values = {name: model.diagnostics_.get(name) for name in said}

@@ -22,7 +22,6 @@ EXTRAS = {
     "sdp": ("cvxpy",),
     "dask": ("dask", "distributed"),
     "gpu": ("torch",),
-    "neighbors": ("pynndescent",),
     "anndata": ("anndata",),
 }
 

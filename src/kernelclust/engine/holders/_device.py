@@ -28,7 +28,15 @@ from kernelclust.engine.holders._fit import (
 )
 from kernelclust.engine.holders._moves import Centring, best_moves, centred, one_hot, raw_assignment
 from kernelclust.engine.holders._rows import FeatureRows, Rows
-from kernelclust.kernels import Kernel, NewSamples, eigenvalue_bounds, mean_distance, natural_gamma
+from kernelclust.kernels import (
+    Kernel,
+    LearnedKernel,
+    NewSamples,
+    Nystroem,
+    eigenvalue_bounds,
+    mean_distance,
+    natural_gamma,
+)
 
 MIDDLE = 2**16  # samples of the stage between
 STAGE_ROUNDS = 30  # at most before the last stage
@@ -44,7 +52,7 @@ class DeviceHolder(Holder):
         self.m = int(X.shape[0])
 
     def some(self, config, rng):
-        few = draw(self.m, wanted(config.structure.n_clusters), self.y, rng)
+        few = draw(self.m, wanted(config.structure.n_clusters, config.kernel["kernel"]), self.y, rng)
         there = self._there(few)
         X = to_host(self.xp.take(self.X, there, axis=0)).astype(np.float64)
         w = to_host(self.xp.take(self.weight, there)).astype(float)
@@ -54,16 +62,19 @@ class DeviceHolder(Holder):
             if kernel.gamma == "scale":
                 gamma = natural_gamma(mean_distance(self.X, self.weight, kernel.distance_exponent))
             kernel = kernel.with_gamma(gamma)
-        self._make = _rows_of(self.xp, self.X, self.weight, kernel)
+        self._kernel, self.approximation = kernel, Nystroem() if kernel.learns_features else None
         y = np.full(len(few), -1) if self.y is None else self.y[few]
         places = np.empty(0, dtype=int) if self.y is None else np.unique(self.y[self.y >= 0])
         return Subsample(few, X, w, y, places, len(few) == self.m, float(self.xp.min(self.weight)), gamma, rng)
 
     def pool(self, some: Subsample, start: Fit, climbing: dict[str, Any]) -> DevicePool:
         """Move more and more samples, in stages; return the pool of all."""
-        xp, c, rounds = self.xp, len(start.n), 0
+        xp, c, rounds, kernel = self.xp, len(start.n), 0, self._kernel
+        if kernel.learns_features:
+            kernel = LearnedKernel(start.kernel.source.features)  # type: ignore[attr-defined]
+        make = _rows_of(xp, self.X, self.weight, kernel)
         labels = xp.asarray(start.labels, dtype=xp.int64, device=self.X.device)
-        few, rows, sizes = some.few, self._make(self._there(some.few)), iter((MIDDLE, self.m))
+        few, rows, sizes = some.few, make(self._there(some.few)), iter((MIDDLE, self.m))
         while True:
             free = None if self.y is None else xp.asarray(self.y[few] < 0, device=self.X.device)
             pool = DevicePool(rows, labels, c, free, climbing["allow_empty"])
@@ -74,7 +85,7 @@ class DeviceHolder(Holder):
             rounds += len(done.history) - 1
             few = draw(self.m, next(sizes), self.y, some.rng)
             set_step("the next {} of {} samples", len(few), self.m)
-            rows = self._make(None if len(few) == self.m else self._there(few))
+            rows = make(None if len(few) == self.m else self._there(few))
             where = raw_assignment(start.moving_objective, done.S, done.n)  # no cluster that is empty
             G = xp.matrix_transpose(pool.rows.sums_of(rows.Z, pool.labels, c))
             labels = xp.astype(where.labels(G, None if self.y is None else self.y[few]), xp.int64)

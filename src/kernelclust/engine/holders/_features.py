@@ -130,9 +130,18 @@ def _blocks(X: Any, w: Any, y: Any, raw: Any) -> Iterator[tuple[slice, Any, Any,
     xp = library(X)
     with one_thread():
         for rows in parts(int(X.shape[0]), ROWS if xp is np else THERE * ROWS):
-            B = raw(X[rows]) if xp is np else raw.array(xp, double(X[rows, :]))
+            if raw is None:
+                B = X[rows, :]
+            else:
+                B = raw(X[rows]) if xp is np else raw.array(xp, double(X[rows, :]))
             weight = like(np.ones(rows.stop - rows.start) if w is None else np.asarray(w, dtype=float)[rows], B)
             yield rows, B, weight, None if y is None else np.asarray(y)[rows]
+
+
+def all_features(X, w, y, raw: Callable) -> Any:
+    """Return the features of a partition, where it is."""
+    found = [B for _, B, _, _ in _blocks(X, w, y, raw)]
+    return joined(found) if found else raw(X)
 
 
 def sweep(X, w, y, raw: Callable, rule: Assignment, before: Assignment | None) -> Sums:
@@ -307,7 +316,7 @@ class FeatureHolder(Holder):
             if self.kernel.has_features
             else Features(*start.kernel.source.parts())  # type: ignore[attr-defined]
         )
-        return FeaturePool.of(self.partitions, features, some, start)
+        return FeaturePool.of(self.partitions, features, some, start, held=self.kernel.learns_features)
 
 
 def look_at_all(
@@ -321,7 +330,8 @@ def look_at_all(
     m = sum(partitions.sizes)
     seed = int(deepcopy(rng).randint(2**31))  # the engine starts as it would without partitions
     set_step("a look at {} samples in {} partitions", m, len(partitions.sizes))
-    seen = partitions.each(look, share=min(1.0, 1.2 * wanted(c) / max(m, 1)), seed=seed, numbered=True)
+    number = wanted(c) if config is None else wanted(c, config.kernel["kernel"])
+    seen = partitions.each(look, share=min(1.0, 1.2 * number / max(m, 1)), seed=seed, numbered=True)
     _check(seen, c, names)
     first = np.cumsum([0, *partitions.sizes])
     few = np.concatenate([first[i] + one.some for i, one in enumerate(seen)])
@@ -373,17 +383,27 @@ class FeaturePool(Pool):
     settled = SETTLED
     same_kernel = False
 
-    def __init__(self, partitions: Partitions, features: Features, rule: Assignment):
+    def __init__(self, partitions: Partitions, features: Features, rule: Assignment, held: bool = False):
         self.partitions, self.features, self.c, self.center = partitions, features, len(rule.h), features.center
         self.rules = [rule] * len(partitions.sizes)
-        self.each = partitions.each(sweep, raw=features.raw, rule=rule, before=None)
+        self._seen: Partitions = partitions
+        self._raw: Callable | None = features.raw
+        if held:
+            set_step("features of {} samples", self.n_samples)
+            self._seen, self._raw = partitions.mapped(all_features, raw=features.raw), None
+        self.each = self._seen.each(sweep, raw=self._raw, rule=rule, before=None)
 
     @classmethod
-    def of(cls, partitions: Partitions, features: Features, some: Subsample, start: Fit) -> FeaturePool:
-        """Return all samples in a pool, each where F rises most by the clusters of some."""
+    def of(
+        cls, partitions: Partitions, features: Features, some: Subsample, start: Fit, held: bool = False
+    ) -> FeaturePool:
+        """Return all samples in a pool, each where F rises most by the clusters of some.
+
+        `held` keeps features where samples lie.
+        """
         P = np.eye(len(start.n))[start.labels] * some.w[:, None]
         total = Sums(P.T @ features.raw(some.X), P.sum(axis=0))
-        return cls(partitions, features, features.rule(start.moving_objective, total))
+        return cls(partitions, features, features.rule(start.moving_objective, total), held)
 
     @property
     def n_samples(self) -> int:
@@ -402,7 +422,7 @@ class FeaturePool(Pool):
 
     def propose(self, objective, tol, allow_empty):
         self._new = self.features.rule(objective, self.total)
-        self._found = self.partitions.each(sweep, raw=self.features.raw, rule=self._new, before=self.rules)
+        self._found = self._seen.each(sweep, raw=self._raw, rule=self._new, before=self.rules)
         self._value = lambda total: self.features.value(objective, total)
         self._taken, self._whole = list(range(len(self._found))), True
         return self._moved()
@@ -438,8 +458,8 @@ class FeaturePool(Pool):
     def bounds(self):
         sums, n = self.features.of(self.total.features), self.total.n
         means = (sums / np.where(n > 0, n, np.inf)[:, None]).T
-        given: dict[str, Any] = {"raw": self.features.raw, "T": self.features.T}
-        self._last = self.partitions.each(last_look, rule=self.rules, means=means, **given)
+        given: dict[str, Any] = {"raw": self._raw, "T": self.features.T}
+        self._last = self._seen.each(last_look, rule=self.rules, means=means, **given)
         gram, s = sum(one.gram for one in self._last), sums.sum(axis=0)
         gram = mapped(mapped(gram, self.features.T).T, self.features.T)
         gram = gram - np.outer(s, s) / float(n.sum()) if self.center else gram

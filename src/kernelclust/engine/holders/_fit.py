@@ -16,12 +16,12 @@ from sklearn.utils import check_random_state
 from kernelclust._arrays import like
 from kernelclust._progress import log_round, progress_listener, set_step
 from kernelclust.constraints import Constraints, make_constraints
-from kernelclust.engine._config import FitConfig
+from kernelclust.engine._config import FitConfig, distance_exponent
 from kernelclust.engine._fit import fit
 from kernelclust.engine._judge import Fit, certificate, numbering
 from kernelclust.engine._places import Whole
 from kernelclust.engine.holders._moves import Centring, centred, move_tables
-from kernelclust.kernels import Approximation, FittedKernel
+from kernelclust.kernels import Approximation, FittedKernel, Kernel
 from kernelclust.objectives import ClusterObjective
 from kernelclust.solvers import placement_margin, placement_problem
 
@@ -53,8 +53,9 @@ class Subsample:
         return ~np.isin(np.arange(n_clusters), self.places)
 
 
-def wanted(n_clusters: int) -> int:
-    return max(START, EACH * n_clusters)
+def wanted(n_clusters: int, kernel: type[Kernel] | Kernel = Kernel) -> int:
+    """Return the number of samples that a search begins with."""
+    return max(START, kernel.start_samples, EACH * n_clusters)
 
 
 class Holder(ABC):
@@ -197,7 +198,8 @@ def _judged(pool: Pool, some: Subsample, start: Fit, rule: str, done: Climbed, n
     elif start.solution.placed:
         history = [value]
     whole = pool.finish(some, start.moving_objective)
-    placing, judged = placement_problem(rule, objective, S, n, movable=movable), start.order
+    power, judged = distance_exponent(start.kernel, start.structure), start.order
+    placing = placement_problem(rule, objective, S, n, movable=movable, power=power)
     return replace(
         start,
         kernel=FittedKernel(start.kernel.operator, start.kernel.source, some.gamma or start.kernel.gamma),

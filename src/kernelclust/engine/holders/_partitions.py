@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,10 @@ class Partitions(ABC):
         """
 
     @abstractmethod
+    def mapped(self, function: Callable, **given: Any) -> Partitions:
+        """Return partitions of function(X, w, y, **given), kept where they lie, with the same weights and labels."""
+
+    @abstractmethod
     def rows(self, function: Callable, dtype: Any, width: int | None = None, **given: Any) -> Any:
         """Return function(X, w, y, **given) of all partitions as one array (m,) or (m, width), where they lie."""
 
@@ -52,6 +57,9 @@ class ArrayPartitions(Partitions):
             w, y = (None if one is None else one[rows] for one in (self.weight, self.y))
             found.append(function(self.X[rows, :], w, y, **own))
         return found
+
+    def mapped(self, function, **given):
+        return ArrayPartitions(joined(self.each(function, **given)), self.weight, self.y, len(self.blocks))
 
     def rows(self, function, dtype, width=None, **given):
         return joined(self.each(function, **given))
@@ -106,6 +114,11 @@ class DaskPartitions(Partitions):
 
         tasks = self._tasks(function, numbered, samples, given)
         return _kept(tasks) if keep else list(compute(*tasks))
+
+    def mapped(self, function, **given):
+        made = copy(self)
+        made.blocks = self.each(function, keep=True, **given)
+        return made
 
     def rows(self, function, dtype, width=None, **given):
         return _stacked(list(zip(self._tasks(function, False, True, given), self.sizes, strict=True)), dtype, width)
