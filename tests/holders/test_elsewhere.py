@@ -133,7 +133,7 @@ REFUSED = [
 
 @pytest.mark.parametrize("model, given, named", REFUSED, ids=[named for *_, named in REFUSED])
 def test_what_is_not_there_is_refused_by_name(arrays, model, given, named):
-    with pytest.raises(ValueError, match=f"{named}.*not there yet"):
+    with pytest.raises(ValueError, match=f"{named}.*not supported yet"):
         model.fit(arrays.make(_ring(50)), **given)
     assert not hasattr(model, "labels_")
 

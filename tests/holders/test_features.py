@@ -220,11 +220,11 @@ def test_bad_partitions_are_refused():
         model.fit(da.ones((100, 3), chunks=(30, 3)))
     with pytest.raises(ValueError, match="two dimensions"):
         model.fit(parts[:, 0])
-    with pytest.raises(ValueError, match=r"DisKMeans.*not there yet for partitions"):
+    with pytest.raises(ValueError, match=r"DisKMeans.*not supported yet for partitions"):
         DisKMeans().fit(parts)
-    with pytest.raises(ValueError, match=r"approximation='cholesky'.*not there yet"):
+    with pytest.raises(ValueError, match=r"approximation='cholesky'.*not supported yet"):
         KernelKMeans(6, approximation="cholesky").fit(parts)
-    with pytest.raises(ValueError, match=r"kernel='graph'.*not there yet.*Take kernel='auto'"):
+    with pytest.raises(ValueError, match=r"kernel='graph'.*not supported yet.*Take kernel='auto'"):
         StructuredClustering(kernel="graph").fit(parts)
     whole = da.from_array(_ring(), chunks=400)
     with pytest.raises(ValueError, match=r"y holds other numbers.*partition 1"):

@@ -127,9 +127,9 @@ def test_what_is_not_there_is_refused_by_name(arrays):
         ({"approximation": "random_features"}, "approximation='random_features'"),
         ({"max_cluster_size": 300}, "max_cluster_size"),
     ]:
-        with pytest.raises(ValueError, match=rf"{words}.*not there yet for views on a device"):
+        with pytest.raises(ValueError, match=rf"{words}.*not supported yet for views on a device"):
             _model(**given).fit(views)
-    with pytest.raises(ValueError, match=r"must_link and cannot_link.*not there yet"):
+    with pytest.raises(ValueError, match=r"must_link and cannot_link.*not supported yet"):
         _model().fit(views, must_link=[[0, 1]])
     with pytest.raises(TypeError, match="different libraries or on different devices"):
         _model().fit([views[0], _views()[1]])

@@ -163,7 +163,7 @@ def test_known_labels_are_kept():
     ],
 )
 def test_what_is_not_there_is_refused_by_name(given, fit, words):
-    with pytest.raises(ValueError, match=rf"{words}.*not there yet for views in partitions"):
+    with pytest.raises(ValueError, match=rf"{words}.*not supported yet for views in partitions"):
         _model(**given).fit(_parts(_views()), **fit)
 
 
@@ -184,7 +184,7 @@ def test_bad_views_are_named():
         model.predict(missing)
     with pytest.raises(ValueError, match="missing from view 1"):
         model.predict(_parts(missing)).compute()
-    with pytest.raises(ValueError, match="observed: not there yet"):
+    with pytest.raises(ValueError, match="observed: not supported yet"):
         model.predict(_parts(views), observed=np.ones((600, 3), bool))
     with pytest.raises(ValueError, match=r"views of \[2, 3\] features"):
         model.predict(_parts(views[:2]))

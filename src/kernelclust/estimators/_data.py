@@ -356,7 +356,7 @@ def runs_elsewhere(kernel: Any) -> bool:
 
 
 def refuse(model: Any, links: dict[str, Any], where: str, missing: dict[str, bool], remedy: str) -> None:
-    """An error for what is not there yet beyond the memory of the host."""
+    """An error for what is not supported yet beyond the memory of the host."""
     missing = missing | {
         "must_link and cannot_link": links["must_link"] is not None or links["cannot_link"] is not None,
         "min_cluster_size": model.min_cluster_size is not None,
@@ -365,11 +365,11 @@ def refuse(model: Any, links: dict[str, Any], where: str, missing: dict[str, boo
     }
     absent = [what for what, there in missing.items() if there]
     if absent:
-        raise ValueError(f"{', '.join(absent)}: not there yet for {where}{remedy}")
+        raise ValueError(f"{', '.join(absent)}: not supported yet for {where}{remedy}")
 
 
 def refuse_fit(model: Any, structure: Structure, links: dict[str, Any], where: str, more: dict[str, bool]) -> None:
-    """An error for what an estimator of one table asks for, and is not there yet."""
+    """An error for what an estimator of one table asks for, and is not supported yet."""
     solver, runs = model._make_solver(), runs_elsewhere(model.kernel)
     missing = {
         **dict.fromkeys(solver.unsupported_beyond_host(), True),

@@ -101,7 +101,7 @@ def _relearned(weights: FeatureAlternation, pool: FeaturePool, moved: bool) -> b
 
 
 def _check(model: Any, X: Any, more: dict[str, Any], device: bool) -> list[Kernel]:
-    """The kernels, one after the other; an error for what is not there yet beyond the memory of one machine."""
+    """The kernels, one after the other; an error for what is not supported yet beyond the memory of one machine."""
     n_views = len(X) if isinstance(X, (list, tuple)) else 1 if model.views is None else len(model.views)
     given = is_auto(model.kernel) or model._is_pairwise()
     kernels = [] if given else [kernel for some in kernels_of(model.kernel, n_views) for kernel in some]
@@ -182,7 +182,7 @@ def in_rows(views: Views) -> np.ndarray:
     if not views.observed.all():
         row, view = np.argwhere(~views.observed)[0]
         raise ValueError(
-            f"sample {row} is missing from view {view}: not there yet for a model that was fitted in partitions. Fill "
+            f"sample {row} is missing from view {view}: not supported yet for a model that was fitted in partitions. Fill "
             "it in, or leave it out."
         )
     return np.hstack([part.toarray() if hasattr(part, "toarray") else part for part in views.arrays])

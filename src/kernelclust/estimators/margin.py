@@ -202,7 +202,7 @@ class MaxMarginClustering(KernelClusterer):
         weight = check_weights(sample_weight, np.empty((n, 1), dtype=np.int8))
         if not (weight > 0).all():
             raise ValueError(
-                "sample_weight holds zeros: not there yet for samples in blocks. Leave these rows out of X."
+                "sample_weight holds zeros: not supported yet for samples in blocks. Leave these rows out of X."
             )
         known = self._check_known(y, n)
         with one_thread():

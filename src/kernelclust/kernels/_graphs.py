@@ -22,7 +22,7 @@ STEPS = 60  # for the width of a sample's weights, at most
 FEW_PAIRS = 1e6  # of samples in two parts of a graph, up to which all their distances are computed at once
 SMALL = 200  # samples up to which a full decomposition is as fast
 RESTARTS = 50  # of the Lanczos method, before the graph is factorised
-LARGE = 3000  # samples beyond which functions are found from a coarse graph, to three digits or so
+LARGE = 2000  # samples beyond which functions are found from a coarse graph, to three digits or so
 
 
 def n_neighbors_for(n_samples: int, n_clusters: int, size: float = 1.0) -> int:
@@ -202,7 +202,7 @@ def smoothest(W: sparse.csr_array, number: int) -> tuple[np.ndarray, np.ndarray]
     if m > LARGE and 10 * number < m:
         values, vectors = filtered_smoothest(W, number)
         return values[:number], _signed(vectors[:, :number])
-    options = {"k": number + 1, "v0": np.cos(np.arange(m)), "tol": 1e-10, "ncv": min(m - 1, 3 * number + 3)}
+    options = {"k": number + 1, "v0": np.cos(np.arange(m)), "tol": 1e-8, "ncv": min(m - 1, 2 * number + 3)}
     try:
         values, vectors = eigsh(N, which="LA", maxiter=RESTARTS, **options)
         values = 1 - values
