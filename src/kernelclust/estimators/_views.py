@@ -182,7 +182,7 @@ def in_rows(views: Views) -> np.ndarray:
     if not views.observed.all():
         row, view = np.argwhere(~views.observed)[0]
         raise ValueError(
-            f"sample {row} is missing from view {view}: not supported yet for a model that was fitted in partitions. Fill "
-            "it in, or leave it out."
+            f"sample {row} is missing from view {view}: not supported yet for a model that was fitted in partitions. "
+            "Fill it in, or leave it out."
         )
     return np.hstack([part.toarray() if hasattr(part, "toarray") else part for part in views.arrays])

@@ -289,7 +289,9 @@ class MultiKernelClustering(Placing, KernelClusterer):
 
     def _new_rows(self, X, observed=None) -> Any:
         if observed is not None:
-            raise ValueError("observed: not supported yet for views in partitions or on a device. Leave such samples out.")
+            raise ValueError(
+                "observed: not supported yet for views in partitions or on a device. Leave such samples out."
+            )
         return new_views(self, where(X), X)
 
     # -- checks ---------------------------------------------------------------------------------------------------
