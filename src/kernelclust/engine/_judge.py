@@ -221,9 +221,7 @@ def numbered_like(found: Fit, labels: np.ndarray) -> Fit:
     S, n = renumbered(node, found.S, found.n)
     M, placing = found.placing.M[np.ix_(order, order)], found.placing
     placing = replace(placing, M=M, n=placing.n[order], movable=placing.movable[order], linear=placing.linear[order])
-    judged = found.order
-    if judged is not None:
-        judged = replace(judged, links=judged.links[np.ix_(order, order)])
+    judged = None if found.order is None else found.order.renumbered(node)
     KPi = None if found.kernel_times_labels is None else found.kernel_times_labels[:, order]
     labels = node[found.labels]
     return replace(found, labels=labels, S=S, n=n, kernel_times_labels=KPi, placing=placing, order=judged)

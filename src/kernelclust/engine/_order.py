@@ -25,6 +25,7 @@ from kernelclust.engine._steps import (
     squared_distances,
     steps,
 )
+from kernelclust.engine._structures import StructureTable, structure_table
 from kernelclust.objectives import ClusterObjective
 from kernelclust.solvers import cluster_means, many_kmeans, move_together
 
@@ -69,6 +70,13 @@ class Order:
     fit: float = np.nan  # T
     halves: float = np.nan  # h
     jitter: float = np.nan  # J
+    structures: StructureTable | None = field(default=None, repr=False)
+
+    def renumbered(self, node: np.ndarray) -> Order:
+        """Return the same with cluster j at node[j]."""
+        old = np.argsort(node)
+        table = None if self.structures is None else self.structures.renumbered(node)
+        return replace(self, links=self.links[np.ix_(old, old)], structures=table)
 
 
 @dataclass(frozen=True)
@@ -130,7 +138,16 @@ def _order_of(given: Clusters) -> Order:
     kept = [np.mean([A[np.ix_(at, at)] >= A for _, at in some], axis=0) for some in (jitters, halves) if some]
     told = (np.mean(kept, axis=0) * (LINK + (1 - LINK) * confidence)) ** question
     shares = np.where(linked, (told + told.T) / 2, np.nan)
-    return Order(order_pvalue(A, fit, rank_fit), confidence, shares, connected, number, fit, h, J)
+    pvalue, table = order_pvalue(A, fit, rank_fit), _structures(given)
+    return Order(pvalue, confidence, shares, connected, number, fit, h, J, table)
+
+
+def _structures(thinned: Clusters) -> StructureTable | None:
+    """Return the probabilities of structures over the same clusters, whatever their numbers and the order of samples;
+    clusters are compared by rank, as `_thinned` sorts them."""
+    rank = thinned.rank
+    table = structure_table(thinned.E, thinned.weight, rank[thinned.labels])
+    return None if table is None else table.renumbered(np.argsort(rank))
 
 
 def doubt_in_words(order: Order, structure: str) -> str:
