@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import kernelclust
 from kernelclust import StructuredClustering
 from kernelclust.engine._arrangement_sums import chain_sum, heaviest_tree, ring_sum, tree_sum
-from kernelclust.engine._order import Clusters, leading_directions, order_of
+from kernelclust.engine._order import Clusters, compare_structures, leading_directions
 from kernelclust.engine._structure_weights import FAMILIES, LINK_WEIGHTS, WEIGHTS
 from kernelclust.engine._structures import (
     family_of,
@@ -186,7 +186,7 @@ def test_probabilities_are_a_softmax_of_clipped_numbers():
 # -- the table --------------------------------------------------------------------------------------------------------
 
 
-def table_of(X, y, w=None):
+def table_of(X, y, w=None, views=()):
     """Return the table of a fit by the linear kernel with these labels, whatever the order of samples."""
     w = np.ones(len(y)) if w is None else w
     c = int(y.max()) + 1
@@ -195,7 +195,7 @@ def table_of(X, y, w=None):
     n = np.bincount(y, w)
     A = as_structure(f"chain:{c}").kernel
     E = leading_directions(centred, c)
-    return order_of(Clusters(A, E, w, y, means @ means.T, n, known=np.zeros(c, dtype=bool))).structures
+    return compare_structures(Clusters(A, E, w, y, means @ means.T, n, known=np.zeros(c, dtype=bool)), views)
 
 
 def values(table):

@@ -12,8 +12,10 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import permutations
 from math import lgamma
+from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 
 from kernelclust._threads import one_thread
 from kernelclust.engine._steps import (
@@ -25,12 +27,14 @@ from kernelclust.engine._steps import (
     squared_distances,
     steps,
 )
-from kernelclust.engine._structures import StructureTable, structure_table
+from kernelclust.engine._structures import MAX_CLUSTERS, MIN_CLUSTERS, StructureTable, structure_table
+from kernelclust.kernels import LowRankKernel, leading_spectrum
 from kernelclust.objectives import ClusterObjective
 from kernelclust.solvers import cluster_means, many_kmeans, move_together
 
 MOST_CLUSTERS = 50  # that are placed often enough in the time of a fit
 HALVED = 1000  # samples that are divided into halves, or 40 a cluster
+MANY_COLUMNS, FEW_SAMPLES = 400, 400  # of views with more columns so many samples are compared, in the time of a fit
 SPLITS = 4
 STARTS = 3
 EXTRA_DIMENSIONS = 7  # beyond c that samples are seen in
@@ -138,16 +142,41 @@ def _order_of(given: Clusters) -> Order:
     kept = [np.mean([A[np.ix_(at, at)] >= A for _, at in some], axis=0) for some in (jitters, halves) if some]
     told = (np.mean(kept, axis=0) * (LINK + (1 - LINK) * confidence)) ** question
     shares = np.where(linked, (told + told.T) / 2, np.nan)
-    pvalue, table = order_pvalue(A, fit, rank_fit), _structures(given)
-    return Order(pvalue, confidence, shares, connected, number, fit, h, J, table)
+    return Order(order_pvalue(A, fit, rank_fit), confidence, shares, connected, number, fit, h, J)
 
 
-def _structures(thinned: Clusters) -> StructureTable | None:
-    """Return the probabilities of structures over the same clusters, whatever their numbers and the order of samples;
-    clusters are compared by rank, as `_thinned` sorts them."""
-    rank = thinned.rank
-    table = structure_table(thinned.E, thinned.weight, rank[thinned.labels])
+def compare_structures(given: Clusters, views: Sequence[Any] = ()) -> StructureTable | None:
+    """Return the probabilities of structures over the same clusters, whatever their numbers and the order of samples.
+
+    Samples are seen in the leading directions of the kernel or, where `views` (m, d) are given, in the leading
+    principal components of these, each of total variance one. None for fewer than 4 or more than 12 clusters, for
+    empty ones, and where all means are equal.
+    """
+    c = len(given.n)
+    if not MIN_CLUSTERS <= c <= MAX_CLUSTERS:
+        return None
+    n_columns = sum(Z.shape[1] for Z in views)
+    kept = _kept(given, HALVED if n_columns <= MANY_COLUMNS else FEW_SAMPLES)
+    rank, weight = given.rank, given.weight[kept]
+    labels = rank[given.labels[kept]]
+    if not np.bincount(labels, minlength=c).all():
+        return None
+    with one_thread():
+        E = _principal_components([Z[kept] for Z in views], weight, c) if len(views) else given.E[kept]
+        table = structure_table(E, weight, labels)
     return None if table is None else table.renumbered(np.argsort(rank))
+
+
+def _principal_components(views: list[Any], weight: np.ndarray, n_clusters: int) -> np.ndarray:
+    """Return the leading directions of all views together."""
+    share, columns = weight / weight.sum(), []
+    for view in views:
+        Z = view.toarray() if issparse(view) else np.asarray(view, dtype=np.float64)
+        Z = Z - share @ Z
+        columns.append(Z / max(float(np.sqrt(share @ (Z**2).sum(axis=1))), np.finfo(float).tiny))
+    kernel = LowRankKernel(np.hstack(columns), weight, overwrite=True)
+    spectrum = leading_spectrum(kernel, n_clusters + EXTRA_DIMENSIONS, 1, np.random.RandomState(0))
+    return leading_directions(spectrum.embedding, n_clusters)
 
 
 def doubt_in_words(order: Order, structure: str) -> str:
@@ -225,12 +254,16 @@ def _halves(given: Clusters) -> list[tuple[float, np.ndarray]]:
 
 
 def _thinned(given: Clusters, at_most: int) -> Clusters:
+    some = _kept(given, at_most)
+    return replace(given, E=given.E[some], weight=given.weight[some], labels=given.labels[some])
+
+
+def _kept(given: Clusters, at_most: int) -> np.ndarray:
     """Return every so many of the samples, cluster by cluster from the middle outwards, whatever order they came in."""
     m = len(given.labels)
     radius = (given.E**2).sum(axis=1)
     order = np.lexsort((np.round(radius / max(radius.max(), np.finfo(float).tiny), 9), given.rank[given.labels]))
-    some = order[np.unique(np.linspace(0, m - 1, min(m, at_most)).astype(int))]
-    return replace(given, E=given.E[some], weight=given.weight[some], labels=given.labels[some])
+    return np.asarray(order[np.unique(np.linspace(0, m - 1, min(m, at_most)).astype(int))])
 
 
 def _moved(n: np.ndarray, node: np.ndarray) -> np.ndarray:
