@@ -1,15 +1,18 @@
 """Probabilities of structures over the same clusters: sums by enumeration, features by formula, invariances."""
 
+import warnings
+from dataclasses import replace
 from itertools import combinations, pairwise, permutations
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.sparse import csr_array
 
 import kernelclust
 from kernelclust import StructuredClustering
 from kernelclust.engine._arrangement_sums import chain_sum, heaviest_tree, ring_sum, tree_sum
-from kernelclust.engine._order import Clusters, compare_structures, leading_directions
+from kernelclust.engine._order import Clusters, compare_structures, doubt_in_words, leading_directions, order_of
 from kernelclust.engine._structure_weights import FAMILIES, LINK_WEIGHTS, WEIGHTS
 from kernelclust.engine._structures import (
     family_of,
@@ -186,8 +189,8 @@ def test_probabilities_are_a_softmax_of_clipped_numbers():
 # -- the table --------------------------------------------------------------------------------------------------------
 
 
-def table_of(X, y, w=None, views=()):
-    """Return the table of a fit by the linear kernel with these labels, whatever the order of samples."""
+def clusters_of(X, y, w=None):
+    """Return the clusters of a fit by the linear kernel with these labels."""
     w = np.ones(len(y)) if w is None else w
     c = int(y.max()) + 1
     centred = X - np.average(X, axis=0, weights=w)
@@ -195,7 +198,11 @@ def table_of(X, y, w=None, views=()):
     n = np.bincount(y, w)
     A = as_structure(f"chain:{c}").kernel
     E = leading_directions(centred, c)
-    return compare_structures(Clusters(A, E, w, y, means @ means.T, n, known=np.zeros(c, dtype=bool)), views)
+    return Clusters(A, E, w, y, means @ means.T, n, known=np.zeros(c, dtype=bool))
+
+
+def table_of(X, y, w=None, views=()):
+    return compare_structures(clusters_of(X, y, w), views)
 
 
 def values(table):
@@ -263,6 +270,28 @@ def test_only_ratios_of_weights_matter_and_heavy_samples_move_the_means():
         for j in range(5)
     ]
     assert_allclose(weighted.distance[0, 4] ** 2, ((mean[0] - mean[4]) ** 2).sum() - noise[0] - noise[4])
+
+
+def test_views_are_seen_in_their_principal_components():
+    """One view is the data itself, whatever its unit and the kernel's embedding; sparse ones are as dense ones."""
+    rng = np.random.default_rng(0)
+    X, y = on_a_curve(c=5, noise=0.8)
+    table, other = table_of(X, y), rng.standard_normal(X.shape)
+    assert_allclose(values(table_of(X, y, views=[7.0 * X + 1.0])), values(table), rtol=1e-6)
+    both = np.hstack([(Z - Z.mean(axis=0)) / np.sqrt(Z.var(axis=0).sum()) for Z in (X, other)])
+    sees_both = table_of(X, y, views=[X, csr_array(other)])
+    assert_allclose(values(sees_both), values(table_of(both, y)), rtol=1e-6)
+    assert not np.allclose(values(sees_both), values(table), rtol=0.01)
+    w = rng.integers(1, 4, len(y)) * 1.0
+    assert_allclose(values(table_of(X, y, w, views=[X])), values(table_of(X, y, w)), rtol=1e-6)
+
+
+def test_of_many_samples_some_are_compared_and_of_every_cluster():
+    X, y = on_a_curve(c=5, each=600)
+    some, all_of_them = table_of(X, y), structure_table(X, np.ones(len(y)), y)
+    assert_allclose(values(some), values(all_of_them), atol=0.05)
+    rare = np.r_[np.zeros(3000, dtype=int), 1, 2, 3, 4]
+    assert table_of(np.arange(3004.0)[:, None] ** [1, 2], rare) is None  # none of these is left
 
 
 def test_the_same_arrangement_is_written_once():
@@ -341,6 +370,30 @@ def test_graphs_of_nodes_are_trees_chains_or_rings():
     assert family_of(graph(6, (0, 1), (1, 2), (0, 2), (3, 4), (4, 5), (3, 5))) is None  # two rings
 
 
+# -- warnings ---------------------------------------------------------------------------------------------------------
+
+
+def test_one_warning_names_a_structure_that_is_clearly_more_probable():
+    X, y = on_a_curve(c=6)
+    given = clusters_of(X, y)
+    order = replace(order_of(given), structures=compare_structures(given))
+    p = {row.name: row.probability for row in order.structures}
+    assert p["chain"] > 0.9 and order.confidence > 0.5
+    better = f"A chain (probability {p['chain']:.2f}) fits these clusters better than a ring ({p['ring']:.2f})"
+    said = doubt_in_words(replace(order, family="ring"), "ring:6")
+    assert said.startswith("'ring:6' may be the wrong structure") and better in said
+    unsure = doubt_in_words(replace(order, family="ring", confidence=0.2), "ring:6")
+    assert unsure.startswith("the order of these clusters on 'ring:6' is uncertain") and better in unsure
+    for quiet in (replace(order, family="chain"), order, replace(order, family="ring", structures=None)):
+        assert doubt_in_words(quiet, "ring:6") == ""
+    rows = [row._replace(probability=0.5 if row.name == "chain" else 0.1) for row in order.structures]
+    table = replace(order.structures, rows=tuple(rows))
+    assert doubt_in_words(replace(order, family="ring", structures=table), "ring:6") == ""
+    rows[0] = rows[0]._replace(name="flat", probability=0.95, arrangement=())
+    table = replace(order.structures, rows=(*rows[:1], *(row for row in rows[1:] if row.name != "flat")))
+    assert "No order (probability 0.95)" in doubt_in_words(replace(order, family="ring", structures=table), "ring:6")
+
+
 # -- estimators -------------------------------------------------------------------------------------------------------
 
 
@@ -364,3 +417,31 @@ def test_more_than_twelve_clusters_say_why_there_is_no_table():
     X, _ = on_a_curve(c=13, each=6)
     order = StructuredClustering(structure="chain:13", kernel="linear", random_state=0).fit(X).order_
     assert order.structures is None and "structures are compared up to 12 clusters" in repr(order)
+
+
+def test_the_default_kernel_sees_rings_that_commute_times_do_not_show():
+    rng = np.random.default_rng(0)
+    angle = np.repeat(np.arange(8), 25) * np.pi / 4
+    X = np.c_[np.cos(angle), np.sin(angle)] + 0.08 * rng.standard_normal((200, 2))
+    model = StructuredClustering(structure="ring:8", random_state=0).fit(X)
+    best = model.order_.structures.rows[0]
+    assert best.name == "ring" and best.probability > 0.9 and best.arrangement == tuple(range(8))
+    graph = StructuredClustering(structure="ring:8", kernel="graph", random_state=0).fit(X)
+    assert graph.order_.structures is None and graph.order_confidence_ is not None
+
+
+def test_a_chain_through_clusters_without_order_is_warned_of_unless_labels_order_them():
+    rng = np.random.default_rng(0)
+    y = np.repeat(np.arange(6), 50)
+    X = 4.0 * np.eye(6, 8)[y] + rng.standard_normal((300, 8))
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        model = StructuredClustering(structure="chain:6", kernel="rbf", random_state=0).fit(X)
+    assert model.order_.structures["flat"].probability > 0.9
+    assert len(said) == 1 and "No order (probability 0.9" in str(said[0].message)
+    known = np.full(len(y), -1)
+    known[::50] = [0, 3, 1, 4, 2, 5]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ordered = StructuredClustering(structure="chain:6", kernel="rbf", random_state=0).fit(X, known)
+    assert ordered.order_confidence_ == 1 and ordered.order_.structures["flat"].probability > 0.9

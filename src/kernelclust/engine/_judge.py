@@ -22,7 +22,8 @@ from kernelclust.engine._order import (
 )
 from kernelclust.engine._places import Located, Prediction, Whole, fitted_places
 from kernelclust.engine._steps import squared_distances
-from kernelclust.engine._structures import StructureTable
+from kernelclust.engine._structure_table import StructureTable
+from kernelclust.engine._structures import family_of
 from kernelclust.kernels import FittedKernel, Spectrum, certified, one_hot
 from kernelclust.kernels.auto import GraphMean
 from kernelclust.objectives import ClusterObjective, flat_objective
@@ -237,7 +238,7 @@ def numbered_like(found: Fit, labels: np.ndarray) -> Fit:
 
 
 def with_order(found: Fit, problem: Problem, companions: Sequence[tuple[np.ndarray, np.ndarray]] | None = None) -> Fit:
-    """Return the fit with the confidence of its order, and warn where that is low.
+    """Return the fit with the confidence of its order, and warn where that is low or another structure fits better.
 
     `companions` are cluster sums and sizes by other kernels that judge the order too; None takes those of the kernel.
     """
@@ -260,7 +261,8 @@ def with_order(found: Fit, problem: Problem, companions: Sequence[tuple[np.ndarr
     )
     order = order_of(clusters)
     if np.isfinite(order.confidence):
-        order = replace(order, structures=_structures(clusters, found.kernel))
+        family = None if known.any() else family_of(found.structure)
+        order = replace(order, structures=_structures(clusters, found.kernel), family=family)
     if doubt := doubt_in_words(order, str(found.structure)):
         warn(doubt)
     return replace(found, order=order)

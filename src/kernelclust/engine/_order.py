@@ -27,7 +27,8 @@ from kernelclust.engine._steps import (
     squared_distances,
     steps,
 )
-from kernelclust.engine._structures import MAX_CLUSTERS, MIN_CLUSTERS, StructureTable, structure_table
+from kernelclust.engine._structure_table import StructureTable
+from kernelclust.engine._structures import MAX_CLUSTERS, MIN_CLUSTERS, structure_table
 from kernelclust.kernels import LowRankKernel, leading_spectrum
 from kernelclust.objectives import ClusterObjective
 from kernelclust.solvers import cluster_means, many_kmeans, move_together
@@ -59,6 +60,7 @@ LINK = 0.6  # of the share of repeats that keep a link, where the order is wrong
 FEW = 3  # arrangements that data can hardly choose between
 UNSURE = 0.5  # confidence below which there is a warning
 LOOSE = 0.8  # correlation of distances with steps
+CLEARLY = 0.9  # probability above which another structure is named
 NOISE = 0.2  # p-value from which noise is named
 
 
@@ -75,6 +77,7 @@ class Order:
     halves: float = np.nan  # h
     jitter: float = np.nan  # J
     structures: StructureTable | None = field(default=None, repr=False)
+    family: str | None = None  # of the structure, in this table; None where it has none, or labels say what is where
 
     def renumbered(self, node: np.ndarray) -> Order:
         """Return the same with cluster j at node[j]."""
@@ -181,12 +184,14 @@ def _principal_components(views: list[Any], weight: np.ndarray, n_clusters: int)
 
 def doubt_in_words(order: Order, structure: str) -> str:
     """Return the warning that an order deserves; empty for none."""
+    better = _fits_better(order)
     if not order.confidence < UNSURE:
-        return ""
+        return f"'{structure}' may be the wrong structure for these clusters.{better}" if better else ""
     said = f"the order of these clusters on '{structure}' is uncertain"
     if order.arrangements <= FEW:
         return f"{said}: only {order.arrangements:.0f} arrangements exist, and data can hardly show which is right."
     noise = f" Noise is arranged as well (p = {order.pvalue:.2g})." if order.pvalue >= NOISE else ""
+    noise += better
     if not order.connected:
         share = f"of {JITTERS} slight changes of the distances between them {JITTERS * order.jitter:.0f} keep it"
         return f"{said}: {share}.{noise} The clusters may be right."
@@ -196,6 +201,19 @@ def doubt_in_words(order: Order, structure: str) -> str:
         f"{'agree with it' if order.halves >= KEPT else 'give others'} (agreement {order.halves:.2f}).{noise} "
         "The clusters may be right."
     )
+
+
+def _fits_better(order: Order) -> str:
+    """Return the sentence that names a structure which is clearly more probable than the one asked for; empty for
+    none."""
+    if order.structures is None or order.family is None:
+        return ""
+    likely, asked = order.structures.rows[0], order.structures[order.family]
+    if likely.name == asked.name or likely.probability <= CLEARLY:
+        return ""
+    name = "No order" if likely.name == "flat" else f"A {likely.name}"
+    than = f"a {asked.name} ({asked.probability:.2f}): see order_.structures."
+    return f" {name} (probability {likely.probability:.2f}) fits these clusters better than {than}"
 
 
 def n_arrangements(A: np.ndarray) -> float:

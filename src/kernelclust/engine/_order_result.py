@@ -13,7 +13,8 @@ import numpy as np
 from kernelclust._names import check_number
 from kernelclust.engine._order import Order
 from kernelclust.engine._steps import steps
-from kernelclust.engine._structures import MAX_CLUSTERS, StructureTable
+from kernelclust.engine._structure_table import StructureTable
+from kernelclust.engine._structures import MAX_CLUSTERS
 from kernelclust.solvers import PlacementProblem, different_placements
 from kernelclust.structures import Structure
 
