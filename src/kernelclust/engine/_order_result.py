@@ -57,8 +57,9 @@ class ClusterOrder:
         Probabilities of "flat" (no order), "chain", "ring", "tree", "grid" and "hierarchy" over the same clusters, most
         probable first, with the best arrangement of each: `structures["chain"].probability`, and `structures.links`
         for every pair of clusters. The weights come from simulated data: see the guide for what that means. None
-        without `confidence`, for fewer than 4 clusters, which can show no structure, and for more than 12, whose
-        arrangements are too many.
+        without `confidence`, for fewer than 4 clusters, which can show no structure, for more than 12, whose
+        arrangements are too many, and with discriminative and graph kernels, whose distances do not show it; the
+        default kernel compares clusters in the views of the data.
     """
 
     confidence: float | None
