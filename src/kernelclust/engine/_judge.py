@@ -12,10 +12,20 @@ from kernelclust._progress import EVIDENCE, set_stage
 from kernelclust._solution import Solution
 from kernelclust._warnings import warn
 from kernelclust.engine._config import distance_exponent
-from kernelclust.engine._order import Clusters, Order, doubt_in_words, leading_directions, order_of
+from kernelclust.engine._order import (
+    Clusters,
+    Order,
+    compare_structures,
+    doubt_in_words,
+    leading_directions,
+    order_of,
+)
 from kernelclust.engine._places import Located, Prediction, Whole, fitted_places
 from kernelclust.engine._steps import squared_distances
+from kernelclust.engine._structure_table import StructureTable
+from kernelclust.engine._structures import family_of
 from kernelclust.kernels import FittedKernel, Spectrum, certified, one_hot
+from kernelclust.kernels.auto import GraphMean
 from kernelclust.objectives import ClusterObjective, flat_objective
 from kernelclust.solvers import PlacementProblem, Problem, placement_margin, placement_problem
 from kernelclust.structures import Structure
@@ -221,16 +231,14 @@ def numbered_like(found: Fit, labels: np.ndarray) -> Fit:
     S, n = renumbered(node, found.S, found.n)
     M, placing = found.placing.M[np.ix_(order, order)], found.placing
     placing = replace(placing, M=M, n=placing.n[order], movable=placing.movable[order], linear=placing.linear[order])
-    judged = found.order
-    if judged is not None:
-        judged = replace(judged, links=judged.links[np.ix_(order, order)])
+    judged = None if found.order is None else found.order.renumbered(node)
     KPi = None if found.kernel_times_labels is None else found.kernel_times_labels[:, order]
     labels = node[found.labels]
     return replace(found, labels=labels, S=S, n=n, kernel_times_labels=KPi, placing=placing, order=judged)
 
 
 def with_order(found: Fit, problem: Problem, companions: Sequence[tuple[np.ndarray, np.ndarray]] | None = None) -> Fit:
-    """Return the fit with the confidence of its order, and warn where that is low.
+    """Return the fit with the confidence of its order, and warn where that is low or another structure fits better.
 
     `companions` are cluster sums and sizes by other kernels that judge the order too; None takes those of the kernel.
     """
@@ -240,19 +248,35 @@ def with_order(found: Fit, problem: Problem, companions: Sequence[tuple[np.ndarr
     known = np.zeros(c, dtype=bool)
     if constraints is not None:
         known[constraints.place[constraints.place >= 0]] = True
-    order = order_of(
-        Clusters(
-            found.structure.kernel,
-            leading_directions(found.spectrum.embedding, c),
-            weight,
-            found.labels,
-            found.S,
-            found.n,
-            known=known,
-            movable=problem.placing(found.objective, found.labels).get("movable"),
-            views=[squared_distances(S, n) for S, n in companions],
-        )
+    clusters = Clusters(
+        found.structure.kernel,
+        leading_directions(found.spectrum.embedding, c),
+        weight,
+        found.labels,
+        found.S,
+        found.n,
+        known=known,
+        movable=problem.placing(found.objective, found.labels).get("movable"),
+        views=[squared_distances(S, n) for S, n in companions],
     )
+    order = order_of(clusters)
+    if np.isfinite(order.confidence):
+        family = None if known.any() else family_of(found.structure)
+        order = replace(order, structures=_structures(clusters, found.kernel), family=family)
     if doubt := doubt_in_words(order, str(found.structure)):
         warn(doubt)
     return replace(found, order=order)
+
+
+def _structures(clusters: Clusters, kernel: FittedKernel) -> StructureTable | None:
+    """Return the probabilities of structures; None for kernels whose distances between samples do not show one.
+
+    Distances of discriminative kernels are all alike, and commute times between clusters that are joined by few links
+    hold no order. The default kernel brings the views of the data that it was made of.
+    """
+    data_kernel = kernel if kernel.base is None else kernel.base
+    if isinstance(data_kernel, GraphMean):
+        rows = data_kernel.graphed
+        E, weight, labels = clusters.E[rows], clusters.weight[rows], clusters.labels[rows]
+        return compare_structures(replace(clusters, E=E, weight=weight, labels=labels), data_kernel.view_data)
+    return compare_structures(clusters) if kernel.base is None and kernel.supports_refinement else None

@@ -12,8 +12,10 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import permutations
 from math import lgamma
+from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 
 from kernelclust._threads import one_thread
 from kernelclust.engine._steps import (
@@ -25,11 +27,15 @@ from kernelclust.engine._steps import (
     squared_distances,
     steps,
 )
+from kernelclust.engine._structure_table import StructureTable
+from kernelclust.engine._structures import MAX_CLUSTERS, MIN_CLUSTERS, structure_table
+from kernelclust.kernels import LowRankKernel, leading_spectrum
 from kernelclust.objectives import ClusterObjective
 from kernelclust.solvers import cluster_means, many_kmeans, move_together
 
 MOST_CLUSTERS = 50  # that are placed often enough in the time of a fit
 HALVED = 1000  # samples that are divided into halves, or 40 a cluster
+MANY_COLUMNS, FEW_SAMPLES = 400, 400  # of views with more columns so many samples are compared, in the time of a fit
 SPLITS = 4
 STARTS = 3
 EXTRA_DIMENSIONS = 7  # beyond c that samples are seen in
@@ -54,6 +60,7 @@ LINK = 0.6  # of the share of repeats that keep a link, where the order is wrong
 FEW = 3  # arrangements that data can hardly choose between
 UNSURE = 0.5  # confidence below which there is a warning
 LOOSE = 0.8  # correlation of distances with steps
+CLEARLY = 0.9  # probability above which another structure is named
 NOISE = 0.2  # p-value from which noise is named
 
 
@@ -69,6 +76,14 @@ class Order:
     fit: float = np.nan  # T
     halves: float = np.nan  # h
     jitter: float = np.nan  # J
+    structures: StructureTable | None = field(default=None, repr=False)
+    family: str | None = None  # of the structure, in this table; None where it has none, or labels say what is where
+
+    def renumbered(self, node: np.ndarray) -> Order:
+        """Return the same with cluster j at node[j]."""
+        old = np.argsort(node)
+        table = None if self.structures is None else self.structures.renumbered(node)
+        return replace(self, links=self.links[np.ix_(old, old)], structures=table)
 
 
 @dataclass(frozen=True)
@@ -133,14 +148,50 @@ def _order_of(given: Clusters) -> Order:
     return Order(order_pvalue(A, fit, rank_fit), confidence, shares, connected, number, fit, h, J)
 
 
+def compare_structures(given: Clusters, views: Sequence[Any] = ()) -> StructureTable | None:
+    """Return the probabilities of structures over the same clusters, whatever their numbers and the order of samples.
+
+    Samples are seen in the leading directions of the kernel or, where `views` (m, d) are given, in the leading
+    principal components of these, each of total variance one. None for fewer than 4 or more than 12 clusters, for
+    empty ones, and where all means are equal.
+    """
+    c = len(given.n)
+    if not MIN_CLUSTERS <= c <= MAX_CLUSTERS:
+        return None
+    n_columns = sum(Z.shape[1] for Z in views)
+    kept = _kept(given, HALVED if n_columns <= MANY_COLUMNS else FEW_SAMPLES)
+    rank, weight = given.rank, given.weight[kept]
+    labels = rank[given.labels[kept]]
+    if not np.bincount(labels, minlength=c).all():
+        return None
+    with one_thread():
+        E = _principal_components([Z[kept] for Z in views], weight, c) if len(views) else given.E[kept]
+        table = structure_table(E, weight, labels)
+    return None if table is None else table.renumbered(np.argsort(rank))
+
+
+def _principal_components(views: list[Any], weight: np.ndarray, n_clusters: int) -> np.ndarray:
+    """Return the leading directions of all views together."""
+    share, columns = weight / weight.sum(), []
+    for view in views:
+        Z = view.toarray() if issparse(view) else np.asarray(view, dtype=np.float64)
+        Z = Z - share @ Z
+        columns.append(Z / max(float(np.sqrt(share @ (Z**2).sum(axis=1))), np.finfo(float).tiny))
+    kernel = LowRankKernel(np.hstack(columns), weight, overwrite=True)
+    spectrum = leading_spectrum(kernel, n_clusters + EXTRA_DIMENSIONS, 1, np.random.RandomState(0))
+    return leading_directions(spectrum.embedding, n_clusters)
+
+
 def doubt_in_words(order: Order, structure: str) -> str:
     """Return the warning that an order deserves; empty for none."""
+    better = _fits_better(order)
     if not order.confidence < UNSURE:
-        return ""
+        return f"'{structure}' may be the wrong structure for these clusters.{better}" if better else ""
     said = f"the order of these clusters on '{structure}' is uncertain"
     if order.arrangements <= FEW:
         return f"{said}: only {order.arrangements:.0f} arrangements exist, and data can hardly show which is right."
     noise = f" Noise is arranged as well (p = {order.pvalue:.2g})." if order.pvalue >= NOISE else ""
+    noise += better
     if not order.connected:
         share = f"of {JITTERS} slight changes of the distances between them {JITTERS * order.jitter:.0f} keep it"
         return f"{said}: {share}.{noise} The clusters may be right."
@@ -150,6 +201,19 @@ def doubt_in_words(order: Order, structure: str) -> str:
         f"{'agree with it' if order.halves >= KEPT else 'give others'} (agreement {order.halves:.2f}).{noise} "
         "The clusters may be right."
     )
+
+
+def _fits_better(order: Order) -> str:
+    """Return the sentence that names a structure which is clearly more probable than the one asked for; empty for
+    none."""
+    if order.structures is None or order.family is None:
+        return ""
+    likely, asked = order.structures.rows[0], order.structures[order.family]
+    if likely.name == asked.name or likely.probability <= CLEARLY:
+        return ""
+    name = "No order" if likely.name == "flat" else f"A {likely.name}"
+    than = f"a {asked.name} ({asked.probability:.2f}): see order_.structures."
+    return f" {name} (probability {likely.probability:.2f}) fits these clusters better than {than}"
 
 
 def n_arrangements(A: np.ndarray) -> float:
@@ -208,12 +272,16 @@ def _halves(given: Clusters) -> list[tuple[float, np.ndarray]]:
 
 
 def _thinned(given: Clusters, at_most: int) -> Clusters:
+    some = _kept(given, at_most)
+    return replace(given, E=given.E[some], weight=given.weight[some], labels=given.labels[some])
+
+
+def _kept(given: Clusters, at_most: int) -> np.ndarray:
     """Return every so many of the samples, cluster by cluster from the middle outwards, whatever order they came in."""
     m = len(given.labels)
     radius = (given.E**2).sum(axis=1)
     order = np.lexsort((np.round(radius / max(radius.max(), np.finfo(float).tiny), 9), given.rank[given.labels]))
-    some = order[np.unique(np.linspace(0, m - 1, min(m, at_most)).astype(int))]
-    return replace(given, E=given.E[some], weight=given.weight[some], labels=given.labels[some])
+    return np.asarray(order[np.unique(np.linspace(0, m - 1, min(m, at_most)).astype(int))])
 
 
 def _moved(n: np.ndarray, node: np.ndarray) -> np.ndarray:

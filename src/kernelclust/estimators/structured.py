@@ -119,8 +119,9 @@ class StructuredClustering(Placing, KernelClusterer):
         "chain:3") signals hardly tell, and it stays near 0.5. Too high on rings of views that look alike from opposite
         sides, and for noise in a plane, which *is* arranged.
     order_ : ClusterOrder or None
-        Everything else about the order: `pvalue`, `links`, `margin`, `alternatives(n)` and `queries(n)`, the samples
-        whose labels would tell most. None where the structure has one arrangement only ("flat").
+        Everything else about the order: `pvalue`, `links`, `margin`, `structures`, the probabilities of no order,
+        chain, ring, tree, grid and hierarchy over the same 4 to 12 clusters, `alternatives(n)` and `queries(n)`, the
+        samples whose labels would tell most. None where the structure has one arrangement only ("flat").
     medoids_ : (c,) int array
         The sample of every cluster that is nearest to its mean in feature space; -1 for an empty cluster.
     position_ : (m,) or (m, 2) array, or None

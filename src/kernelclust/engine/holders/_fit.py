@@ -210,7 +210,7 @@ def _judged(pool: Pool, some: Subsample, start: Fit, rule: str, done: Climbed, n
         value=value,
         placement_margin=placement_margin(placing),
         placing=placing,
-        order=None if judged is None else replace(judged, links=judged.links[np.ix_(order, order)]),
+        order=None if judged is None else judged.renumbered(np.argsort(order)),
         kernel_times_labels=None,
         whole=whole,
         **certificate(bounds, trace, some.lightest, objective, n, value, pool.center),
