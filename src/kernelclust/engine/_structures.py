@@ -29,6 +29,7 @@ MAX_NEIGHBOURS, MIN_NEIGHBOURS = 10, 3
 EXPECTED = 0.1  # fraction of the links expected by chance that weighs like no evidence
 GRID_RESTARTS = 12
 LARGEST_FIT = 0.995
+ROUNDING = 1e-12  # of the largest variance: directions with a smaller one are no dimensions
 TINY = 1e-9  # of the largest distance: closer clusters are this far apart
 
 
@@ -182,7 +183,7 @@ def structure_table(E: np.ndarray, weight: np.ndarray, labels: np.ndarray) -> St
     c = int(labels[-1]) + 1
     if not MIN_CLUSTERS <= c <= MAX_CLUSTERS or len(labels) <= MIN_NEIGHBOURS:
         return None
-    pairs = pairs_of(E, weight, labels)
+    pairs = pairs_of(_dimensions(E), weight, labels)
     if pairs is None:
         return None
     s = link_scores(pairs.features)
@@ -197,6 +198,13 @@ def structure_table(E: np.ndarray, weight: np.ndarray, labels: np.ndarray) -> St
     rows = [StructureProbability(name, p[name], arrangement[name]) for name in FAMILIES]
     table = StructureTable(tuple(sorted(rows, key=lambda row: -row.probability)), neighbours)
     return table.renumbered(np.arange(c))
+
+
+def _dimensions(E: np.ndarray) -> np.ndarray:
+    """Return samples turned to their principal directions, without those that are rounding."""
+    E = E - E.mean(axis=0)
+    values, directions = np.linalg.eigh(E.T @ E)
+    return np.asarray(E @ directions[:, values > ROUNDING * values[-1]]) if len(values) and values[-1] > 0 else E
 
 
 def link_scores(features: np.ndarray) -> np.ndarray:
