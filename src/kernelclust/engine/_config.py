@@ -1,4 +1,4 @@
-"""What a fit is asked for, its samples, and the policy that decides what the configuration leaves open."""
+"""Configuration of a fit, its samples, and the policy that decides what the configuration leaves open."""
 
 from __future__ import annotations
 

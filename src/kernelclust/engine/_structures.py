@@ -53,7 +53,7 @@ def family_of(structure: Structure) -> str | None:
 
 
 class Pairs(NamedTuple):
-    """What is known about pairs of clusters; `features` (c, c, 7) are those that LINK_WEIGHTS weigh."""
+    """Measurements of all pairs of clusters; `features` (c, c, 7) are weighted by LINK_WEIGHTS."""
 
     features: np.ndarray
     distance: np.ndarray  # (c, c) between means
