@@ -1,6 +1,7 @@
-"""Random cases for as long as asked, in two processes: `make soak MINUTES=10`, or `python soak.py --seed 42` for one.
+"""Random cases of all rooms for as long as asked, in two processes: `make soak MINUTES=10`.
 
-Cases and invariants are those of test_properties.py. A broken one is named with its seed, which replays it.
+The rooms are the modules of rooms/; each gets the same time. A broken case is named with its room and its seed, which
+replay it: `python soak.py --room fits --seed 42`.
 """
 
 from __future__ import annotations
@@ -9,114 +10,182 @@ import argparse
 import multiprocessing as mp
 import sys
 import time
-from collections import Counter
+from collections import Counter, defaultdict
+from collections.abc import Mapping
 from multiprocessing.connection import Connection, wait
 
-from cases import draw, seeded
-from invariants import Broken, check
+import rooms
+from cases import seeded
+from invariants import Broken
 
 PROCESSES = 2
-SLOW = 20.0  # seconds of a processor: nothing may take longer
-HUNG = 300.0  # seconds by the clock after which a process is given up; the first use of a compiled loop takes its time
-EVERY = 30.0  # seconds between lines of progress
+MAX_SILENT_SECONDS = 300.0  # after which a process is given up; the first use of a compiled loop takes its time
+REPORT_SECONDS = 30.0  # between lines of progress
+MAX_COVERED = 40  # words of one room in the summary
+WORDS = ("fitted", "refused", "broken")
 
 
-def outcome(seed: int) -> tuple[str, str]:
-    """ "fitted", "refused" or "broken", and which invariant broke and how."""
-    case = draw(seeded(seed))
+def outcome(name: str, seed: int) -> tuple[str, str, list[str]]:
+    """Return "fitted", "refused" or "broken", which invariant broke and how, and what the case covers."""
+    room = rooms.room(name)
+    case = room.draw(seeded(seed))
+    limit = getattr(room, "MAX_SECONDS", rooms.MAX_SECONDS)
+    covered = list(room.covers(case))
     for _ in range(2):  # a slow case has a second try: loops may have been compiled in the first
         start = time.process_time()
         try:
-            found = check(case), ""
+            found = room.check(case), ""
         except Broken as broken:
-            found = "broken", f"{case.estimator} {broken}"
+            found = "broken", str(broken)
+        except Exception as error:
+            found = "broken", f"{type(error).__name__}: {error}"
         took = time.process_time() - start
-        if took <= SLOW:
-            return found
-    return "broken", f"{case.estimator} in_time: {took:.0f} s"
+        if took <= limit:
+            return *found, covered
+    return "broken", f"in_time: {took:.0f} s", covered
 
 
-def work(seeds: range, pipe: Connection) -> None:
-    for seed in seeds:
-        pipe.send((seed, *outcome(seed)))
+class Turns:
+    """Whose turn it is: the room that had the least time so far, and its next seed."""
+
+    def __init__(self, seeds: Mapping[str, int], step: int):
+        self.seeds, self.step = dict(seeds), step
+        self.spent = dict.fromkeys(seeds, 0.0)
+
+    def next(self) -> tuple[str, int]:
+        name = min(self.spent, key=self.spent.__getitem__)
+        seed = self.seeds[name]
+        self.seeds[name] += self.step
+        return name, seed
+
+
+def work(seeds: dict[str, int], step: int, pipe: Connection) -> None:
+    """Go through cases, and send each before it is checked and once it is."""
+    turns = Turns(seeds, step)
+    while True:
+        name, seed = turns.next()
+        pipe.send((name, seed))
+        start = time.monotonic()
+        found = outcome(name, seed)
+        turns.spent[name] += time.monotonic() - start
+        pipe.send((name, seed, *found, time.monotonic() - start))
 
 
 class Worker:
-    """A process that goes through seeds, and can be replaced where it hangs."""
+    """A process that goes through cases, and can be replaced where it dies or hangs."""
 
-    def __init__(self, seeds: range):
-        self.seeds = seeds
+    def __init__(self, seeds: dict[str, int], step: int):
+        self.seeds, self.step = dict(seeds), step
         self.pipe, there = mp.Pipe(duplex=False)
-        self.process = mp.get_context("spawn").Process(target=work, args=(seeds, there), daemon=True)
+        self.process = mp.get_context("spawn").Process(target=work, args=(self.seeds, step, there))
         self.process.start()
-        self.heard = time.monotonic()
+        there.close()  # so that the end of the process is the end of the pipe
+        self.heard, self.at = time.monotonic(), ("none", 0)
 
-    def hear(self) -> tuple[int, str, str]:
-        """What the process says next; a process that died says which seed it died of."""
+    def hear(self) -> tuple | None:
+        """Return the outcome that the process sends, None where it says what it goes on with."""
         try:
             said = self.pipe.recv()
         except EOFError:
-            said = (self.seeds[0], "broken", "alive: the process died")
-        self.heard, self.seeds = time.monotonic(), self.seeds[1:]
+            return self.lost("alive: the process died")
+        self.heard = time.monotonic()
+        if len(said) == 2:
+            self.at = said
+            self.seeds[said[0]] = said[1] + self.step
+            return None
         return said
 
-    def give_up(self) -> tuple[int, str, str]:
+    def lost(self, why: str) -> tuple:
+        seconds = time.monotonic() - self.heard
+        self.end()
+        return *self.at, "broken", why, [], seconds
+
+    def end(self) -> None:
         self.process.kill()
         self.process.join()
-        return self.seeds[0], "broken", f"in_time: not done after {HUNG:.0f} s"
 
 
-def soak(first: int, cases: int, minutes: float) -> Counter:
-    counts: Counter = Counter()
-    start = told = time.monotonic()
-    workers = [Worker(range(first + k, first + cases, PROCESSES)) for k in range(PROCESSES)]
+class Tally:
+    """What was covered, by room."""
 
-    def note(said: tuple[int, str, str]) -> None:
-        seed, word, why = said
-        counts[word] += 1
+    def __init__(self, names: list[str]):
+        self.counts: dict[str, Counter] = {name: Counter() for name in names}
+        self.covered: dict[str, Counter] = defaultdict(Counter)
+        self.seconds: Counter = Counter()
+
+    def add(self, name: str, seed: int, word: str, why: str, covered: list[str], seconds: float) -> None:
+        self.counts[name][word] += 1
+        self.covered[name].update(covered)
+        self.seconds[name] += seconds
         if word == "broken":
-            counts[why.split(":")[0].split()[-1]] += 1
-            print(f"seed {seed}: {why}", flush=True)
+            print(f"room {name}, seed {seed}: {why}", flush=True)
 
-    while workers and time.monotonic() - start < 60 * minutes:
+    def total(self) -> Counter:
+        return sum(self.counts.values(), Counter())
+
+    def line(self) -> str:
+        return ", ".join(f"{self.total()[word]} {word}" for word in WORDS)
+
+    def lines(self) -> list[str]:
+        """Return a table of the rooms, and what the cases of each covered."""
+        table = [["room", "cases", *WORDS, "seconds"]]
+        for name, count in self.counts.items():
+            table.append([name, str(count.total()), *(str(count[word]) for word in WORDS), f"{self.seconds[name]:.0f}"])
+        widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+        lines = [
+            "  ".join([row[0].ljust(widths[0]), *(cell.rjust(w) for cell, w in zip(row[1:], widths[1:], strict=True))])
+            for row in table
+        ]
+        for name, words in self.covered.items():
+            shown = ", ".join(f"{word} {count}" for word, count in words.most_common(MAX_COVERED))
+            lines.append(f"{name} covered: {shown}{', ...' if len(words) > MAX_COVERED else ''}")
+        return lines
+
+
+def soak(names: list[str], first: int, cases: int, minutes: float) -> Tally:
+    """Run cases of these rooms until there are so many or the time is over."""
+    tally = Tally(names)
+    start = told = time.monotonic()
+    workers = [Worker({name: first + k for name in names}, PROCESSES) for k in range(PROCESSES)]
+    while tally.total().total() < cases and time.monotonic() - start < 60 * minutes:
         ready = wait([worker.pipe for worker in workers], timeout=1)
-        for worker in list(workers):
+        for k, worker in enumerate(workers):
+            silent = time.monotonic() - worker.heard > MAX_SILENT_SECONDS
             if worker.pipe in ready:
-                note(worker.hear())
-            elif time.monotonic() - worker.heard > HUNG:
-                note(worker.give_up())
-                workers[workers.index(worker)] = worker = Worker(worker.seeds[1:])
-            if not worker.seeds:
-                workers.remove(worker)
-        if time.monotonic() - told > EVERY:
+                said = worker.hear()
+            elif silent:
+                said = worker.lost(f"in_time: not done after {MAX_SILENT_SECONDS:.0f} s")
+            else:
+                continue
+            if said is not None:
+                tally.add(*said)
+            if not worker.process.is_alive():
+                workers[k] = Worker(worker.seeds, worker.step)
+        if time.monotonic() - told > REPORT_SECONDS:
             told = time.monotonic()
-            print(f"{told - start:.0f} s: {summary(counts)}", flush=True)
+            print(f"{told - start:.0f} s: {tally.line()}", flush=True)
     for worker in workers:
-        worker.process.kill()
-    return counts
-
-
-def summary(counts: Counter) -> str:
-    broken = ", ".join(f"{counts[name]} {name}" for name in counts if name not in ("fitted", "refused", "broken"))
-    words = ("fitted", "refused", "broken")
-    return ", ".join(f"{counts[word]} {word}" for word in words) + (f" ({broken})" if broken else "")
+        worker.end()
+    return tally
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--minutes", type=float, default=10.0)
     parser.add_argument("--cases", type=int, default=10**9, help="stop after so many")
-    parser.add_argument("--first", type=int, default=0, help="seed of the first case; the next follow")
-    parser.add_argument("--seed", type=int, help="replay one case, with its traceback")
+    parser.add_argument("--first", type=int, default=0, help="seed of the first case of each room; the next follow")
+    parser.add_argument("--room", action="append", choices=rooms.room_names(), help="only this one; may be repeated")
+    parser.add_argument("--seed", type=int, help="replay one case of --room, with its traceback")
     options = parser.parse_args()
     if options.seed is not None:
-        case = draw(seeded(options.seed))
+        room = rooms.room((options.room or ["fits"])[0])
+        case = room.draw(seeded(options.seed))
         print(case)
-        print(check(case))
+        print(room.check(case))
         return 0
-    counts = soak(options.first, options.cases, options.minutes)
-    print(f"seeds from {options.first}: {summary(counts)}")
-    return int(counts["broken"] > 0)
+    tally = soak(options.room or rooms.room_names(), options.first, options.cases, options.minutes)
+    print(f"seeds from {options.first}: {tally.line()}", *tally.lines(), sep="\n")
+    return int(tally.total()["broken"] > 0)
 
 
 if __name__ == "__main__":
