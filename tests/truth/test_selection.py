@@ -18,7 +18,7 @@ from kernelclust.engine import _fit as engine
 from kernelclust.engine import place, steps
 from kernelclust.kernels import RBF, DenseKernel, Graph, Polynomial, incomplete_cholesky
 from kernelclust.metrics import clustering_distance, dependence, hsic, hsic_test
-from kernelclust.selection import _refits, stability_bound
+from kernelclust.selection import _refits, _structure, stability_bound
 from kernelclust.solvers import Greedy
 from kernelclust.structures import as_structure
 
@@ -285,7 +285,7 @@ def test_order_explains_what_the_best_rising_function_of_steps_does(structure):
         A = fit.structure.kernel
         node = place(A, -(near**2))
         rising = best_rising(far, steps(A)[pairs]), best_rising(near[pairs], steps(A)[np.ix_(node, node)][pairs])
-        assert_allclose(_refits.follows(fit), max(rising), atol=1e-9)
+        assert_allclose(_structure.follows(fit), max(rising), atol=1e-9)
 
 
 def across_borders(X, labels):
@@ -303,10 +303,10 @@ def test_some_of_many_samples_stand_for_all(monkeypatch):
     rng = np.random.default_rng(0)
     labels = np.repeat([0, 1, 2], [50, 30, 1])
     X = rng.standard_normal((81, 2))
-    monkeypatch.setattr(_refits, "MOST_COMPARED", 20)  # every fifth, and one at least
+    monkeypatch.setattr(_structure, "MOST_COMPARED", 20)  # every fifth, and one at least
     some = np.r_[0:50:5, 50:80:5, 80]
     K = DenseKernel(X @ X.T)
-    assert_allclose(_refits.nearest_samples(K, labels), across_borders(X[some], labels[some]) ** 2, atol=1e-9)
+    assert_allclose(_structure.nearest_samples(K, labels), across_borders(X[some], labels[some]) ** 2, atol=1e-9)
 
 
 @pytest.mark.parametrize("grows", [lambda step: step, np.sqrt, lambda step: np.minimum(step, 1) + (step > 1) / 2])
@@ -315,11 +315,11 @@ def test_any_way_of_growing_apart_is_explained(grows):
     K = 10 - D / 2
     kernel = SimpleNamespace(operator=DenseKernel(K))
     fit = SimpleNamespace(structure=as_structure("chain:6"), labels=np.arange(6), n=np.ones(6), kernel=kernel)
-    assert_allclose(_refits.follows(fit), 1)
+    assert_allclose(_structure.follows(fit), 1)
     fit.labels = np.array([1, 0, 2, 3, 5, 4])  # another order of the fit; nearest samples are placed by themselves
-    assert_allclose(_refits.follows(fit), 1)
+    assert_allclose(_structure.follows(fit), 1)
     fit.structure = as_structure("ring:6")  # which has no place for the farthest two
-    assert _refits.follows(fit) < 0.95
+    assert _structure.follows(fit) < 0.95
 
 
 def test_flat_movement_is_the_distance_of_the_theorem():
@@ -391,7 +391,7 @@ def test_random_places_keep_clusters_how_far_apart_they_are_and_the_directions_t
     means = corners @ np.linalg.qr(rng.standard_normal((6, 3)))[0].T
     X = np.repeat(means, [7, 6, 7, 6], axis=0) + 0.02 * rng.standard_normal((26, 6))
     fit = fitted(X, n_clusters=4)
-    draw = _refits.random_places(X, fit)
+    draw = _structure.random_places(X, fit)
     sets = [draw(rng) for _ in range(300)]
     Pi = np.eye(4)[fit.labels]
     within = X - Pi @ (Pi.T @ X / fit.n[:, None])

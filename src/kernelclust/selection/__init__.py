@@ -2,6 +2,7 @@
 
 from kernelclust.selection._bound import StabilityBound, stability_bound
 from kernelclust.selection._result import Selection
-from kernelclust.selection._select import select_n_clusters, select_structure
+from kernelclust.selection._select import select_n_clusters
+from kernelclust.selection._structure import select_structure
 
 __all__ = ["Selection", "StabilityBound", "select_n_clusters", "select_structure", "stability_bound"]

@@ -10,16 +10,14 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.isotonic import isotonic_regression
 
 from kernelclust._checkpoint import Checkpoint, fingerprint
-from kernelclust.engine import Fit, fit, place, squared_distances, steps
+from kernelclust.engine import Fit, fit
 from kernelclust.estimators import StructuredClustering, adopt, check_enough_samples, config_of
 from kernelclust.selection._bound import captured
 
 Rng = np.random.RandomState
 LEVELS = (0.5, 1.0, 0.25)  # of the noise, in turn
-MOST_COMPARED = 2000  # samples, to find those nearest to other clusters
 
 
 @dataclass
@@ -173,83 +171,7 @@ def references(X: np.ndarray, null: str) -> Callable[[Rng], np.ndarray]:
     return draw
 
 
-def random_places(X: np.ndarray, fit: Fit) -> Callable[[Rng], np.ndarray]:
-    """Maker of data with the same clusters in random places: their means are drawn from a round normal cloud.
-
-    The cloud spreads the means as far as they are, in as many of their main directions as they fill, (tr C)^2 / tr C^2
-    with C their covariance, and in two at least: on a line any places are in order. What is within clusters stays.
-    """
-    n, labels, middle = fit.n, fit.labels, X.mean(axis=0)
-    means = np.stack([X[labels == j].mean(axis=0) if n[j] else middle for j in range(len(n))])
-    away = np.sqrt(n)[:, None] * (means - middle)
-    _, size, directions = np.linalg.svd(away, full_matrices=False)
-    power = np.square(size / size.max()) if size.any() else np.ones(1)
-    directions = directions[: max(round(float(power.sum() ** 2 / np.square(power).sum())), 2)]
-
-    def draw(rng: Rng) -> np.ndarray:
-        places = rng.standard_normal((len(n), len(directions)))
-        places -= n @ places / n.sum()
-        spread = np.sqrt(n @ np.square(places).sum(axis=1))
-        places *= np.linalg.norm(size) / spread if spread > 0 else 0.0
-        return (X - means[labels] + middle + (places @ directions)[labels]).astype(X.dtype)
-
-    return draw
-
-
 # -- statistics --------------------------------------------------------------------------------------------------------
-
-
-def follows(fit: Fit) -> float:
-    """Share of the variance of distances between clusters that a rising function of their steps explains.
-
-    Distances are those of the clusters' means or, where these follow the structure better, of their nearest samples,
-    placed by themselves: along a curve clusters touch the next alone, however far the curve bends back.
-    0 where all steps are alike. Unlike a correlation it does not ask how distances grow: along a line, around an arc,
-    or no further than to the next cluster.
-    """
-    some, operator = np.flatnonzero(fit.n > 0), fit.kernel.operator
-    pairs, A = np.triu_indices(len(some), 1), fit.structure.kernel[np.ix_(some, some)]
-    G = steps(A)
-    if np.ptp(G[pairs].round(9)) == 0:
-        return 0.0
-    means = squared_distances(operator.cluster_sums(fit.labels, len(fit.n)), fit.n)[np.ix_(some, some)]
-    near = nearest_samples(operator, fit.labels)
-    node = place(A, -near)
-    return max(_rising_share(means[pairs], G[pairs]), _rising_share(near[pairs], G[np.ix_(node, node)][pairs]))
-
-
-def nearest_samples(operator: Any, labels: np.ndarray) -> np.ndarray:
-    """Squared distances (c, c) between clusters that have samples, across their borders.
-
-    The root is the mean distance from a sample to the nearest one of the other cluster, over the nearest quarter of
-    both; of many samples, some of each cluster stand for all.
-    """
-    every = -(-len(labels) // MOST_COMPARED)
-    members = [np.flatnonzero(labels == j)[::every] for j in np.unique(labels)]
-    index, start = np.concatenate(members), np.cumsum([0, *map(len, members[:-1])])
-    diagonal = operator.diagonal()[index]
-    to = []  # (n_j, c) for every cluster: distances of its samples to the nearest of each
-    for own in members:
-        D = operator.diagonal()[own][:, None] + diagonal - 2 * operator.rows(own, index)
-        to.append(np.sqrt(np.maximum(np.minimum.reduceat(D, start, axis=1), 0.0)))
-
-    def across(j: int, k: int) -> float:
-        far = np.sort(np.concatenate([to[j][:, k], to[k][:, j]]))
-        return float(far[: max(1, len(far) // 4)].mean()) ** 2
-
-    c = len(members)
-    return np.array([[across(j, k) if j != k else 0.0 for k in range(c)] for j in range(c)])
-
-
-def _rising_share(squared: np.ndarray, step: np.ndarray) -> float:
-    """Share of the variance of distances that a rising function of steps explains."""
-    far = np.sqrt(squared)
-    total = float(np.square(far - far.mean()).sum())
-    if total <= 1e-18 * float(np.square(far).sum()):
-        return 0.0
-    _, at, number = np.unique(step.round(9), return_inverse=True, return_counts=True)
-    rising = isotonic_regression(np.bincount(at, far) / number, sample_weight=number)
-    return float(number @ np.square(rising - far.mean())) / total
 
 
 def explained(fit: Fit) -> float:

@@ -1,9 +1,8 @@
-"""select_n_clusters, select_structure."""
+"""select_n_clusters, and the parts that selections share."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable
 from numbers import Integral
 from typing import Any
 
@@ -24,13 +23,10 @@ from kernelclust.selection._refits import (
     NULLS,
     Measured,
     explained,
-    follows,
     kernel_key,
-    random_places,
     study,
 )
 from kernelclust.selection._result import Row, Selection
-from kernelclust.structures import as_structure
 
 ERRORS = 2  # standard errors that the score of one cluster more has to rise by
 
@@ -99,7 +95,7 @@ def select_n_clusters(
     >>> select_n_clusters(X, range(2, 7), n_perturbations=0, n_null=8, random_state=0).best
     4
     """
-    measure = _Study(noise, n_perturbations, null, n_null, random_state, checkpoint, verbose, callbacks)
+    measure = Study(noise, n_perturbations, null, n_null, random_state, checkpoint, verbose, callbacks)
     measure.check_parameters(params, "n_clusters")
     check_number("n_null", n_null, whole=True, least=2)
     try:
@@ -110,7 +106,7 @@ def select_n_clusters(
         check_number("n_clusters", number, whole=True, least=1)
     numbers = sorted({int(number) for number in numbers})
     measure.check_candidates("n_clusters", numbers)
-    data = _Samples(X, precomputed=_is_precomputed(params))
+    data = Samples(X, precomputed=is_precomputed(params))
     if numbers[-1] > len(data.order):
         raise ValueError(f"n_clusters has {numbers[-1]}, but X has only {len(data.order)} samples.")
     models = [measure.model(c, **params) for c in numbers]
@@ -125,7 +121,7 @@ def select_n_clusters(
         reason = _why(numbers[best], numbers[best + 1], scores[best + 1] - scores[best], errors[best])
     else:
         reason = f"{numbers[best]} clusters, the most tried: the score rises to the end, so try more."
-    return _finish("n_clusters", numbers, found, scores, best, reason, models[best], data)
+    return finish("n_clusters", numbers, found, scores, best, reason, models[best], data)
 
 
 def _why(chosen: int, more: int, rise: float, error: float) -> str:
@@ -134,116 +130,10 @@ def _why(chosen: int, more: int, rise: float, error: float) -> str:
     return f"{chosen} clusters: with {more} the score, what they explain beyond data without clusters, {change}."
 
 
-def select_structure(
-    X: Any,
-    structures: Sequence[Any],
-    *,
-    noise: float = 0.2,
-    n_perturbations: int = 9,
-    n_null: int = 20,
-    random_state: Any = None,
-    checkpoint: Any = None,
-    verbose: int = 0,
-    callbacks: Any = None,
-    **params: Any,
-) -> Selection:
-    """Compare structures on the same data: does an order fit better than it would clusters in random places?
-
-    Dependence is the share of the variance of distances between clusters that a rising function of their steps on the
-    structure explains: 1 where clusters farther along are farther apart throughout. Distances are those of clusters'
-    means or, if these follow the structure better, of their nearest samples, in an order of their own: views of an
-    object that looks alike from opposite sides touch the next alone. Any few clusters can be put on a chain, so it is
-    compared with that of the same clusters in random places, clustered and placed anew. The score is what is left of it
-    beyond chance, (dependence - null mean) / (1 - null mean); that of "flat", which expects nothing of distances, is 0.
-    Chosen is the order with the largest score if it beats its references (p <= 0.05) or if "flat" is no candidate, else
-    "flat". `moved` says how far noise moves samples on the structure.
-
-    Parameters
-    ----------
-    X : array or frame of shape (m, d), or (m, m) for kernel="precomputed"
-    structures : sequence of str, Structure or (c, c) array
-        Such as ["flat:5", "chain:5", "ring:5"].
-    noise : float, default=0.2
-        Standard deviation of the noise, as a share of every column's own; in turn, copies get half, all and a quarter.
-    n_perturbations : int, default=9
-        Number of noisy copies of the data, 0 for none.
-    n_null : int, default=20
-        Number of reference data sets, each clustered anew; the smallest possible p-value is 1 / (1 + n_null).
-    random_state : int, RandomState or None
-        Seed of noise, references and fits. The result does not depend on the order of the samples.
-    checkpoint : str or path, optional
-        File that keeps what is finished: the same call goes on there after it was stopped. Needs a whole number for
-        random_state; one file may serve several calls.
-    verbose : int, default=0
-        Log a line a refit (logger "kernelclust").
-    callbacks : list, optional
-        Callbacks of scikit-learn 1.9, such as [sklearn.callback.ProgressBar()]: every refit is a task.
-    **params
-        Parameters of `StructuredClustering`; kernel is "rbf" unless given.
-
-    Returns
-    -------
-    selection : Selection
-        `best`, `best_estimator_`, `labels_`, `rows`, `reason`; prints as a table.
-
-    Notes
-    -----
-    A hint, no proof: choose by what is known about the data first. Random places fill as many directions as the
-    clusters do, two at least. Chance arranges four or five clusters nearly as well: true orders are often called flat.
-    The structure is chosen, not the order of the clusters on it, which `best_estimator_.order_confidence_` judges.
-    How often it is right: docs/selection.md.
-
-    Examples
-    --------
-    >>> from kernelclust import select_structure
-    >>> from kernelclust.datasets import rotated_images
-    >>> X = rotated_images(6, per_cluster=8, skip=3, size=12, random_state=0).data  # a full turn
-    >>> select_structure(X, ["flat:6", "chain:6", "ring:6"], n_perturbations=0, n_null=9, random_state=0).best
-    'ring:6'
-    """
-    measure = _Study(noise, n_perturbations, random_places, n_null, random_state, checkpoint, verbose, callbacks)
-    measure.check_parameters(params, "structure", "n_clusters")
-    if isinstance(structures, str) or not isinstance(structures, Iterable):
-        raise TypeError(f"structures={structures!r}: give a list, e.g. ['flat:5', 'chain:5', 'ring:5'].")
-    structures = list(structures)
-    measure.check_candidates("structures", structures)
-    shapes = [as_structure(structure) for structure in structures]
-    sizes = sorted({shape.n_clusters for shape in shapes})
-    flats = {c: as_structure("flat", c) for c in sizes}
-    data = _Samples(X, precomputed=_is_precomputed(params))
-    models = {shape: measure.model(structure=shape, **params) for shape in [*flats.values(), *shapes]}
-    groups = [[shape for shape in models if shape.n_clusters == c] for c in sizes]  # flat first: references keep it
-    named = [[(str(shape), models[shape]) for shape in group] for group in groups]
-    by_shape: dict[Any, Measured] = {}
-    for group, measured in zip(groups, measure("select_structure", data, named, follows), strict=True):
-        by_shape |= zip(group, measured, strict=True)
-    plain = [i for i, shape in enumerate(shapes) if shape == flats[shape.n_clusters]]
-    found = [by_shape[shape] for shape in shapes]
-    found = [replace(one, null=[]) if i in plain else one for i, one in enumerate(found)]
-    scores = np.array([_beyond_chance(one) for one in found])
-    top = max((i for i in range(len(found)) if i not in plain), key=lambda i: scores[i], default=0)
-    ordered = top not in plain and found[top].p_value <= _level(n_null)
-    best = top if ordered or not plain else plain[0]
-    name = found[best].name
-    if ordered:
-        reason = f"{name} fits better than it fits the same clusters in random places. A hint, no proof."
-    elif n_null:
-        reason = f"{name}: the best order fits no better than it fits the same clusters in random places."
-    else:
-        reason = f"{name}: nothing was compared with chance, so there is no evidence of an order; give n_null=20."
-    return _finish("structure", structures, found, scores, best, reason, models[shapes[best]], data)
-
-
-def _beyond_chance(one: Measured) -> float:
-    """What is left of the statistic beyond the mean of its references, as a share of the most that can be."""
-    chance = float(np.mean(one.null)) if one.null else 0.0
-    return (one.statistic - chance) / max(1 - chance, 1e-9)
-
-
 # -- parts -------------------------------------------------------------------------------------------------------------
 
 
-class _Study:
+class Study:
     """Checked settings of a study; a call measures groups of candidates, whose refits callbacks hear of."""
 
     def __init__(self, noise, n_perturbations, null, n_null, random_state, checkpoint, verbose, callbacks):
@@ -269,7 +159,7 @@ class _Study:
         return model
 
     def __call__(
-        self, name: str, data: _Samples, groups: list[list], statistic: Callable[[Fit], float]
+        self, name: str, data: Samples, groups: list[list], statistic: Callable[[Fit], float]
     ) -> list[list[Measured]]:
         if data.linear:
             groups = [[(label, clone(model).set_params(kernel="linear")) for label, model in one] for one in groups]
@@ -301,7 +191,7 @@ class _Study:
             raise ValueError(f"{name} has {len(candidates)} candidate(s); give two or more to choose from.")
 
 
-class _Samples:
+class Samples:
     """Samples in an order that depends on their values only; a kernel matrix as points in its feature space."""
 
     def __init__(self, X: Any, *, precomputed: bool):
@@ -337,14 +227,14 @@ def _feature_space(K: np.ndarray) -> np.ndarray:
     return (vectors[:, keep] * np.sqrt(values[keep]))[:, ::-1]
 
 
-def _is_precomputed(params: dict) -> bool:
+def is_precomputed(params: dict) -> bool:
     return kernel_class(params.get("kernel")).accepts_operators
 
 
-def _finish(parameter, candidates, found, scores, best, reason, model, data) -> Selection:
+def finish(parameter, candidates, found, scores, best, reason, model, data) -> Selection:
     """The result, with the chosen model as if it had been fitted to the samples in the order given."""
     winner = found[best]
-    if parameter != "structure" and winner.p_value > _level(len(winner.null)):
+    if parameter != "structure" and winner.p_value > level(len(winner.null)):
         reason += f" But data without clusters look alike (p = {winner.p_value:.2g})."
     if data.linear:
         fitted = clone(model).fit(data.given)
@@ -361,7 +251,7 @@ def _finish(parameter, candidates, found, scores, best, reason, model, data) -> 
     return Selection(parameter, candidates[best], fitted, rows, tuple(candidates), reason, null)
 
 
-def _level(n_null: int) -> float:
+def level(n_null: int) -> float:
     """p-values up to here are evidence: 0.05, or the smallest possible one."""
     return max(0.05, 1 / (1 + n_null)) + 1e-12
 
