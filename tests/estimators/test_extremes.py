@@ -238,6 +238,27 @@ def test_constant_data_have_no_dependence(value, kernel):
         assert ((nearby >= 0) & (nearby < 4)).all()
 
 
+@pytest.mark.parametrize("kernel", ["auto", "rbf", "linear"])
+@pytest.mark.parametrize("structure", ["chain:4", "ring:6", "tree:2x3"])
+def test_constant_data_have_no_order(structure, kernel):
+    """Nodes that equal samples are assigned to are not known: no arrangement is better than another."""
+    model = StructuredClustering(structure=structure, kernel=kernel, random_state=0)
+    model.fit(np.ones((60, 3)))
+    assert model.order_confidence_ < 0.2 and model.order_.pvalue > 0.5
+    assert model.order_.margin == 0
+    assert len(model.order_.alternatives(3)) == 3 and len(model.order_.queries(2)) == 2
+
+
+@pytest.mark.parametrize("kernel", ["graph", "diffusion", "rbf"])
+def test_fewer_different_rows_than_clusters_beyond_a_full_decomposition(kernel):
+    X = np.repeat([0.0, 1.0], 300)[:, None]
+    model = KernelKMeans(8, kernel=kernel, approximation=None, random_state=0).fit(X)
+    assert (model.sizes_ > 0).all()
+    assert model.objective_ <= model.upper_bound_
+    if kernel != "diffusion":  # two nodes after many steps are one, but for rounding
+        assert model.gap_ < 1e-3  # clusters hold all that tells samples apart
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_constant_columns_are_seen_from_themselves(dtype):
     """A mean of equal numbers that is rounded to another one would make a kernel of its rounding."""

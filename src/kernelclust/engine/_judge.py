@@ -139,8 +139,8 @@ def judge(
     KPi = None if KPi is None else KPi[:, np.argsort(node)]
     fresh = problem.constraints is not None or not problem.spectrum.certain
     value = objective.value(S, n) if fresh else solution.value
-    power = distance_exponent(kernel, structure)
-    placing = placement_problem(rule, objective, arranged, n, power=power, **problem.placing(objective, labels))
+    power, kept = distance_exponent(kernel, structure), problem.known_nodes(objective, labels)
+    placing = placement_problem(rule, objective, arranged, n, power=power, **kept)
     limits = spectrum.bounds, float(operator.weight @ operator.diagonal()), operator.weight.min()
     return Fit(
         structure,
@@ -246,7 +246,7 @@ def with_order(found: Fit, problem: Problem, companions: Sequence[tuple[np.ndarr
     c, constraints, weight = len(found.n), problem.constraints, found.kernel.operator.weight
     companions = found.kernel.companion_sums(found.labels, c) if companions is None else companions
     known = np.zeros(c, dtype=bool)
-    if constraints is not None:
+    if constraints is not None and not constraints.arbitrary:
         known[constraints.place[constraints.place >= 0]] = True
     clusters = Clusters(
         found.structure.kernel,
@@ -256,7 +256,7 @@ def with_order(found: Fit, problem: Problem, companions: Sequence[tuple[np.ndarr
         found.S,
         found.n,
         known=known,
-        movable=problem.placing(found.objective, found.labels).get("movable"),
+        movable=problem.known_nodes(found.objective, found.labels).get("movable"),
         views=[squared_distances(S, n) for S, n in companions],
     )
     order = order_of(clusters)

@@ -242,7 +242,7 @@ def _mean(values: list) -> float:
 def _jitters(given: Clusters, D: np.ndarray) -> list[tuple[float, np.ndarray]]:
     """Return the same clusters with all distances changed a little: D_jk exp(0.2 N(0, 1))."""
     rng, c, G, rank = np.random.RandomState(0), len(D), steps(given.A), given.rank
-    D = D / max(float(D.max()), np.finfo(float).tiny)
+    D = D / D.max() if D.any() else 1 - np.eye(c)  # equal means: no order is nearer than another
     found = []
     for _ in range(JITTERS):
         noise = np.triu(rng.standard_normal((c, c)), 1)

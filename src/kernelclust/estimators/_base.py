@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
+from dataclasses import replace
 from numbers import Integral
 from typing import Any, ClassVar
 
@@ -154,7 +155,8 @@ class KernelClusterer(CallbackSupportMixin, ClusterMixin, BaseEstimator):
             return known
         labels = np.full(len(weight), -1)
         labels[weight > 0] = found
-        return make_constraints(weight, structure.n_clusters, labels=labels)
+        assigned = make_constraints(weight, structure.n_clusters, labels=labels)
+        return None if assigned is None else replace(assigned, arbitrary=True)
 
     def _check_common(self) -> None:
         """Check the parameters that estimators share."""

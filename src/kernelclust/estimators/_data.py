@@ -33,7 +33,7 @@ from kernelclust.engine.holders import (
     map_partitions,
     reading,
 )
-from kernelclust.estimators._base import check_enough_samples, equal_labels
+from kernelclust.estimators._base import check_enough_samples
 from kernelclust.kernels import kernel_class
 from kernelclust.multikernel import columns_of
 from kernelclust.objectives import check_weights
@@ -189,13 +189,13 @@ class Device(Host):
     def _fit(self, model: Any, X: Any, y: Any, sample_weight: Any, structure: Structure, links: dict[str, Any]) -> None:
         more = {f"approximation={model.approximation!r}": not model._is_exact()}
         refuse_fit(model, structure, links, "arrays on a device", more)
-        X, xp, c = self.table(model, X), self.xp, structure.n_clusters
+        X, xp = self.table(model, X), self.xp
         m = int(X.shape[0])
         weight, known = self._numbers(model, X, y, sample_weight, structure)
         used = np.flatnonzero(weight > 0)
         check_enough_samples(len(used), structure)
         if known is None and rows_are_equal(to_host(xp.stack([xp.min(X, axis=0), xp.max(X, axis=0)]))):
-            known = equal_labels([np.zeros((m, 1))], c)
+            return super().fit(model, to_host(X), y, sample_weight, structure, links)
         everything = len(used) == m
         samples = X if everything else xp.take(X, xp.asarray(used, device=X.device), axis=0)
         w = xp.asarray(weight[used], dtype=xp.float64, device=X.device)

@@ -87,7 +87,7 @@ def certified(kernel: KernelOperator, spectrum: Spectrum, V: np.ndarray) -> tupl
     images = root * product[:, : Q.shape[1]]
     H = Q.T @ images
     theta, Y = _descending((H + H.T) / 2)
-    bounds = eigenvalue_bounds(theta, Y, images, kernel.squared_norm(), min(n_bounds, len(theta)))
+    bounds = eigenvalue_bounds(theta, Y, images, kernel.squared_norm(), n_bounds)
     functions = Q @ Y[:, :k] / root
     found = Spectrum(theta[:k], functions, bounds, spectrum.constant)
     return found, product[:, Q.shape[1] :]
@@ -207,7 +207,7 @@ def _orthonormal(Z: np.ndarray, Q: np.ndarray | None = None) -> np.ndarray:
 def _slack(theta: np.ndarray, bounds: np.ndarray) -> float:
     if theta[0] <= 0:
         return 0.0
-    return float((bounds - theta[: len(bounds)]).sum() / theta[0]) if len(bounds) else 0.0
+    return float((bounds.sum() - theta[: len(bounds)].sum()) / theta[0])
 
 
 def eigenvalue_bounds(theta, Y, images, squared_norm: float, count: int) -> np.ndarray:
@@ -215,14 +215,17 @@ def eigenvalue_bounds(theta, Y, images, squared_norm: float, count: int) -> np.n
 
     In a basis that starts with the leading Ritz vectors, K = [Theta R'; R C]. Then
     lambda_i <= theta_i + 2 |R|^2 / (gap + sqrt(gap^2 + 4 |R|^2)), gap = theta_i - |C| (Li and Li, 2005).
+    Eigenvalues beyond the basis, which ends early for kernels of few different samples, are at most |C| + |R| (Weyl).
     """
+    beyond, count = max(count - len(theta), 0), min(count, len(theta))
     squares = Y.T @ (images.T @ images) @ Y  # (K q_i)'(K q_j) for Ritz vectors q
     residual = squares - np.diag(theta**2)  # Gram matrix of the residuals K q_i - theta_i q_i
     R = _root_norm(residual[:count, :count])
     remainder = _remainder_bound(theta, residual, squared_norm, count)
     gap = np.maximum(theta[:count] - remainder, 0.0)
     rise = 2 * R**2 / np.maximum(gap + np.sqrt(gap**2 + 4 * R**2), np.finfo(float).tiny)
-    return np.maximum(theta[:count], remainder) + rise
+    found = np.maximum(theta[:count], remainder) + rise
+    return np.concatenate([found, np.full(beyond, remainder + R)])
 
 
 def _remainder_bound(theta: np.ndarray, residual: np.ndarray, squared_norm: float, count: int) -> float:
