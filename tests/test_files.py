@@ -78,3 +78,32 @@ def test_texts_that_come_one_by_one_are_one_file_or_none(tmp_path):
     assert path.read_text() == "old" and os.listdir(tmp_path) == ["labels.csv"]
     write_files({str(path): (f"{i}," for i in range(3))})
     assert path.read_text() == "0,1,2,"
+
+
+@pytest.mark.parametrize("linked", [True, False])
+@pytest.mark.parametrize("fails", [0, 1, 2])
+def test_a_file_that_cannot_be_renamed_leaves_all_as_they_were(fails, linked, tmp_path, monkeypatch):
+    paths = [tmp_path / name for name in ("labels.csv", "stages.model", "report.html")]
+    for path in paths[:2]:
+        path.write_text("old")
+    replace, done = os.replace, []
+
+    def failing(name, target):
+        if len(done) == fails:
+            done.append("failed")
+            raise PermissionError(1, "not now")
+        done.append(target)
+        replace(name, target)
+
+    def no_links(*_):
+        raise OSError(95, "not supported")
+
+    monkeypatch.setattr(os, "replace", failing)
+    if not linked:
+        monkeypatch.setattr(os, "link", lambda a, b: no_links() if os.path.exists(a) else os.stat(a))
+    with pytest.raises(PermissionError):
+        write_files({str(path): "new" for path in paths})
+    assert sorted(os.listdir(tmp_path)) == ["labels.csv", "stages.model"]
+    assert [path.read_text() for path in paths[:2]] == ["old", "old"]
+    write_files({str(path): "new" for path in paths})
+    assert [path.read_text() for path in paths] == ["new"] * 3 and len(os.listdir(tmp_path)) == 3

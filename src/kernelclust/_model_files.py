@@ -30,8 +30,6 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
-from kernelclust._files import write_files
-
 FORMAT = 1
 CONTENTS = "model.json"
 KINDS = "biufU"  # of arrays: booleans, numbers, texts
@@ -44,8 +42,11 @@ MAX_VALUES = 10**6  # in the contents; Python needs up to 90 bytes for each
 NOT_KEPT = ("_skl_callbacks",)  # they watch fits of one process
 
 
-def save_model(path: str | os.PathLike, model: BaseEstimator, extra: dict[str, Any] | None = None) -> None:
-    """Write a model to one file, whole or not at all, and a dict of JSON values beside it."""
+def model_bytes(model: BaseEstimator, extra: dict[str, Any] | None = None) -> Iterator[bytes]:
+    """Return a model as the bytes of one file, a member at a time, with a dict of JSON values beside it.
+
+    A model that cannot be saved is refused before the first byte.
+    """
     writer = _Writer()
     root = writer.encoded(model, type(model).__name__)
     contents = {
@@ -57,7 +58,7 @@ def save_model(path: str | os.PathLike, model: BaseEstimator, extra: dict[str, A
     }
     text = json.dumps(contents, allow_nan=False)
     _check_contents(text.encode())
-    write_files({os.fspath(path): _archive(text, writer.arrays)})
+    return _archive(text, writer.arrays)
 
 
 def load(path: str | os.PathLike) -> Any:

@@ -13,7 +13,7 @@ import pytest
 
 pytest.importorskip("typer")
 
-from kernelclust import StructuredClustering
+from kernelclust import StructuredClustering, _files
 from kernelclust._files import write_files
 from kernelclust.cli import main
 from kernelclust.datasets import structured_blobs
@@ -369,13 +369,46 @@ def test_a_reader_that_has_seen_enough(stream, blobs, tmp_path):
     assert stream == "stdout" or len(out.read_text().splitlines()) == 61
 
 
-def test_a_full_output_is_named(blobs):
+def test_a_full_output_is_named_and_no_file_is_replaced(blobs, tmp_path):
     if not os.path.exists("/dev/full"):
         pytest.skip("needs /dev/full")
+    model = tmp_path / "keep.model"
+    model.write_text("old")
+    line = ["fit", blobs, *FIT, "--model", str(model), "--report", str(tmp_path / "r.html")]
     with open("/dev/full", "w") as full:
-        done = command(["fit", blobs, *FIT], capture_output=False, stdout=full, stderr=subprocess.PIPE)
+        done = command(line, capture_output=False, stdout=full, stderr=subprocess.PIPE)
     assert done.returncode == 2
     assert done.stderr.splitlines()[-1] == "kernelclust: error: standard output: No space left on device"
+    assert model.read_text() == "old" and not (tmp_path / "r.html").exists()
+
+
+@pytest.mark.parametrize("full", ["labels.csv", "keep.model", "r.html"])
+def test_a_disk_that_is_full_for_one_file_leaves_all(full, blobs, tmp_path, monkeypatch, capsys):
+    out, model, report = (tmp_path / name for name in ("labels.csv", "keep.model", "r.html"))
+    for path in (out, model):
+        path.write_text("old")
+    aside = _files._write_aside
+
+    def limited(target, content, waiting):
+        aside(target, content, waiting)
+        if os.path.basename(target) == full:
+            raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(_files, "_write_aside", limited)
+    before = sorted(os.listdir(tmp_path))
+    line = ["fit", blobs, *FIT, "--out", str(out), "--model", str(model), "--report", str(report)]
+    assert main(line) == 2
+    assert f"{full}: No space left on device" in capsys.readouterr().err
+    assert out.read_text() == model.read_text() == "old" and sorted(os.listdir(tmp_path)) == before
+
+
+def test_a_reader_that_has_seen_enough_keeps_no_file_from_being_written(blobs, tmp_path):
+    read, write = os.pipe()
+    os.close(read)
+    model = tmp_path / "stages.model"
+    done = command(["fit", blobs, *FIT, "--model", str(model)], capture_output=False, stdout=write)
+    os.close(write)
+    assert done.returncode == 0 and model.exists()
 
 
 def test_a_pipe_is_read(blobs, tmp_path, capsys):

@@ -19,6 +19,7 @@ import kernelclust
 from kernelclust import MultiKernelClustering, StructuredClustering, select_n_clusters
 from kernelclust.cli import main
 from kernelclust.datasets import structured_blobs
+from kernelclust.kernels import Precomputed
 
 pytestmark = pytest.mark.usefixtures("few_starts")
 
@@ -438,3 +439,55 @@ from kernelclust import *
 print([name for name in {heavy} if name in sys.modules], set(kernelclust.__all__) - set(globals()))
 """
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "False\n[] set()\n"
+
+
+def test_ids_twice_in_a_view_are_refused(tmp_path, capsys):
+    first, view = tmp_path / "a.csv", tmp_path / "b.csv"
+    rows = [[f"s{i}", *map(float, x)] for i, x in enumerate(BLOBS.data)]
+    first.write_text(text(rows, "id,a,b,c\n"))
+    view.write_text(text([*rows, ["s0", 999, 999, 999]], "id,d,e,f\n"))
+    for line in ([str(first), "--view", str(view)], [str(view), "--view", str(first)]):
+        assert main(["fit", *line, "--id-column", "id", *RBF]) == 2
+        assert "several rows with the id 's0', so that views cannot be matched" in capsys.readouterr().err
+
+
+def test_predict_names_rows_as_the_fit_did(messy, plain, tmp_path, capsys):
+    model, options = str(tmp_path / "m"), ["--columns", "a,b,c", "--missing", "median"]
+    assert main(["fit", messy, *RBF, *options, "--id-column", "id", "--model", model]) == 0
+    fitted = capsys.readouterr().out
+    assert main(["predict", model, messy]) == 0
+    assert capsys.readouterr().out == fitted and fitted.startswith("id,label\ns0,")
+    assert main(["predict", model, plain]) == 0  # which has no such column
+    assert capsys.readouterr().out.startswith("row,label\n0,")
+    assert main(["predict", model, messy, "--id-column", "size"]) == 0
+    assert capsys.readouterr().out.startswith("size,label\n")
+
+
+@pytest.mark.parametrize(
+    "preparation", [1, [], {}, {"encoders": 1}, {"encoders": [{}]}, {"encoders": [{"column": "a"}]}]
+)
+def test_a_forged_preparation_is_refused(preparation, plain, tmp_path, capsys):
+    path = str(tmp_path / "m")
+    StructuredClustering(structure="chain:3", kernel="rbf", random_state=0).fit(BLOBS.data).save(
+        path, extra={"preparation": preparation}
+    )
+    assert main(["predict", path, plain]) == 2
+    assert "is damaged: it does not say how cells become numbers" in capsys.readouterr().err
+
+
+def test_similarities_that_are_not_psd_can_be_taken(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    S = -np.abs(np.subtract.outer(BLOBS.target, BLOBS.target)) + 0.5 * rng.standard_normal((60, 60))
+    path = str(tmp_path / "s.npy")
+    S += S.T
+    np.save(path, S)
+    line = ["fit", path, "-s", "chain:3", "-k", "precomputed"]
+    assert main(line) == 2
+    assert "on the command line --indefinite clip" in capsys.readouterr().err
+    assert main([*line, "--indefinite", "clip"]) == 0
+    wanted = StructuredClustering(structure="chain:3", kernel=Precomputed(indefinite="clip"), random_state=0).fit(
+        S + S.T
+    )
+    assert labels_of(capsys.readouterr().out) == [str(label) for label in wanted.labels_]
+    assert main(["fit", path, *RBF, "--indefinite", "clip"]) == 2
+    assert "--indefinite clip is for --kernel precomputed" in capsys.readouterr().err

@@ -5,12 +5,12 @@ import json
 import numpy as np
 import pytest
 
-from kernelclust.tables import Problems, assign, prepare, prepared_like, read
+from kernelclust.tables import Problems, assign, prepare, prepared_like, read, text_columns
 
 
-def table(tmp_path, text, name="t.csv"):
+def table(tmp_path, text, name="t.csv", **options):
     (tmp_path / name).write_text(text)
-    return read(str(tmp_path / name))
+    return read(str(tmp_path / name), **options)
 
 
 def prepared(table, **options):
@@ -111,3 +111,26 @@ def test_new_rows_that_do_not_fit_are_named(tmp_path):
 def test_huge_numbers_can_be_standardised(tmp_path):
     X = prepared(table(tmp_path, "a\n1e307\n3e307\n"), standardize=True).X
     assert np.allclose(X, [[-1], [1]])
+
+
+def test_a_column_of_the_fit_that_stands_twice_is_refused(tmp_path):
+    fitted = table(tmp_path, "a,b\n1,2\n3,4\n")
+    settings = prepared(fitted).to_dict()
+    with pytest.raises(ValueError, match="several columns are called 'a', a column of the fit"):
+        prepared_like(table(tmp_path, "a,a,b\n9,1,2\n9,3,4\n"), settings)
+    new = table(tmp_path, "a,x,x,b\n1,0,0,2\n")  # other columns may
+    assert prepared_like(new, settings).X.tolist() == [[1, 2]]
+
+
+@pytest.mark.parametrize("cells", ["01\n01\n", " 01\n01 \n"])
+def test_categories_that_look_like_numbers_are_compared_as_written(cells, tmp_path):
+    settings = prepared(table(tmp_path, "code\n01\nred\n1\nblue\nred\n"), categories="one-hot").to_dict()
+
+    def new(cells):
+        return prepared_like(table(tmp_path, f"code\n{cells}", texts=text_columns(settings)), settings).X.tolist()
+
+    assert new(cells) == [[1, 0, 0, 0]] * 2
+    with pytest.raises(Problems, match="'001' was not in the fitted file"):
+        new("001\n")
+    with pytest.raises(Problems, match="missing value"):
+        new("01\nNA\n")

@@ -200,7 +200,9 @@ def test_all_problems_at_once_each_with_a_way_out(tmp_path):
         strict=False,
     ):
         assert what in line
-    assert said[-1].strip() == "To try: --drop when --categories one-hot --missing median"
+    assert said[-1].strip() == "To try: --drop size,when,weight --categories one-hot --missing median"
+    used = assign(table, drop="size,when,weight").used  # works as printed
+    assert prepare(table, used, categories="one-hot", missing="median").X.shape[0] == table.n_rows
 
 
 def test_links_by_id_and_by_number(tmp_path):
@@ -232,6 +234,14 @@ def test_large_whole_numbers_are_ids(tmp_path, kind):
     else:
         getattr(frame, f"to_{kind}")(path, **({"index": False} if kind == "csv" else {}))
     assert assign(read(path, texts=("id",)), id_column="id").ids == [str(10**18 + i) for i in range(4)]
+
+
+def test_whole_numbers_with_a_gap_are_written_without_a_point(tmp_path):
+    """pandas has them as floats, in labels and in ids."""
+    pd = pytest.importorskip("pandas")
+    path = str(tmp_path / "t.parquet")
+    pd.DataFrame({"y": [0.0, np.nan, 2.0, 2.0**53 - 1], "a": np.arange(4.0)}).to_parquet(path)
+    assert assign(read(path, texts=("y",)), label_column="y").labels == ["0", "", "2", "9007199254740991"]
 
 
 ROWS = [["007", "1.5", "red", "2"], ["a b", "", "green", "+3"], ["NA", "1e3", "red", "?"], ["x,y", "-inf", "", "4"]]

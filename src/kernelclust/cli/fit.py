@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import sys
 import time
 import warnings
+from collections import Counter
 from types import SimpleNamespace
 from typing import Any
 
@@ -15,7 +15,6 @@ import numpy as np
 from kernelclust import StructuredClustering, _progress
 from kernelclust._input import quoted
 from kernelclust._scale_warning import ScaleWarning
-from kernelclust.cli import folder
 from kernelclust.cli.guard import log, note, warn
 from kernelclust.cli.inputs import Data, load
 from kernelclust.cli.models import of_views, settings
@@ -33,15 +32,12 @@ def run(arguments: SimpleNamespace) -> None:
     """Do the whole job; everything that can be refused is refused before the fit."""
     started = time.perf_counter()
     given = settings(arguments)
-    if os.path.isdir(arguments.file):
-        folder.run(arguments, given)
-        return
     links = {name: getattr(arguments, name) for name in ("must_link", "cannot_link")}
     uses = [arguments.file, *arguments.view, *links.values()]
     check_targets(arguments.out, arguments.report, arguments.model, uses=uses)
     _refuse_with_views(arguments)
     data = load(arguments)
-    extra = None if arguments.model is None else {"preparation": _kept(data)}
+    extra = None if arguments.model is None else {"preparation": _kept(data, arguments.id_column)}
     views = [_same_rows(data, load(arguments, path), path) for path in arguments.view]
     known: dict[str, Any] = {"y": _places(data, given) if arguments.use_labels else None}
     for name, path in links.items():
@@ -49,7 +45,7 @@ def run(arguments: SimpleNamespace) -> None:
             known[name] = _among_used(read_links(path, data.roles.ids, data.n_rows), data, path)
 
     model, labels, some = _fitted(arguments, given, data, views, known)
-    log(arguments, f"clustered into {model.structure_} in {time.perf_counter() - started:.1f} s; {_sure(model)}")
+    note(arguments, f"clustered into {model.structure_} in {time.perf_counter() - started:.1f} s; {_sure(model)}")
     doubts = list(filter(None, [*data.doubts, formulas(data.roles.ids, data.roles.id_name)]))
     for doubt in doubts:
         warn(arguments, doubt)
@@ -57,13 +53,13 @@ def run(arguments: SimpleNamespace) -> None:
     for name, score in scores.items():
         note(arguments, f"{name}: {score}")
     report = None if arguments.report is None else _report(arguments, data, model, some, scores, doubts)
-    if extra is not None:
-        model.save(arguments.model, extra=extra)
     every = spread(labels, data.rows, data.n_rows)
-    more = {} if report is None else {arguments.report: report}
+    more: dict[str, Any] = {} if report is None else {arguments.report: report}
+    if extra is not None:
+        more[arguments.model] = model._saved(extra)
     summary = _summary(arguments, data, model, labels, scores) if arguments.json else {}
     write_labels(arguments, every, data.roles, model.structure_.names, summary, more)
-    for path in filter(None, [arguments.out, *more, arguments.model]):
+    for path in filter(None, [arguments.out, *more]):
         log(arguments, f"written: {path}")
 
 
@@ -150,11 +146,11 @@ def _refuse_with_views(arguments: SimpleNamespace) -> None:
             raise ValueError(f"--{name} is for one table; leave it out, or leave out --view.")
 
 
-def _kept(data: Data) -> dict[str, Any]:
-    """Return the encoders of the columns, for the model's file."""
+def _kept(data: Data, id_column: str | None) -> dict[str, Any]:
+    """Return the encoders of the columns, and the column that names rows, for the model's file."""
     if data.prepared is None:
         raise ValueError("--model keeps models of tables of columns, and this is a sparse matrix; leave it out.")
-    return data.prepared.to_dict()
+    return data.prepared.to_dict() | ({} if id_column is None else {"id_column": data.roles.id_name})
 
 
 def _summary(arguments: SimpleNamespace, data: Data, model: Any, labels: Any, scores: dict) -> dict:
@@ -193,8 +189,12 @@ def _same_rows(data: Data, view: Data, path: str) -> Any:
                 "rows (--id-column matches them by name)."
             )
         return view.X
-    place = {view.roles.ids[row]: k for k, row in enumerate(view.rows)}
-    wanted = [data.roles.ids[row] for row in data.rows]
+    theirs, wanted = ([one.roles.ids[row] for row in one.rows] for one in (view, data))  # type: ignore[index]
+    place = {name: k for k, name in enumerate(theirs)}
+    for ids, where in ((theirs, path), (wanted, "the first table")):
+        if len(set(ids)) < len(ids):
+            twice = next(name for name, count in Counter(ids).items() if count > 1)
+            raise ValueError(f"{where} has several rows with the id {quoted(twice)}, so that views cannot be matched.")
     lacking = [name for name in wanted if name not in place]
     if lacking:
         raise ValueError(f"{path} lacks {len(lacking)} rows of the first table, such as {quoted(lacking[0])}.")

@@ -33,12 +33,11 @@ class Data:
         return None if self.roles.labels is None else [self.roles.labels[row] for row in self.rows]
 
 
-def read_file(arguments: SimpleNamespace, path: str) -> Table:
-    """Read a table as the options say, and report what was decided about it."""
+def read_file(arguments: SimpleNamespace, path: str, texts: tuple[str, ...] = ()) -> Table:
+    """Read a table as the options say, more columns as texts, and report what was decided about it."""
     how = {name: getattr(arguments, name) for name in HOW}
-    texts = tuple(
-        name for name in (getattr(arguments, "id_column", None), getattr(arguments, "label_column", None)) if name
-    )
+    named = (getattr(arguments, "id_column", None), getattr(arguments, "label_column", None))
+    texts = (*texts, *(name for name in named if name))
     with _progress.working(f"reading {path}"):
         table = read(path, **how, texts=texts)
     for text in table.notes:

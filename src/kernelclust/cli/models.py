@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import kernelclust
-from kernelclust.kernels import Kernel, kernel_class
+from kernelclust.kernels import Kernel, Precomputed, kernel_class
 from kernelclust.objectives import Dependence
 from kernelclust.solvers import Greedy
 from kernelclust.structures import as_structure
@@ -30,6 +30,10 @@ def settings(arguments: SimpleNamespace) -> dict[str, Any]:
     given = given_options(arguments, SETTINGS)
     if (gamma := getattr(arguments, "gamma", None)) is not None:
         given["kernel"] = kernel_of(given.get("kernel", "rbf"), gamma)
+    if (indefinite := getattr(arguments, "indefinite", None)) is not None:
+        if given.get("kernel") != "precomputed":
+            raise ValueError(f"--indefinite {indefinite} is for --kernel precomputed; leave it out.")
+        given["kernel"] = Precomputed(indefinite=indefinite)
     if objective := given_options(arguments, OBJECTIVE):
         if "size_prior" in objective:
             objective["size_prior"] = _number_or_name(objective["size_prior"])

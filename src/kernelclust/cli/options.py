@@ -50,7 +50,7 @@ FILE = {
     "file": argument(
         "FILE",
         f"{', '.join(FORMATS[:-1])} or {FORMATS[-1]} (csv: text with any delimiter), also compressed (.gz, .bz2, .xz); "
-        "- is standard input. fit also takes a folder of Parquet or CSV files.",
+        "- is standard input; a folder of Parquet or CSV files is one table.",
     )
 }
 
@@ -149,6 +149,12 @@ STRUCTURE = {
 KERNEL = {
     "kernel": option(str, "--kernel", "-k", help="see kernelclust list; auto unless given", panel=CLUSTER),
     "gamma": option(str, "--gamma", help="width of the kernel: a number or scale", panel=CLUSTER),
+    "indefinite": option(
+        Literal["clip", "shift"],
+        "--indefinite",
+        help="for --kernel precomputed: set negative eigenvalues of the similarities to zero, or add to the diagonal",
+        panel=CLUSTER,
+    ),
 }
 SEED = {
     "random_state": option(int, "--random-state", help="the same number, the same labels", panel=CLUSTER, default=0)

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from kernelclust._files import write_files
+from kernelclust._files import files_aside
 from kernelclust._input import quoted
 from kernelclust.tables import Roles, parse_number
 
@@ -34,6 +34,10 @@ def check_targets(*paths: str | None, uses: Sequence[str | None]) -> None:
             raise FileNotFoundError(f"cannot write {path}: the folder {folder} does not exist; make it first.")
         if str(target) in used:
             raise ValueError(f"{path} would be written over a file that this command uses; choose another name.")
+        if str(folder) in used:
+            raise ValueError(
+                f"{path} is in a folder that this command reads, where it would be data; write it elsewhere."
+            )
         try:
             with tempfile.TemporaryFile(dir=folder):
                 pass
@@ -60,16 +64,26 @@ def write_labels(
     roles: Roles,
     names: Sequence[str] | None,
     summary: Mapping[str, Any],
-    more: Mapping[str, str] | None = None,
+    more: Mapping[str, str | Iterable[bytes]] | None = None,
     text: str | None = None,
 ) -> None:
-    """Write the table of labels to --out, with `more` files; print it, or `text`, or with --json the summary."""
+    """Write the table of labels to --out, with `more` files; print it, or `text`, or with --json the summary.
+
+    All files are in place at the end, or none: not where the disk is full, or where nothing can be printed.
+    """
     table = labels_csv(labels, roles.ids, roles.id_name, names)
-    write_files({**({} if arguments.out is None else {arguments.out: table}), **(more or {})})
-    if arguments.json:
-        print_json({**summary, "ids": roles.ids, "labels": labels})
-    elif arguments.out is None or text is not None:
-        sys.stdout.write(table if text is None else text)
+    left = None
+    with files_aside({**({} if arguments.out is None else {arguments.out: table}), **(more or {})}):
+        try:
+            if arguments.json:
+                print_json({**summary, "ids": roles.ids, "labels": labels})
+            elif arguments.out is None or text is not None:
+                sys.stdout.write(table if text is None else text)
+            sys.stdout.flush()
+        except BrokenPipeError as error:  # a reader that has seen enough is no reason to write no files
+            left = error
+    if left is not None:
+        raise left
 
 
 def labels_csv(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
@@ -13,8 +14,9 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from kernelclust._files import write_files
 from kernelclust._input import as_table, check_finite, rows_are_equal
-from kernelclust._model_files import save_model
+from kernelclust._model_files import model_bytes
 from kernelclust._names import check_flag, check_number
 from kernelclust._progress import log, progress_listener, working
 from kernelclust._terms import Term
@@ -211,11 +213,15 @@ class KernelClusterer(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         extra : dict, optional
             Whatever JSON can hold, kept beside the model for `kernelclust.load_extra`: names of columns, units.
         """
+        write_files({os.fspath(path): self._saved(extra)})
+
+    def _saved(self, extra: dict[str, Any] | None = None) -> Iterator[bytes]:
+        """Return what `save` writes, for those who write several files in one step."""
         check_is_fitted(self)
         model: Any = copy(self)
         if is_graph(getattr(self, "structure", None)):
             model.structure = as_structure(model.structure)
-        save_model(path, model, extra)
+        return model_bytes(model, extra)
 
     def _check_loaded(self) -> None:
         """Refuse attributes that contradict each other, as no fit leaves them."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from kernelclust._input import quoted
 from kernelclust.tables._roles import find
-from kernelclust.tables._table import Column, Problem, Table, refuse
+from kernelclust.tables._table import Column, Problem, Table, is_missing, refuse
 from kernelclust.tables.formats._dialect import COMMA
 
 NUMBER, ONE_HOT, CYCLIC = "number", "one-hot", "cyclic"
@@ -49,7 +49,19 @@ class ColumnEncoder:
 
     @staticmethod
     def from_dict(given: Mapping[str, Any]) -> ColumnEncoder:
-        return ColumnEncoder(**{**given, "texts": tuple(given["texts"]), "mean": tuple(given["mean"])})
+        """Return the encoder that `to_dict` wrote; a TypeError, KeyError or ValueError if it did not write this."""
+        encoder = ColumnEncoder(**{**given, "texts": tuple(given["texts"]), "mean": tuple(given["mean"])})
+        numbers = (encoder.fill, encoder.scale, *encoder.mean)
+        texts = (encoder.column, encoder.date_format, *encoder.texts)
+        if not all(isinstance(one, (int, float)) for one in numbers) or not all(isinstance(one, str) for one in texts):
+            raise TypeError("an encoder has numbers where texts belong, or texts where numbers belong.")
+        if encoder.kind not in (NUMBER, ONE_HOT, CYCLIC) or len(encoder.mean) not in (0, len(encoder.names())):
+            raise ValueError(f"there are no encoders {encoder.kind!r} with {len(encoder.mean)} means.")
+        if encoder.date_format not in ("", *DATE_FORMATS) or (encoder.date_format and encoder.period not in PERIODS):
+            raise ValueError(f"dates {encoder.date_format!r} have no period {encoder.period!r}.")
+        if not encoder.date_format and not float(encoder.period) > 0:
+            raise ValueError(f"{encoder.period!r} is no period.")
+        return encoder
 
     def values(self, column: Column) -> np.ndarray:
         """Return one number per cell: itself, the index of its category, or the fraction of a period; NaN if missing.
@@ -58,9 +70,9 @@ class ColumnEncoder:
         """
         if self.kind == ONE_HOT:
             codes: Mapping[str, float] = {text: k for k, text in enumerate(self.texts)}
-            if column.texts is None:
-                return np.array([codes.get(text, np.nan) for text in column.as_texts()])
-            return np.array([*(codes.get(text, np.nan) for text in column.texts), np.nan])[column.values]
+            words = column.as_texts() if column.texts is None else column.texts
+            known = np.array([*(codes.get(text, codes.get(text.strip(), np.nan)) for text in words), np.nan])
+            return known[:-1] if column.texts is None else known[column.values]
         if self.date_format:
             return date_fractions(column, self.date_format, str(self.period))
         return column.values
@@ -149,7 +161,13 @@ def prepared_like(table: Table, settings: Mapping[str, Any], missing: str | None
     """Encode new rows as those of the fit; columns are matched by name."""
     missing = missing or settings["missing"]
     encoders = [ColumnEncoder.from_dict(given) for given in settings["encoders"]]
-    columns = {column.name: column for column in reversed(table.columns)}
+    columns = {column.name: column for column in table.columns}
+    for encoder in encoders:
+        if sum(column.name == encoder.column for column in table.columns) > 1:
+            raise ValueError(
+                f"{table.source}: several columns are called {quoted(encoder.column)}, a column of the fit; rename "
+                "all but the one that is meant."
+            )
     lacking = [encoder.column for encoder in encoders if encoder.column not in columns]
     if lacking:
         names = [column.name for column in table.columns]
@@ -277,7 +295,8 @@ def _cell_problems(
     """Return what is wrong with cells: no number, infinite, unknown, missing. The column of a fit cannot be dropped."""
     problems = []
     bad = np.asarray(column.bad_rows, dtype=np.intp) if encoder.kind != ONE_HOT else np.empty(0, dtype=np.intp)
-    or_drop = "" if fitted else f", or leave the column out with {_drop(column)}"
+    drop = "" if fitted else _drop(column)
+    or_drop = drop and f", or leave the column out with {drop}"
 
     def report(rows: np.ndarray, what: str, solution: str, option: str = "") -> None:
         count = f" ({len(rows)} such cells of {len(values)})" if len(rows) > 1 else ""
@@ -287,12 +306,12 @@ def _cell_problems(
         comma = bool(COMMA.fullmatch(column.bad_text))
         hint = "add --decimal , if the comma is the decimal sign, or " if comma else ""
         option = "--decimal ," if comma else ""
-        report(bad, f"{quoted(column.bad_text)} is not a number", f"{hint}correct it{or_drop}", option)
+        report(bad, f"{quoted(column.bad_text)} is not a number", f"{hint}correct it{or_drop}", option or drop)
     if len(infinite := np.flatnonzero(np.isinf(values))):
-        report(infinite, f"'{values[infinite[0]]}' is not finite", f"correct it{or_drop}")
+        report(infinite, f"'{values[infinite[0]]}' is not finite", f"correct it{or_drop}", drop)
     lacking = np.setdiff1d(np.flatnonzero(np.isnan(values)), bad)
     if missing == "error" and len(lacking):
-        empty = column.missing()
+        empty = _spelled_missing(column)
         if len(unknown := lacking[~empty[lacking]]):
             text = quoted(column.as_texts()[unknown[0]])
             what = f"{text} was not in the fitted file" if encoder.kind == ONE_HOT else f"{text} is not a date"
@@ -301,6 +320,24 @@ def _cell_problems(
             solution = "add --missing drop to leave such rows out, or --missing median to fill in"
             report(empty, "missing value", solution, "--missing median")
     return problems
+
+
+def _spelled_missing(column: Column) -> np.ndarray:
+    """Return a mask (m,) of the cells that are empty or spell a missing value, in columns read as written too."""
+    if column.texts is None:
+        return column.missing()
+    return np.array([*map(is_missing, column.texts), True])[column.values]
+
+
+def text_columns(settings: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the columns of a fit whose cells are compared as they are written; settings that are none are refused.
+
+    Raises KeyError, TypeError or ValueError for settings that `Prepared.to_dict` does not write.
+    """
+    encoders = [ColumnEncoder.from_dict(given) for given in settings["encoders"]]
+    if not encoders or settings["missing"] not in ("error", "drop", "median"):
+        raise ValueError("there are no encoders, or nothing is said about missing values.")
+    return tuple(encoder.column for encoder in encoders if encoder.kind == ONE_HOT)
 
 
 def _drop(column: Column) -> str:

@@ -16,6 +16,7 @@ from typing import IO, Any, cast
 
 from kernelclust import _names
 from kernelclust.tables import formats
+from kernelclust.tables._folder import read_folder
 from kernelclust.tables._table import Table
 
 COMPRESSED: dict[bytes, tuple[str, Any]] = {
@@ -33,13 +34,24 @@ def read(path: str, *, texts: tuple[str, ...] = (), **options: Any) -> Table:
     Parameters
     ----------
     path : str
-        A file of one of the formats in `kernelclust.tables.formats`, as it is or compressed by gzip, bzip2 or xz.
+        A file of one of the formats in `kernelclust.tables.formats`, as it is or compressed by gzip, bzip2 or xz; or a
+        folder of CSV or Parquet files.
     texts : tuple of str
         Columns whose cells are read as texts, unchanged, by name or number from 1.
     **options
         Options of the format: delimiter, header, encoding, decimal of text, key of NPZ and h5ad. None and "auto" mean
         that the option is not given.
     """
+    if os.path.isdir(path):
+        return read_folder(path, lambda file, texts: _read_file(file, tuple(texts), options), texts)
+    table = _read_file(path, texts, options)
+    if not table.n_rows:
+        raise ValueError(f"{table.source} has a header but no rows of data.")
+    return table
+
+
+def _read_file(path: str, texts: tuple[str, ...], options: dict[str, Any]) -> Table:
+    """Read one file; it may have no rows."""
     source = "standard input" if path == "-" else path
     file = _open(path)
     try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 from kernelclust._input import quoted
 
 MISSING = frozenset(["", "na", "n/a", "#n/a", "nan", "null", "none", "?", "-", "."])  # in any case of letters
+MAX_EXACT = 2.0**53  # below which every whole number is a float
 MAX_PROBLEMS = 20  # problems of a file that a message lists
 
 
@@ -31,8 +32,19 @@ class Column:
     def as_texts(self) -> list[str]:
         """Return every cell as text."""
         if self.texts is None:
-            return ["" if np.isnan(value) else f"{value:.15g}" for value in self.values.tolist()]
+            return ["" if np.isnan(value) else written(value) for value in self.values.tolist()]
         return ["" if code < 0 else self.texts[code] for code in self.values.tolist()]
+
+
+def written(value: float) -> str:
+    """Return the shortest text that gives the number again, whole numbers without a point.
+
+    Examples
+    --------
+    >>> written(2.0), written(0.1), written(2.0**53), written(1e300)
+    ('2', '0.1', '9007199254740992', '1e+300')
+    """
+    return f"{value:.0f}" if value.is_integer() and abs(value) <= MAX_EXACT else repr(value)
 
 
 @dataclass(frozen=True)
@@ -61,6 +73,7 @@ class Table:
     ids: Column | None = None  # names of the rows, if the format has them
     matrix: Any = None  # a sparse matrix, which has no columns
     problems: list[Problem] = field(default_factory=list)  # found while reading
+    row_name: Callable[[int], str] | None = None  # of rows in messages, where they are not lines of one file
 
     @property
     def n_rows(self) -> int:
@@ -68,6 +81,8 @@ class Table:
 
     def row(self, at: int) -> str:
         """Return the name of a row in a message."""
+        if self.row_name is not None:
+            return self.row_name(at)
         return f"row {at}" if self.lines is None else f"line {self.lines[at]}"
 
     def cell(self, at: int, column: Column) -> str:

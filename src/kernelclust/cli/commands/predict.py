@@ -32,7 +32,7 @@ def run(arguments: SimpleNamespace) -> None:
     from kernelclust.cli.guard import note, warn
     from kernelclust.cli.inputs import read_file
     from kernelclust.cli.outputs import check_targets, formulas, spread, write_labels
-    from kernelclust.tables import assign, prepared_like
+    from kernelclust.tables import assign, prepared_like, text_columns
 
     check_targets(arguments.out, uses=[arguments.model, arguments.file])
     if not os.path.exists(arguments.model):
@@ -41,7 +41,13 @@ def run(arguments: SimpleNamespace) -> None:
     if settings is None:
         raise ValueError(f"{arguments.model} does not say how cells become numbers; fit --model keeps that.")
     model = kernelclust.load(arguments.model)
-    table = read_file(arguments, arguments.file)
+    try:
+        id_column, texts = settings.get("id_column"), text_columns(settings)
+    except (AttributeError, KeyError, TypeError, ValueError):
+        raise ValueError(f"{arguments.model} is damaged: it does not say how cells become numbers.") from None
+    table = read_file(arguments, arguments.file, texts=(*texts, *([id_column] if id_column else [])))
+    if arguments.id_column is None and id_column in [column.name for column in table.columns]:
+        arguments.id_column = id_column
     if table.matrix is not None:
         raise ValueError(f"{table.source} is a sparse matrix, and the model is of a table with columns.")
     prepared = prepared_like(table, settings, arguments.missing)

@@ -61,8 +61,6 @@ def read(
             columns = _columns(copy, replace(dialect, delimiter=","), names, as_text, len(lines), 0, 4 * longest)
     if columns is None:
         raise ValueError(f"{source} cannot be read as a table of text; save it as CSV in UTF-8.")
-    if not len(columns[0].values):
-        raise ValueError(f"{source} has a header but no rows of data.")
     return Table(source, columns, lines=lines, notes=dialect.notes, has_names=dialect.header, problems=ragged)
 
 
@@ -123,14 +121,14 @@ def _columns(
     columns: list[Column] = []
     for k, name in enumerate(names):
         is_text = pa.types.is_dictionary(cells[k].type)
-        decode = partial(_text_column, decimal=dialect.decimal, as_text=as_text[k])
+        decode = partial(text_column, decimal=dialect.decimal, as_text=as_text[k])
         columns.append(decode(name, *codes_of(cells[k])) if is_text else Column(name, cells[k].to_numpy()))
         cells[k] = None  # free its memory
     empty = np.logical_and.reduce([column.missing() for column in columns])
     return None if len(empty) != n_rows or (empty.any() and top) else columns
 
 
-def _text_column(name: str, codes: np.ndarray, words: list[str], decimal: str, as_text: bool) -> Column:
+def text_column(name: str, codes: np.ndarray, words: list[str], decimal: str = ".", as_text: bool = False) -> Column:
     """Return a column of texts; or of numbers, if at most half of its cells are none."""
     words = [word.lstrip(" ") if as_text else word.strip() for word in words]
     places: dict[str, int] = {}
