@@ -3,7 +3,7 @@
     python benchmarks/selection.py [--seeds 20] [--first 0] [--only number,structure,table,real] [--data DIR]
 
 number: groups of several kinds, and months, beside silhouette, the gap statistic and
-the eigengap. structure: clusters on a chain, a ring, in random places; beside our rule, the largest dependence.
+the eigengap. structure: clusters on a chain, a ring, a tree, in random places: what is found, and the time it takes.
 With --data (.npz files with X, y): table, table 1 of Song, Smola, Gretton and Borgwardt (2007): error before and after
 incomplete Cholesky on nine UCI sets, columns kept, and time of the eigenvectors; real, structures chosen on real sets.
 """
@@ -24,7 +24,7 @@ from sklearn.datasets import make_blobs
 from sklearn.metrics import silhouette_score
 from sklearn.metrics.pairwise import rbf_kernel
 
-from kernelclust import KernelKMeans, select_n_clusters, select_structure
+from kernelclust import KernelKMeans, StructuredClustering, select_n_clusters, select_structure
 from kernelclust.datasets import rotated_images, structured_blobs
 from kernelclust.kernels import RBF, incomplete_cholesky
 from kernelclust.metrics import clustering_accuracy, clustering_distance
@@ -111,42 +111,91 @@ def plain_numbers(X: np.ndarray, numbers: Sequence[int], seed: int, n_null: int 
     }
 
 
-def compare_structures(seeds: Sequence[int], n_null: int = 20) -> int:
-    """Print which structure of six clusters is chosen where."""
+def compare_structures(seeds: Sequence[int]) -> int:
+    """Print which structure is found, by kernel, how often an order is claimed above 0.9, and the mean probability of
+    the right family; then the time of a selection beside that of a fit."""
 
     def places(make: Callable) -> Callable:
         def data(seed: int) -> np.ndarray:
             rng = np.random.default_rng(seed)
             means = make(rng)
-            return np.repeat(means, 15, axis=0) + 0.5 * rng.standard_normal((90, means.shape[1]))
+            return np.repeat(means, 30, axis=0) + 0.5 * rng.standard_normal((30 * len(means), means.shape[1]))
 
         return data
 
     sets = (
-        ("line in 2-d", places(lambda rng: np.c_[2.0 * np.arange(6), np.zeros(6)])),
-        ("half circle in 2-d", places(lambda rng: _circle(0.6))),
-        ("circle in 2-d", places(lambda rng: _circle(1.0))),
-        ("chain, next alone alike, 6-d", lambda s: _blobs("chain:6", s)),
-        ("ring, next alone alike, 6-d", lambda s: _blobs("ring:6", s)),
-        ("photograph turned half", lambda s: _turned(s, closed=False)),
-        ("photograph turned fully", lambda s: _turned(s, closed=True)),
-        ("all equally far", places(lambda rng: 3 * np.eye(6))),
-        ("random places in 8-d", places(lambda rng: 2 * rng.standard_normal((6, 8)))),
-        ("random places in 2-d", places(lambda rng: rng.uniform(-6, 6, (6, 2)))),
+        ("line in 2-d", "chain", 6, places(lambda rng: np.c_[2.0 * np.arange(6), np.zeros(6)])),
+        ("half circle in 2-d", "chain", 6, places(lambda rng: _circle(0.6))),
+        ("circle in 2-d", "ring", 6, places(lambda rng: _circle(1.0))),
+        ("chain, next alone alike, 8-d", "chain", 8, lambda s: _blobs("chain:8", s)),
+        ("ring, next alone alike, 8-d", "ring", 8, lambda s: _blobs("ring:8", s)),
+        ("grid 3 x 3, next alone alike", "grid", 9, lambda s: _blobs("grid:3x3", s)),
+        ("lineage of 7 with three arms, 3-d", "tree", 7, places(lambda rng: _arms())),
+        ("three groups of three, 10-d", "hierarchy", 9, places(_groups)),
+        ("photograph turned half", "chain", 6, lambda s: _turned(s, closed=False)),
+        ("photograph turned fully", "ring", 6, lambda s: _turned(s, closed=True)),
+        ("all equally far", "flat", 6, places(lambda rng: 3 * np.eye(6))),
+        ("random places in 8-d", "flat", 6, places(lambda rng: 2 * rng.standard_normal((6, 8)))),
+        ("random places in 3-d", "flat", 6, places(lambda rng: 3 * rng.standard_normal((6, 3)))),
+        ("random places in 2-d", "flat", 6, places(lambda rng: rng.uniform(-6, 6, (6, 2)))),
+        ("noise in 2-d, no clusters", "flat", 6, lambda s: np.random.default_rng(s).standard_normal((180, 2))),
     )
-    print(f"\n{'chosen of flat, chain, ring':40}{'by the rule':>40}{'by the fit alone':>40}")
-    for name, make in sets:
-        rule, fit = Counter(), Counter()
-        for seed in seeds:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", UserWarning)
-                found = select_structure(
-                    make(seed), ["flat:6", "chain:6", "ring:6"], n_null=n_null, n_perturbations=0, random_state=seed
-                )
-            rule[found.best] += 1
-            fit[max(found.rows, key=lambda row: row.dependence).name] += 1
-        print(f"{name:40}" + "".join(f"{_counts(counter):>40}" for counter in (rule, fit)), flush=True)
+    print(f"\n{'':36}{'right':>10}{'kernel':>8}{'found':>34}{'P(right)':>10}{'order > .9':>12}")
+    for name, right, c, make in sets:
+        for kernel in ("auto", "rbf"):
+            found, p, sure = Counter(), [], 0
+            for seed in seeds:
+                table = _families(make(seed), c, kernel, seed)
+                found[table.rows[0].name] += 1
+                p.append(table[right].probability)
+                sure += 1 - table["flat"].probability - table["hierarchy"].probability > 0.9
+            line = f"{name:36}{right:>10}{kernel:>8}{_counts(found):>34}"
+            print(f"{line}{np.mean(p):>10.2f}{f'{sure}/{len(seeds)}':>12}", flush=True)
+    _time_of_selection()
     return 0
+
+
+def _families(X: np.ndarray, c: int, kernel: str = "auto", seed: int = 0):
+    """The table of structures that a selection prints."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = select_structure(X, n_clusters=c, kernel=kernel, random_state=seed)
+    return found.best_estimator_.diagnostics_.structures
+
+
+def _time_of_selection(repeats: int = 5) -> None:
+    """Print seconds of a selection, of structure="auto" and of a default fit on 1000 x 20, medians of single-thread CPU
+    time."""
+    X = structured_blobs("chain:8", n_samples=1000, n_features=20, noise=0.3, random_state=0).data
+    calls = {
+        'StructuredClustering("chain:8")': lambda: StructuredClustering(structure="chain:8", random_state=0).fit(X),
+        "KernelKMeans(8)": lambda: KernelKMeans(8, random_state=0).fit(X),
+        'StructuredClustering("auto")': lambda: StructuredClustering(8, structure="auto", random_state=0).fit(X),
+        "select_structure, all families": lambda: select_structure(X, n_clusters=8, random_state=0),
+        "select_structure, two candidates": lambda: select_structure(X, ["flat:8", "ring:8"], random_state=0),
+    }
+    for name, call in calls.items():
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            call()
+            spent = []
+            for _ in range(repeats):
+                began = time.process_time()
+                call()
+                spent.append(time.process_time() - began)
+        print(f"{name:44}{np.median(spent):8.2f} s of CPU", flush=True)
+
+
+def _arms() -> np.ndarray:
+    """Seven places, three arms of two around one."""
+    means = np.zeros((7, 3))
+    for k in range(3):
+        means[1 + 2 * k, k], means[2 + 2 * k, k] = 2.5, 5.0
+    return means
+
+
+def _groups(rng: np.random.Generator) -> np.ndarray:
+    return np.repeat(6 * rng.standard_normal((3, 10)), 3, axis=0) + 1.5 * rng.standard_normal((9, 10))
 
 
 def _circle(turn: float) -> np.ndarray:
@@ -156,7 +205,7 @@ def _circle(turn: float) -> np.ndarray:
 
 
 def _blobs(structure: str, seed: int) -> np.ndarray:
-    return structured_blobs(structure, n_samples=90, noise=0.3, random_state=seed).data
+    return structured_blobs(structure, n_samples=240, noise=0.3, random_state=seed).data
 
 
 def _turned(seed: int, *, closed: bool) -> np.ndarray:
@@ -199,7 +248,7 @@ def table_1(folder: Path, seeds: Sequence[int], scale: float = 1.0) -> int:
     return misses
 
 
-def real_structures(folder: Path, kernels: Sequence[str] = ("rbf", "graph")) -> None:
+def real_structures(folder: Path, kernels: Sequence[str] = ("auto", "rbf")) -> None:
     """Print which structure is chosen for turning objects, turning heads and sets without a known order."""
     turning = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]
     coil, faces = np.load(folder / "coil20.npz"), np.load(folder / "umist_faces.npz")
@@ -214,18 +263,11 @@ def real_structures(folder: Path, kernels: Sequence[str] = ("rbf", "graph")) -> 
             for name, c in (("wine", 4), ("soybean_small", 4), ("vehicle", 4), ("glass", 6), ("segment", 7), ("zoo", 7))
         ],
     }
-    print(f"\n{'chosen of flat, chain, ring':40}{'by the rule':>40}{'by the fit alone':>40}")
+    print(f"\n{'':40}{'found':>60}")
     for kernel in kernels:
         for kind, sets in kinds.items():
-            rule, fit = Counter(), Counter()
-            for X, c in sets:
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore")
-                    shapes = [f"flat:{c}", f"chain:{c}", f"ring:{c}"]
-                    found = select_structure(X, shapes, kernel=kernel, n_perturbations=0, random_state=0)
-                rule[found.best.split(":")[0]] += 1
-                fit[max(found.rows, key=lambda row: row.dependence).name.split(":")[0]] += 1
-            print(f"{f'{kind}, {kernel}':40}{_counts(rule):>40}{_counts(fit):>40}", flush=True)
+            found = Counter(_families(X, c, kernel).rows[0].name for X, c in sets)
+            print(f"{f'{kind}, {kernel}':40}{_counts(found):>60}", flush=True)
 
 
 def _load(path: Path, rows: int | None = None) -> tuple[np.ndarray, np.ndarray]:

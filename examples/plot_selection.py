@@ -2,8 +2,9 @@
 How many clusters, which structure?
 ===================================
 
-Questions without labels to answer them. Each candidate is fitted again on noisy copies, and on data without
-clusters (or without order). What comes back is a table of evidence with a choice and its reason: a hint, no proof.
+Questions without labels to answer them. Numbers of clusters are fitted again on noisy copies, and on data without
+clusters; structures are compared over the same clusters. What comes back is a table of evidence with a choice and its
+reason: a hint, no proof.
 """
 
 import matplotlib.pyplot as plt
@@ -23,11 +24,11 @@ print(number)
 # **Which structure?** A photograph, turned full circle.
 
 turned = rotated_images(6, per_cluster=10, skip=3, size=16, random_state=0)
-structure = select_structure(turned.data, ["flat:6", "chain:6", "ring:6"], n_perturbations=0, n_null=9, random_state=0)
+structure = select_structure(turned.data, n_clusters=6, random_state=0)
 print(structure)
 
 # %%
-# The bars are what data without clusters reach (for structures: without order); the filled dot is the choice.
+# Left, the bars are what data without clusters reach, and the filled dot is the choice; right, probabilities.
 
 fig, axes = plt.subplots(1, 2, figsize=(9.5, 3.8))
 for ax, found, title in zip(axes, [number, structure], ["how many clusters?", "which structure?"], strict=True):

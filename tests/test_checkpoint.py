@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from kernelclust import select_n_clusters, select_structure
+from kernelclust import select_n_clusters
 from kernelclust._checkpoint import Checkpoint, fingerprint
 from kernelclust.selection import _refits
 
@@ -14,9 +14,6 @@ WAYS = {
     "n_clusters": lambda **more: select_n_clusters(X, [2, 3], n_perturbations=2, n_null=3, random_state=0, **more),
     "graphs": lambda **more: select_n_clusters(
         X, [2, 3], kernel="graph", n_perturbations=2, n_null=2, random_state=0, **more
-    ),
-    "structure": lambda **more: select_structure(
-        X, ["flat:3", "chain:3"], n_perturbations=1, n_null=2, random_state=0, **more
     ),
 }
 

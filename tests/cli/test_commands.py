@@ -313,9 +313,33 @@ def test_select(plain, tmp_path, capsys):
     assert main([*line, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["best"] == wanted.best and len(found["rows"]) == 3 and found["rows"][0]["moved"] is None
-    more = ["--noise-refits", "1", "--reference-refits", "2"]
-    assert main(["select", "structure", plain, "-c", "3", "--among", "flat,chain", *more, "-k", "rbf"]) == 0
-    assert "chain:3" in capsys.readouterr().out
+
+
+def test_fit_select_and_compare_print_the_same_probabilities(tmp_path, capsys):
+    X = structured_blobs("ring:6", n_samples=150, noise=0.15, random_state=0).data
+    path = tmp_path / "ring.csv"
+    path.write_text(text(X.tolist(), ",".join("abcdefgh"[: X.shape[1]]) + "\n"))
+
+    def printed(*line):
+        assert main([*line, "--json"]) == 0
+        return json.loads(capsys.readouterr().out)
+
+    for kernel in ("auto", "rbf"):
+        fit = printed("fit", str(path), "-s", "auto", "-c", "6", "-k", kernel, "--out", str(tmp_path / "labels.csv"))
+        probability = {row["name"]: row["probability"] for row in fit["structures"]}
+        assert fit["structure"] == "ring:6" and sum(probability.values()) == pytest.approx(1)
+        select = printed("select", "structure", str(path), "-c", "6", "-k", kernel)
+        assert select["best"] == "ring:6" and select["rows"][0]["name"] == "ring:6"
+        assert [row["probability"] for row in select["rows"]] == pytest.approx([*probability.values()])
+        among = printed("select", "structure", str(path), "-c", "6", "--among", "flat,ring", "-k", kernel)
+        wanted = [probability["flat"], probability["ring"]]
+        assert [row["probability"] for row in among["rows"]] == pytest.approx(wanted)
+        compare = printed("compare", str(path), "-s", "flat,ring", "-c", "6", "-k", kernel, "--refits", "1")
+        found = {one["structure"]: one["probability"] for one in compare["candidates"]}
+        assert found == pytest.approx({"flat:6": probability["flat"], "ring:6": probability["ring"]})
+    page = tmp_path / "page.html"
+    assert main(["fit", str(path), "-s", "graph", "-c", "6", "--verbose", "--report", str(page)]) == 0
+    assert "probabilities: ring" in capsys.readouterr().err and "custom:6" in page.read_text()
 
 
 @pytest.mark.parametrize(
@@ -324,6 +348,8 @@ def test_select(plain, tmp_path, capsys):
         (["k", "--among", "two"], "give numbers of clusters, such as 2-10"),
         (["k", "-c", "3"], "-c is what select k chooses"),
         (["structure", "--among", "ring"], "'ring' does not say how many clusters"),
+        (["structure", "--among", "flat,ring", "-c", "3"], "nothing can be said about the structure of 3 clusters"),
+        (["structure", "-c", "6", "--noise-refits", "2"], "--noise-refits is for select k"),
     ],
 )
 def test_select_refuses(plain, line, said, capsys):

@@ -108,6 +108,8 @@ def test_text_in_the_class_is_readable(name):
         assert str(as_structure(part.text_form)) == part.text_form
     if part.size_is_enough:
         assert as_structure(name, 5).n_clusters == 5
+    elif part.without_shape:
+        assert as_structure(name, 5).is_sought and as_structure(name, 5).n_clusters == 5
     else:
         with pytest.raises(ValueError, match="needs its shape" if part.text_form else "pass the matrix"):
             as_structure(name, 5)

@@ -220,7 +220,6 @@ NOT_PSD_A = [[1, 2], [2, 1]]
         (None, ["structure", "'ring:12'", "matrix", "graph"], TypeError),
         (Ring, ["structure", "'ring:12'"], TypeError),
         ("grid", ["needs its shape", "grid:3x4"], ValueError),
-        ("tree", ["needs its shape", "tree:3x3"], ValueError),
         ("ring:", ["cannot be read", "ring:12"], ValueError),
         ("ring:two", ["cannot be read", "ring:12"], ValueError),
         ("ring:0", ["at least 1"], ValueError),

@@ -15,7 +15,6 @@ from kernelclust import (
     StructuredClustering,
     _progress,
     select_n_clusters,
-    select_structure,
 )
 from kernelclust.margin import CuttingPlane
 
@@ -91,19 +90,11 @@ def test_callbacks_of_a_pipeline_reach_the_fit():
     assert {"kernel", "search"} <= set(diary.of("begin"))
 
 
-SELECTIONS = {
-    "select_n_clusters": (lambda **more: select_n_clusters(X, [2, 3], **more), 1),
-    "select_structure": (lambda **more: select_structure(X, ["flat:3", "chain:3", "flat:4"], **more), 2),
-}
-
-
-@pytest.mark.parametrize("name", SELECTIONS)
-def test_selection_tells_every_refit(name):
+def test_selection_tells_every_refit():
     diary = Diary()
-    call, n_kernels = SELECTIONS[name]
-    call(n_perturbations=1, n_null=2, random_state=0, callbacks=[diary])
-    assert diary.lines[0] == ("setup", name, 4 * n_kernels)
-    assert diary.of("end") == [*["refit"] * 4 * n_kernels, "fit"] and diary.lines[-1] == ("teardown",)
+    select_n_clusters(X, [2, 3], n_perturbations=1, n_null=2, random_state=0, callbacks=[diary])
+    assert diary.lines[0] == ("setup", "select_n_clusters", 4)
+    assert diary.of("end") == [*["refit"] * 4, "fit"] and diary.lines[-1] == ("teardown",)
 
 
 def test_the_progress_bar_of_scikit_learn(capsys):

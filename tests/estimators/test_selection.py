@@ -7,8 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.base import clone
 
-import kernelclust
-from kernelclust import StructuredClustering, select_n_clusters, select_structure, stability_bound
+from kernelclust import StructuredClustering, select_n_clusters, stability_bound
 from kernelclust.kernels import RBF
 from kernelclust.objectives import Dependence
 from kernelclust.solvers import Greedy
@@ -53,8 +52,6 @@ def test_the_chosen_model_is_fitted_and_usable(selection):
 
 
 def test_columns_without_content_are_not_shown():
-    text = str(select_structure(blobs(), ["flat:3", "chain:3"], **QUICK | {"n_null": 0}))
-    assert "p value" not in text and "nan" not in text
     text = str(select_n_clusters(blobs(), [2, 3], **QUICK | {"n_perturbations": 0}))
     assert "moved" not in text and "p value" in text
 
@@ -78,12 +75,6 @@ def test_matrices_are_kernels():
     assert_allclose([row.dependence for row in by_name.rows], [row.dependence for row in by_matrix.rows])
 
 
-def test_structures_are_candidates():
-    ring = kernelclust.structures.as_structure("ring:4")
-    result = select_structure(blobs(4), ["flat:4", ring, 2 * np.eye(4)], **QUICK)
-    assert [row.name for row in result.rows][:2] == ["flat:4", "ring:4"]
-
-
 def test_parameters_are_passed_on():
     settings = QUICK | {"structure": "chain", "kernel": RBF(gamma=0.1), "objective": Dependence(rho=1.0)}
     model = select_n_clusters(blobs(), [2, 3], **settings).best_estimator_
@@ -102,7 +93,7 @@ def test_seed_decides_and_threads_do_not():
 def test_the_data_are_left_alone():
     X = blobs()
     before = X.copy()
-    select_structure(X, ["flat:3", "chain:3"], **QUICK)
+    select_n_clusters(X, [2, 3], **QUICK)
     assert_array_equal(X, before)
 
 
@@ -140,7 +131,6 @@ def test_degenerate_data():
         (lambda X: select_n_clusters(X, noise="much"), TypeError, "noise"),
         (lambda X: select_n_clusters(X, n_perturbations=-1), ValueError, "n_perturbations"),
         (lambda X: select_n_clusters(X, null="gauss"), ValueError, "gaussian"),
-        (lambda X: select_structure(X, ["flat:3", "chain:3"], n_null=-1), ValueError, "n_null"),
         (lambda X: select_n_clusters(np.where(X > 5, np.nan, X)), ValueError, "NaN"),
         (lambda X: select_n_clusters(sparse.csr_matrix(X)), TypeError, "dense"),
         (lambda X: select_n_clusters(X, 3), TypeError, "several numbers"),
@@ -149,9 +139,6 @@ def test_degenerate_data():
         (lambda X: select_n_clusters(X, [2, 40]), ValueError, "36 samples"),
         (lambda X: select_n_clusters(X, [2, 3], n_null=1), ValueError, "n_null"),
         (lambda X: select_n_clusters(X, [2, 3], kernel="precomputed"), ValueError, "square"),
-        (lambda X: select_structure(X, "chain:3"), TypeError, "list"),
-        (lambda X: select_structure(X, ["chain:3", "rnig:3"]), ValueError, "ring"),
-        (lambda X: select_structure(X, ["chain:3", "flat:3"], n_clusters=3), TypeError, "being chosen"),
         (lambda X: stability_bound(X, np.arange(36)), ValueError, "square"),
         (lambda X: stability_bound(X @ X.T, np.arange(30) % 3), ValueError, "30 entries for 36"),
         (lambda X: stability_bound(X @ X.T, np.zeros(36)), ValueError, "single cluster"),
@@ -176,7 +163,4 @@ def test_picture_shows_the_choice():
     assert chosen.get_xdata() == [result.best_index]
     bars = [segment[:, 1] for segment in ax.collections[0].get_segments()]
     assert_allclose(bars, [[null.min(), null.max()] for null in result.null.values()])
-    found = select_structure(blobs(), ["flat:3", "chain:3"], **QUICK | {"n_null": 0})
-    scores = SelectionDisplay.from_selection(found).ax_
-    assert scores.get_ylabel() == "score"
     matplotlib.pyplot.close("all")

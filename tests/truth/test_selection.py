@@ -3,22 +3,19 @@
 import importlib
 import tracemalloc
 from dataclasses import replace
-from itertools import combinations, product
+from itertools import product
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from flat_parameters import build
 from numpy.testing import assert_allclose
 
-from kernelclust import KernelKMeans, StructuredClustering, select_n_clusters, select_structure
-from kernelclust.datasets import rotated_images, structured_blobs
+from kernelclust import KernelKMeans, StructuredClustering, select_n_clusters
 from kernelclust.engine import _fit as engine
-from kernelclust.engine import place, steps
-from kernelclust.kernels import RBF, DenseKernel, Graph, Polynomial, incomplete_cholesky
+from kernelclust.kernels import RBF, Graph, Polynomial, incomplete_cholesky
 from kernelclust.metrics import clustering_distance, dependence, hsic, hsic_test
-from kernelclust.selection import _refits, _structure, stability_bound
+from kernelclust.selection import _refits, stability_bound
 from kernelclust.solvers import Greedy
 from kernelclust.structures import as_structure
 
@@ -261,67 +258,6 @@ def test_statistics_equal_their_dense_formulas():
     assert _refits.label_alignment(fit, different) < 0.95
 
 
-def best_rising(far, step):
-    """Share of the variance that the best rising function of steps explains, over all ways to pool levels."""
-    levels, best = np.unique(step), 0.0
-    for cuts in product([False, True], repeat=len(levels) - 1):
-        block = np.r_[0, np.cumsum(cuts, dtype=int)][np.searchsorted(levels, step)]
-        means = np.bincount(block, far) / np.bincount(block)
-        if (np.diff(means) >= 0).all():
-            best = max(best, np.var(means[block]) / np.var(far))
-    return best
-
-
-@pytest.mark.parametrize("structure", ["chain:6", "ring:6", "tree:2x3", "grid:2x3", "flat:6"])
-def test_order_explains_what_the_best_rising_function_of_steps_does(structure):
-    for seed in range(5):
-        rng = np.random.default_rng(seed)
-        X = np.repeat(3 * rng.standard_normal((6, 3)), 6, axis=0) + 0.3 * rng.standard_normal((36, 3))
-        fit = fitted(X, structure=structure, kernel="linear")
-        means = np.stack([X[fit.labels == j].mean(axis=0) for j in range(6)])
-        pairs = np.triu_indices(6, 1)
-        far = np.linalg.norm(means[:, None] - means, axis=2)[pairs]
-        near = across_borders(X, fit.labels)
-        A = fit.structure.kernel
-        node = place(A, -(near**2))
-        rising = best_rising(far, steps(A)[pairs]), best_rising(near[pairs], steps(A)[np.ix_(node, node)][pairs])
-        assert_allclose(_structure.follows(fit), max(rising), atol=1e-9)
-
-
-def across_borders(X, labels):
-    """Mean distance to the nearest sample of the other cluster, over the nearest quarter of both, by its definition."""
-    groups = [X[labels == j] for j in np.unique(labels)]
-    found = np.zeros((len(groups), len(groups)))
-    for j, k in combinations(range(len(groups)), 2):
-        D = np.linalg.norm(groups[j][:, None] - groups[k], axis=2)
-        far = np.sort(np.r_[D.min(axis=0), D.min(axis=1)])
-        found[j, k] = found[k, j] = far[: len(far) // 4].mean()
-    return found
-
-
-def test_some_of_many_samples_stand_for_all(monkeypatch):
-    rng = np.random.default_rng(0)
-    labels = np.repeat([0, 1, 2], [50, 30, 1])
-    X = rng.standard_normal((81, 2))
-    monkeypatch.setattr(_structure, "MOST_COMPARED", 20)  # every fifth, and one at least
-    some = np.r_[0:50:5, 50:80:5, 80]
-    K = DenseKernel(X @ X.T)
-    assert_allclose(_structure.nearest_samples(K, labels), across_borders(X[some], labels[some]) ** 2, atol=1e-9)
-
-
-@pytest.mark.parametrize("grows", [lambda step: step, np.sqrt, lambda step: np.minimum(step, 1) + (step > 1) / 2])
-def test_any_way_of_growing_apart_is_explained(grows):
-    D = grows(np.abs(np.subtract.outer(np.arange(6), np.arange(6))).astype(float)) ** 2
-    K = 10 - D / 2
-    kernel = SimpleNamespace(operator=DenseKernel(K))
-    fit = SimpleNamespace(structure=as_structure("chain:6"), labels=np.arange(6), n=np.ones(6), kernel=kernel)
-    assert_allclose(_structure.follows(fit), 1)
-    fit.labels = np.array([1, 0, 2, 3, 5, 4])  # another order of the fit; nearest samples are placed by themselves
-    assert_allclose(_structure.follows(fit), 1)
-    fit.structure = as_structure("ring:6")  # which has no place for the farthest two
-    assert _structure.follows(fit) < 0.95
-
-
 def test_flat_movement_is_the_distance_of_the_theorem():
     rng = np.random.default_rng(1)
     X = rng.standard_normal((40, 2))
@@ -384,29 +320,6 @@ def test_references_keep_what_they_say(null):
         assert_allclose(along.std(axis=0), np.ptp(reach, axis=0) / np.sqrt(12), rtol=0.05)
 
 
-@pytest.mark.parametrize("filled, k", [([9, 9, 9], 3), ([9, 9, 0.1], 2), ([9, 0.1, 0.1], 2)])
-def test_random_places_keep_clusters_how_far_apart_they_are_and_the_directions_they_fill(filled, k):
-    rng = np.random.RandomState(0)
-    corners = np.array([[1, 1, 1], [1, -1, -1], [-1, 1, -1], [-1, -1, 1]]) * filled
-    means = corners @ np.linalg.qr(rng.standard_normal((6, 3)))[0].T
-    X = np.repeat(means, [7, 6, 7, 6], axis=0) + 0.02 * rng.standard_normal((26, 6))
-    fit = fitted(X, n_clusters=4)
-    draw = _structure.random_places(X, fit)
-    sets = [draw(rng) for _ in range(300)]
-    Pi = np.eye(4)[fit.labels]
-    within = X - Pi @ (Pi.T @ X / fit.n[:, None])
-    between = []
-    for Z in sets:
-        means = Pi.T @ Z / fit.n[:, None]
-        assert_allclose(Z - Pi @ means, within, atol=1e-9)
-        assert_allclose(Z.mean(axis=0), X.mean(axis=0), atol=1e-9)
-        assert_allclose(np.square(Z - Z.mean(axis=0)).sum(), np.square(X - X.mean(axis=0)).sum())
-        between.append(means - X.mean(axis=0))
-    spread = np.linalg.eigvalsh(np.mean([b.T @ b for b in between], axis=0))
-    assert_allclose(spread[:-k], 0, atol=1e-9)  # in k directions, all alike
-    assert_allclose(spread[-k:] / spread.sum(), 1 / k, rtol=0.25)
-
-
 # -- selections --------------------------------------------------------------------------------------------------------
 
 
@@ -445,83 +358,6 @@ def test_the_number_of_separate_groups_is_found(c):
     assert len(np.unique(selection.labels_)) == c
 
 
-def turned(closed):
-    return rotated_images(6, per_cluster=6, skip=3, closed=closed, size=12, random_state=0).data
-
-
-@pytest.mark.filterwarnings("ignore:the order of these clusters")
-def test_orders_are_found_where_there_is_one():
-    candidates = ["flat:6", "chain:6", "ring:6"]
-    settings = {"n_perturbations": 0, "n_null": 19, "random_state": 0}
-    assert select_structure(turned(True), candidates, **settings).best == "ring:6"
-    assert select_structure(turned(False), candidates, **settings).best == "chain:6"
-    corners = np.repeat(3 * np.eye(6), 10, axis=0) + 0.5 * np.random.default_rng(0).standard_normal((60, 6))
-    selection = select_structure(corners, candidates, **settings)
-    assert selection.best == "flat:6"
-    assert "no better" in selection.reason
-    assert [row.p_value > 0.05 for row in selection.rows[1:]] == [True, True]
-    assert selection.rows[0].dependence == 0
-    rng = np.random.default_rng(0)
-    anywhere = np.repeat(2 * rng.standard_normal((6, 8)), 10, axis=0) + 0.5 * rng.standard_normal((60, 8))
-    selection = select_structure(anywhere, candidates, **settings)
-    assert max(selection.rows, key=lambda row: row.dependence).name == "chain:6"  # as chance would have it
-    assert selection.best == "flat:6"
-    without = select_structure(corners, ["ring:6", "chain:6"], **settings | {"n_null": 3})
-    assert without.rows[without.best_index].score == max(row.score for row in without.rows)
-
-
-@pytest.mark.filterwarnings("ignore:the order of these clusters")
-@pytest.mark.parametrize("kind", ["chain", "ring", "flat"])
-def test_orders_are_found_in_the_plane(kind):
-    rng, t = np.random.default_rng(2), np.arange(6)
-    places = {
-        "chain": np.c_[np.cos(t * np.pi / 5), np.sin(t * np.pi / 5)],
-        "ring": np.c_[np.cos(t * np.pi / 3), np.sin(t * np.pi / 3)],
-        "flat": rng.standard_normal((6, 2)),
-    }
-    X = np.repeat(places[kind], 8, axis=0) + 0.1 * rng.standard_normal((48, 2))
-    settings = {"n_perturbations": 0, "n_null": 19, "solver": SPECTRAL, "random_state": 0}
-    selection = select_structure(X, ["flat:6", "chain:6", "ring:6"], **settings)
-    assert selection.best == f"{kind}:6"
-    row = selection.rows[2]
-    assert_allclose(row.score, (row.dependence - row.null_mean) / (1 - row.null_mean))
-
-
-@pytest.mark.filterwarnings("ignore:the order of these clusters")
-def test_clusters_alike_to_the_next_alone_are_a_chain():
-    X = structured_blobs("chain:6", n_samples=60, noise=0.2, random_state=1).data  # all but neighbours equally far
-    settings = {"n_perturbations": 0, "n_null": 19, "solver": SPECTRAL, "random_state": 0}
-    assert select_structure(X, ["flat:6", "chain:6", "ring:6"], **settings).best == "chain:6"
-
-
-@pytest.mark.filterwarnings("ignore:the order of these clusters")
-def test_what_looks_alike_from_opposite_sides_is_a_ring():
-    a = 2 * np.pi * np.arange(60) / 60
-    X = np.c_[np.cos(a), np.sin(a), 2 * np.cos(2 * a), 2 * np.sin(2 * a)]  # means of opposite clusters are near
-    settings = {"n_perturbations": 0, "n_null": 19, "solver": SPECTRAL, "random_state": 0}
-    selection = select_structure(X, ["flat:6", "chain:6", "ring:6"], **settings)
-    assert selection.best == "ring:6"
-    assert_allclose(selection.rows[2].dependence, 1, atol=0.01)  # nearest samples of clusters follow it throughout
-
-
-@pytest.mark.filterwarnings("ignore:the order of these clusters")
-def test_nothing_compared_with_chance_is_no_evidence():
-    X = structured_blobs("chain:5", n_samples=40, noise=0.1, random_state=0).data
-    selection = select_structure(X, ["chain:5", "flat:5"], n_perturbations=0, n_null=0, random_state=0)
-    assert selection.best == "flat:5" and "no evidence" in selection.reason
-
-
-@pytest.mark.filterwarnings("ignore:the order of these clusters")
-def test_level_of_an_order_among_random_places():
-    rng = np.random.default_rng(1)
-    found = []
-    for draw in range(15):
-        X = np.repeat(3 * rng.standard_normal((5, 4)), 8, axis=0) + 0.3 * rng.standard_normal((40, 4))
-        settings = {"n_perturbations": 0, "n_null": 4, "solver": SPECTRAL, "random_state": draw}
-        found.append([row.p_value for row in select_structure(X, ["chain:5", "ring:5"], **settings).rows])
-    assert (np.sum(np.array(found) <= 0.2, axis=0) <= 8).all()  # a fifth is expected
-
-
 def test_p_values_keep_their_level_without_clusters():
     rng = np.random.default_rng(0)
     p_values = []
@@ -542,7 +378,6 @@ def test_selection_does_not_see_order_of_samples():
         settings = {"n_perturbations": 2, "n_null": 2, "random_state": 0, "solver": Greedy(n_init=2)}
         return [
             select_n_clusters(X, [2, 3], **settings),
-            select_structure(X, ["flat:4", "ring:4"], **settings),
             select_n_clusters(K, [2, 3], kernel="precomputed", **settings),
         ]
 

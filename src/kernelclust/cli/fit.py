@@ -166,6 +166,7 @@ def _summary(arguments: SimpleNamespace, data: Data, model: Any, labels: Any, sc
         "sizes": np.bincount(labels, minlength=model.structure_.n_clusters),
         **{name.rstrip("_"): getattr(model, name) for name in names if hasattr(model, name)},
         **order,
+        "structures": _structure_rows(model),
         "scores": scores,
         "warnings": arguments.warnings,
         "settings": model.get_params(deep=False),
@@ -176,8 +177,27 @@ def _summary(arguments: SimpleNamespace, data: Data, model: Any, labels: Any, sc
 def _sure(model: Any) -> str:
     """Return the confidence in the order, in a few words."""
     if model.order_confidence_ is None:
-        return "one arrangement"
-    return f"order confidence {model.order_confidence_:.2f} (p = {model.order_.pvalue:.2g})"
+        return f"one arrangement{_likely(model)}"
+    return f"order confidence {model.order_confidence_:.2f} (p = {model.order_.pvalue:.2g}){_likely(model)}"
+
+
+def _table(model: Any) -> Any:
+    """Return the probabilities of structures over the clusters of a model; None where there are none."""
+    found = getattr(model, "diagnostics_", {}).get("structures")
+    return found if found is not None or model.order_ is None else model.order_.structures
+
+
+def _likely(model: Any) -> str:
+    rows = [f"{row.name} {row.probability:.2f}" for row in _table(model) or ()]
+    return f"; probabilities: {', '.join(rows)}" if rows else ""
+
+
+def _structure_rows(model: Any) -> list[dict[str, Any]] | None:
+    """Return the probabilities of structures over the clusters of a model, as JSON writes them."""
+    table = _table(model)
+    if table is None:
+        return None
+    return [{"name": row.name, "probability": row.probability, "arrangement": row.written} for row in table]
 
 
 def _same_rows(data: Data, view: Data, path: str) -> Any:

@@ -2,6 +2,7 @@
 
 from kernelclust.engine._config import FitConfig, Policy, Samples, distance_exponent
 from kernelclust.engine._fit import arrange, fit, useful_spectrum
+from kernelclust.engine._found import check_sought, structure_of
 from kernelclust.engine._judge import Fit, canonical_places, judge, numbered_like, with_order
 from kernelclust.engine._order import FEW, UNSURE, Order, n_arrangements
 from kernelclust.engine._order_result import (
@@ -13,7 +14,9 @@ from kernelclust.engine._order_result import (
     doubtful,
 )
 from kernelclust.engine._places import Places, Prediction
+from kernelclust.engine._shapes import family_or_flat, structure_probabilities
 from kernelclust.engine._steps import is_connected, order_agreement, place, squared_distances, steps
+from kernelclust.engine._structure_table import StructureTable
 
 __all__ = [
     "FEW",
@@ -27,13 +30,16 @@ __all__ = [
     "Policy",
     "Prediction",
     "Samples",
+    "StructureTable",
     "alternatives",
     "arrange",
     "canonical_places",
+    "check_sought",
     "cluster_order",
     "confidence_of",
     "distance_exponent",
     "doubtful",
+    "family_or_flat",
     "fit",
     "is_connected",
     "judge",
@@ -43,6 +49,8 @@ __all__ = [
     "place",
     "squared_distances",
     "steps",
+    "structure_of",
+    "structure_probabilities",
     "useful_spectrum",
     "with_order",
 ]

@@ -56,6 +56,7 @@ class Fit:
     diagnostics: dict[str, float] = field(default_factory=dict)  # of the policy
     data_kernel: FittedKernel | None = None  # of X, where `kernel` was made of it or took its place in the search
     order: Order | None = None
+    structures: StructureTable | None = None  # that the structure was found by, where it was
     kernel_times_labels: np.ndarray | None = field(default=None, repr=False)  # K D Pi (m, c), where it is known
     whole: Whole | None = field(default=None, repr=False)  # all samples, where the search began with some of them
 
@@ -243,18 +244,13 @@ def with_order(found: Fit, problem: Problem, companions: Sequence[tuple[np.ndarr
     `companions` are cluster sums and sizes by other kernels that judge the order too; None takes those of the kernel.
     """
     set_stage(EVIDENCE, "how sure the order is")
-    c, constraints, weight = len(found.n), problem.constraints, found.kernel.operator.weight
+    c, constraints = len(found.n), problem.constraints
     companions = found.kernel.companion_sums(found.labels, c) if companions is None else companions
     known = np.zeros(c, dtype=bool)
     if constraints is not None and not constraints.arbitrary:
         known[constraints.place[constraints.place >= 0]] = True
-    clusters = Clusters(
-        found.structure.kernel,
-        leading_directions(found.spectrum.embedding, c),
-        weight,
-        found.labels,
-        found.S,
-        found.n,
+    clusters = replace(
+        _clusters(found),
         known=known,
         movable=problem.known_nodes(found.objective, found.labels).get("movable"),
         views=[squared_distances(S, n) for S, n in companions],
@@ -262,10 +258,32 @@ def with_order(found: Fit, problem: Problem, companions: Sequence[tuple[np.ndarr
     order = order_of(clusters)
     if np.isfinite(order.confidence):
         family = None if known.any() else family_of(found.structure)
-        order = replace(order, structures=_structures(clusters, found.kernel), family=family)
+        order = replace(order, structures=_structures(clusters, _shown_by(found)), family=family)
     if doubt := doubt_in_words(order, str(found.structure)):
         warn(doubt)
     return replace(found, order=order)
+
+
+def _clusters(found: Fit) -> Clusters:
+    c, weight = len(found.n), found.kernel.operator.weight
+    E = leading_directions(found.spectrum.embedding, c)
+    return Clusters(found.structure.kernel, E, weight, found.labels, found.S, found.n, known=np.zeros(c, dtype=bool))
+
+
+def structures_over(found: Fit) -> StructureTable | None:
+    """Return the probabilities of structures over the clusters of a fit; None where they cannot be compared."""
+    set_stage(EVIDENCE, "which structure the clusters have")
+    return _structures(_clusters(found), _shown_by(found)) if (found.n > 0).all() else None
+
+
+def _shown_by(found: Fit) -> FittedKernel:
+    """Return the kernel that structures are compared by: the default's views, also where rbf arranged."""
+    return found.data_kernel if isinstance(found.data_kernel, GraphMean) else found.kernel
+
+
+def shows_structures(kernel: FittedKernel) -> bool:
+    """Return whether distances by a kernel, or views that it brings, show structures."""
+    return isinstance(kernel, GraphMean) or (kernel.base is None and kernel.supports_refinement)
 
 
 def _structures(clusters: Clusters, kernel: FittedKernel) -> StructureTable | None:

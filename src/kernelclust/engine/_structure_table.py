@@ -24,8 +24,13 @@ class StructureProbability(NamedTuple):
     probability: float
     arrangement: Arrangement
 
+    @property
+    def written(self) -> str:
+        """Return the arrangement as text."""
+        return _WRITTEN[self.name](self.arrangement)
+
     def __str__(self) -> str:
-        return f"{self.name:<10} {self.probability:11.2f}  {_WRITTEN[self.name](self.arrangement)}".rstrip()
+        return f"{self.name:<10} {self.probability:11.2f}  {self.written}".rstrip()
 
 
 @dataclass(frozen=True, repr=False)
@@ -40,10 +45,14 @@ class StructureTable:
     links : (c, c) array
         Probability that two clusters are neighbours, over all structures: sum_F P(F) P(link | F). Flat clusters and
         hierarchies have no links, and of grids only the best counts.
+    scores : (c, c) array
+        Scores of links, of mean zero: within chains, rings and trees an arrangement has a probability proportional to
+        exp(sum of the scores of its links).
     """
 
     rows: tuple[StructureProbability, ...]
     links: np.ndarray = field(repr=False)
+    scores: np.ndarray = field(repr=False)
 
     def __getitem__(self, name: str) -> StructureProbability:
         for row in self.rows:
@@ -65,7 +74,7 @@ class StructureTable:
 
         old = np.argsort(node)
         rows = tuple(row._replace(arrangement=_CANONICAL[row.name](called(row.arrangement))) for row in self.rows)
-        return StructureTable(rows, self.links[np.ix_(old, old)])
+        return StructureTable(rows, *(one[np.ix_(old, old)] for one in (self.links, self.scores)))
 
     def __repr__(self) -> str:
         return "\n".join(["structure  probability  best arrangement", *map(str, self.rows)])

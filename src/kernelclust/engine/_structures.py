@@ -196,7 +196,7 @@ def structure_table(E: np.ndarray, weight: np.ndarray, labels: np.ndarray) -> St
     arrangement: dict[str, Arrangement] = {"flat": (), "grid": (), "hierarchy": _nested(merges)}
     arrangement |= {name: family.arrangement for name, family in families.items()}
     rows = [StructureProbability(name, p[name], arrangement[name]) for name in FAMILIES]
-    table = StructureTable(tuple(sorted(rows, key=lambda row: -row.probability)), neighbours)
+    table = StructureTable(tuple(sorted(rows, key=lambda row: -row.probability)), neighbours, s)
     return table.renumbered(np.arange(c))
 
 

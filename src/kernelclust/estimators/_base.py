@@ -22,6 +22,7 @@ from kernelclust._progress import log, progress_listener, working
 from kernelclust._terms import Term
 from kernelclust._warnings import warn
 from kernelclust.constraints import Constraints, make_constraints
+from kernelclust.engine import check_sought
 from kernelclust.estimators._callbacks import CallbackSupportMixin, Tasks, with_callbacks
 from kernelclust.kernels import (
     Approximation,
@@ -271,6 +272,33 @@ def check_structure(n_clusters: Any, structure: Any) -> Structure:
         return as_structure(structure, int(n_clusters))
     sized = not isinstance(structure, str) or ":" in structure or "(" in structure
     return as_structure(structure, None if sized else DEFAULT_CLUSTERS)
+
+
+def known_structure(n_clusters: Any, structure: Any, where: str) -> Structure:
+    """The structure, which is no structure to be found."""
+    found = check_structure(n_clusters, structure)
+    if found.is_sought:
+        raise ValueError(
+            f"structure '{found}' is found by StructuredClustering.fit, not supported yet by {where}: name a structure."
+        )
+    return found
+
+
+def check_findable(model: Any, structure: Structure, y: Any) -> None:
+    """Refuse what speaks of nodes where the structure is to be found."""
+    if not structure.is_sought:
+        return
+    check_sought(structure)
+    nodes = {
+        "y": y is not None,
+        "min_cluster_size of each node": np.ndim(model.min_cluster_size) > 0,
+        "max_cluster_size of each node": np.ndim(model.max_cluster_size) > 0,
+    }
+    if given := [name for name, there in nodes.items() if there]:
+        raise ValueError(
+            f"{', '.join(given)} with structure '{structure}': the nodes of a structure that is found are not known "
+            "before the fit. Leave it out, or name a structure."
+        )
 
 
 def check_enough_samples(n_samples: int, structure: Structure) -> None:

@@ -13,11 +13,12 @@ from scipy.spatial.distance import squareform
 from kernelclust import engine
 from kernelclust._input import quoted
 from kernelclust.engine import FitConfig
+from kernelclust.estimators._base import known_structure
 from kernelclust.estimators.structured import StructuredClustering
 from kernelclust.kernels import FittedKernel, fit_kernel
 from kernelclust.objectives import check_weights
 from kernelclust.policies import policy_for
-from kernelclust.structures import Structure, Tree, as_structure
+from kernelclust.structures import Structure, Tree
 
 SHOWN = 8  # names of groups that a message lists at most
 
@@ -216,7 +217,7 @@ def _is_open_tree(structure: Any) -> bool:
 def _structure_for(structure: Any, called: list) -> Structure:
     """The structure, which must have a place for every group and no more."""
     sized = not (isinstance(structure, str) and ":" not in structure)
-    found = as_structure(structure, None if sized else len(called))
+    found = known_structure(None if sized else len(called), structure, "arrange")
     if found.n_clusters != len(called):
         raise ValueError(
             f"structure '{found}' has {found.n_clusters} places, but labels has {len(called)} groups "

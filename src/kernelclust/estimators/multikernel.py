@@ -13,7 +13,7 @@ from kernelclust.estimators._base import (
     FLOATS,
     KernelClusterer,
     check_enough_samples,
-    check_structure,
+    known_structure,
 )
 from kernelclust.estimators._data import on_host, where
 from kernelclust.estimators._placing import Placing
@@ -209,7 +209,7 @@ class MultiKernelClustering(Placing, KernelClusterer):
 
     def _fit(self, X, y, sample_weight, must_link, cannot_link, observed):
         self._check_parameters()
-        structure = check_structure(self.n_clusters, self.structure)
+        structure = known_structure(self.n_clusters, self.structure, "MultiKernelClustering")
         place = where(X)
         if place.elsewhere:
             more = {"must_link": must_link, "cannot_link": cannot_link, "observed": observed}

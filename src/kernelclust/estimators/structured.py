@@ -16,7 +16,9 @@ from kernelclust.engine import Fit, FitConfig, fit, numbered_like
 from kernelclust.estimators._base import (
     KernelClusterer,
     check_enough_samples,
+    check_findable,
     check_structure,
+    known_structure,
     whole_or_nothing,
 )
 from kernelclust.estimators._data import new_samples, where
@@ -49,6 +51,9 @@ class StructuredClustering(Placing, KernelClusterer):
         How clusters relate: "flat", "chain", "ring", "ring:12", "grid:3x4", "tree:3x3", "tree:(a,(b,c))",
         "flat:4*chain:3", with names "chain:(seed,sprout,bloom)", Newick "((A,B),C);", an object of
         `kernelclust.structures`, a psd matrix or a networkx graph (a directed one is a taxonomy: leaves are clusters).
+        Found from the data, for 4 to 12 clusters: "auto", the most probable structure, flat where no order is; "tree"
+        without a shape, the best lineage, whose nodes are clusters; "graph", links more probable than one half.
+        `structure_` is what was found, `diagnostics_.structures` the probabilities. Without known labels.
     kernel : str, Kernel or callable, default="auto"
         How alike two samples are. "auto" is not a kernel but a procedure: the mean of nearest-neighbour graphs of
         three views of X, which also chooses the size prior, and on a grid arranges and refines the clusters with
@@ -139,8 +144,9 @@ class StructuredClustering(Placing, KernelClusterer):
         with scaled rows are, and how alike the clusters are to those of an rbf kernel (alignment, without structure; 1
         when they are the same). extension_error: share of the kernel's functions that is missed at samples beyond its
         graphs. cluster_similarity: mean similarities <mu_j, mu_k> =
-        S_jk / (n_j n_k) between clusters, NaN for an empty one. n_samples_seen: rows of all batches of `partial_fit`.
-        None for what does not apply.
+        S_jk / (n_j n_k) between clusters, NaN for an empty one. structures: the table by which structure="auto", "tree"
+        or "graph" was found, that of `order_` where clusters have an order. n_samples_seen: rows of all batches of
+        `partial_fit`. None for what does not apply.
     n_features_in_ : int
 
     Examples
@@ -252,7 +258,7 @@ class StructuredClustering(Placing, KernelClusterer):
         """
         with working(f"{type(self).__name__}.partial_fit"), whole_or_nothing(self):
             self._check_parameters()
-            structure = check_structure(self.n_clusters, self.structure)
+            structure = known_structure(self.n_clusters, self.structure, "partial_fit")
             add_batch(self, X, named_places(structure, y), sample_weight, structure.n_clusters)
         return self
 
@@ -260,6 +266,7 @@ class StructuredClustering(Placing, KernelClusterer):
         self._check_parameters()
         self._stream = None
         structure = check_structure(self.n_clusters, self.structure)
+        check_findable(self, structure, y)
         links = {"must_link": must_link, "cannot_link": cannot_link}
         where(X).fit(self, X, y, sample_weight, structure, links)
         return self
@@ -309,6 +316,7 @@ class StructuredClustering(Placing, KernelClusterer):
             "ridge": found.ridge,
             "size_bound": found.size_bound,
             "size_prior": found.objective.size_prior,
+            "structures": found.structures,
             "view_agreement": found.diagnostics.get("view_agreement"),
         }
         self._keep_places(found)

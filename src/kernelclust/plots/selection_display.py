@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, cast
 
 import numpy as np
 
@@ -12,10 +13,10 @@ from kernelclust.selection import Selection, select_n_clusters
 
 @dataclass
 class SelectionDisplay(Display):
-    """Dependence that every candidate of a selection reaches, and the range that data without clusters reach.
+    """Evidence for every candidate of a selection, the choice filled.
 
-    A dot above its bar says that there is more to see than in the reference data; the filled dot is the choice. Without
-    references (`n_null=0`) the scores are drawn.
+    Structures: their probabilities, as bars. Numbers of clusters: the dependence that each reaches, and the range that
+    data without clusters reach; a dot above its bar says that there is more to see than in the reference data.
 
     Examples
     --------
@@ -41,21 +42,36 @@ class SelectionDisplay(Display):
         return cls(selection).plot(ax)
 
     def _draw(self, ax):
-        selection, rows = self.selection, self.selection.rows
+        if self.selection.parameter == "structure":
+            self._draw_probabilities(ax)
+        else:
+            self._draw_numbers(ax)
+        ax.spines[["top", "right"]].set_visible(False)
+
+    def _draw_probabilities(self, ax):
+        rows: Any = self.selection.rows
+        where = np.arange(len(rows))[::-1]
+        colors = [INK if i == self.selection.best_index else FAINT for i in range(len(rows))]
+        ax.barh(where, [row.probability for row in rows], color=colors)
+        for y, row in zip(where, rows, strict=True):
+            ax.text(row.probability + 0.01, y, f"{row.probability:.2f}", va="center")
+        ax.set_yticks(where, [row.name for row in rows])
+        ax.set(xlabel="probability", ylabel="structure", xlim=(0, 1.1), xticks=np.linspace(0, 1, 6))
+
+    def _draw_numbers(self, ax):
+        selection, rows = self.selection, cast(Any, self.selection.rows)
         where = np.arange(len(rows))
         low, high = (
             np.array([f(selection.null[row.name], initial=np.nan) for row in rows])
             for f in (np.fmin.reduce, np.fmax.reduce)
         )
-        known = np.isfinite(low)
-        value = np.array([row.dependence if known.any() else row.score for row in rows])
-        ax.vlines(where[known], low[known], high[known], colors=FAINT, linewidth=9, label="without clusters")
+        value = np.array([row.dependence for row in rows])
+        ax.vlines(where, low, high, colors=FAINT, linewidth=9, label="without clusters")
         chosen = where == selection.best_index
         ax.plot(where, value, "o", color=INK, markerfacecolor="white", markersize=8, zorder=3)
         ax.plot(where[chosen], value[chosen], "o", color=INK, markersize=8, zorder=4, label="chosen")
         ax.set_xticks(where, [row.name for row in rows], rotation=0 if len(rows) > 5 else 15)
-        ax.set(xlabel=selection.parameter, ylabel="dependence" if known.any() else "score")
-        ax.spines[["top", "right"]].set_visible(False)
+        ax.set(xlabel=selection.parameter, ylabel="dependence")
         ax.legend(frameon=False)
 
 

@@ -25,6 +25,8 @@ from kernelclust.structures import Structure, cluster_names
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+MAX_LINKS = 12  # whose strengths are written beside them
+MIN_SOLID = 0.5  # strength below which a link is dotted
 MAX_LETTERS = 55  # in a row of names; beyond, they are written upright
 
 
@@ -44,6 +46,9 @@ class StructureDisplay(Display):
         A picture for each cluster, drawn beside it; on it where there is no room.
     names : sequence of str, optional
         Texts in place of the structure's own names, or the clusters' numbers.
+    links : array of shape (n_clusters, n_clusters), optional
+        Strength of each link, 0 to 1, shown by the width of its line and, for up to 12, as a number beside it; links
+        below one half are dotted.
 
     Examples
     --------
@@ -59,10 +64,12 @@ class StructureDisplay(Display):
     values: Any = None
     thumbnails: Any = None
     names: Any = None
+    links: Any = None
 
     def __post_init__(self) -> None:
         self.structure = structure_of(self.structure)
         options = {"sizes": self.sizes, "values": self.values, "thumbnails": self.thumbnails, "names": self.names}
+        options["links"] = self.links
         _check_lengths(self.structure, **options)
 
     @classmethod
@@ -71,10 +78,14 @@ class StructureDisplay(Display):
 
     @classmethod
     def from_estimator(cls, model, *, values=None, thumbnails=None, names=None, ax=None):
-        """Draw the clusters of a fitted estimator that has a structure."""
+        """Draw the clusters of a fitted estimator that has a structure, with the strength of its links.
+
+        A link of a structure that was found is as strong as it is probable (`order_.structures.links`); of one that was
+        asked for, as sure as `order_.links` says.
+        """
         structure = structure_of(model)
         sizes = np.bincount(model.labels_, minlength=structure.n_clusters)
-        return cls(structure, sizes, values, thumbnails, names).plot(ax)
+        return cls(structure, sizes, values, thumbnails, names, _strengths(model)).plot(ax)
 
     @classmethod
     def from_predictions(cls, labels, structure, *, values=None, thumbnails=None, names=None, ax=None):
@@ -94,7 +105,7 @@ class StructureDisplay(Display):
         room = _room(where)
         radii = 0.42 * room * np.sqrt(np.maximum(share, 0.06))
 
-        ax.add_collection(LineCollection([*lines], colors=FAINT, linewidths=2, capstyle="round", zorder=1))
+        self._draw_lines(ax, lines, room, LineCollection)
         circles = [Circle(tuple(center), radius) for center, radius in zip(where, radii, strict=True)]
         discs = PatchCollection(circles, edgecolors="white", linewidths=1.5, zorder=2)
         if self.values is None:
@@ -118,6 +129,33 @@ class StructureDisplay(Display):
         ax.set(xlim=middle[0] + np.array([-1, 1]) * half[0], ylim=middle[1] + np.array([-1, 1]) * half[1])
         ax.set(title=title_of(self.structure), aspect="equal")
         ax.axis("off")
+
+    def _draw_lines(self, ax, lines, room, collection):
+        """Draw links, as wide as they are strong where that is known."""
+        edges = self.structure.edges()
+        known = self.links is not None and len(lines) > 0 and len(edges) == len(lines)
+        strength = np.array([self.links[j][k] for j, k in edges], dtype=float) if known else np.full(len(lines), np.nan)
+        widths = np.where(np.isnan(strength), 2.0, 1.0 + 5.0 * np.nan_to_num(strength))
+        styles = ["dotted" if weak else "solid" for weak in strength < MIN_SOLID]
+        ax.add_collection(
+            collection([*lines], colors=FAINT, linewidths=widths, linestyles=styles, capstyle="round", zorder=1)
+        )
+        if known and len(lines) <= MAX_LINKS:
+            along = lines[:, 1] - lines[:, 0]
+            beside = np.column_stack([-along[:, 1], along[:, 0]]) / np.linalg.norm(along, axis=1)[:, None]
+            at = lines.mean(axis=1) + 0.2 * room * beside * np.where(beside[:, 1] < 0, -1, 1)[:, None]
+            for value, (x, y) in zip(strength, at, strict=True):
+                if np.isfinite(value):
+                    ax.text(x, y, f"{value:.2f}", ha="center", va="center", color=INK, fontsize=7, zorder=3)
+
+
+def _strengths(model: Any) -> Any:
+    """Return the strength of each link of a fitted model; None where nothing is known about them."""
+    order = getattr(model, "order_", None)
+    if order is None:
+        return None
+    found = getattr(model, "diagnostics_", {}).get("structures")
+    return order.links if found is None else found.links
 
 
 def _check_lengths(structure: Structure, **given: Any) -> None:

@@ -30,7 +30,15 @@ class Row:
     """Size of the smallest cluster over the mean size."""
 
 
-COLUMNS = tuple(Row.__dataclass_fields__)
+@dataclass(frozen=True)
+class StructureRow:
+    """One structure, with its probability and the best arrangement of its family."""
+
+    name: str
+    probability: float
+    """Of the structure over the clusters; with all families as candidates they sum to one."""
+    arrangement: str
+    """Best arrangement of the family: numbers of the clusters as in the table of `best_estimator_`."""
 
 
 @dataclass(frozen=True)
@@ -38,15 +46,15 @@ class Selection:
     """Outcome of `select_n_clusters` or `select_structure`.
 
     Print it for a table; `kernelclust.plots.SelectionDisplay` draws it. A row is a candidate; columns that say nothing
-    about any candidate are left out. They are
+    about any candidate are left out. Structures have their probability and the best arrangement of their family.
+    Numbers of clusters have
 
-    - score: what candidates are compared by, larger is better. Numbers: dependence - null mean, the gap statistic in
-      feature space; structures: (dependence - null mean) / (1 - null mean), 0 for "flat".
-    - dependence: between data and labels. Numbers: log(tr K / (tr K - D)), so that 0.69 means that clusters explain
-      half of the kernel's trace; structures: the share of the variance of distances between clusters' means, or their
-      nearest samples, that a rising function of steps explains, 0 for "flat".
-    - null mean, null sd: mean and standard deviation of dependence over reference data: without clusters (numbers), or
-      the same clusters in random places (structures); all clustered anew.
+    - score: what candidates are compared by, larger is better: dependence - null mean, the gap statistic in feature
+      space.
+    - dependence: between data and labels, log(tr K / (tr K - D)), so that 0.69 means that clusters explain half of the
+      kernel's trace.
+    - null mean, null sd: mean and standard deviation of dependence over reference data without clusters, clustered
+      anew.
     - p value: (1 + number of references with at least this dependence) / (1 + number of references).
     - moved: how far noise moves labels, 0 to 1, mean over noisy copies: 1 - alignment of the two arrangements.
     - smallest: size of the smallest cluster over the mean size.
@@ -58,7 +66,7 @@ class Selection:
     """The chosen candidate, as it was given."""
     best_estimator_: Any
     """The model fitted with it."""
-    rows: tuple[Row, ...]
+    rows: tuple[Row | StructureRow, ...]
     """A row a candidate, in the order given."""
     candidates: tuple[Any, ...]
     """The candidates, in the order given."""
@@ -90,7 +98,8 @@ class Selection:
         widths = [max(len(line[j]) for line in cells) for j in range(len(cells[0]))]
         lines = [
             "  ".join(
-                cell.ljust(w) if j <= 1 else cell.rjust(w) for j, (cell, w) in enumerate(zip(line, widths, strict=True))
+                cell.ljust(w) if j <= 1 or cells[0][j] == "arrangement" else cell.rjust(w)
+                for j, (cell, w) in enumerate(zip(line, widths, strict=True))
             )
             for line in cells
         ]
@@ -108,7 +117,8 @@ class Selection:
 
     def _shown(self) -> list[str]:
         """Columns that say something about at least one candidate."""
-        return [name for name in COLUMNS[1:] if not all(np.isnan(getattr(row, name)) for row in self.rows)]
+        names = [name for name in self.rows[0].__dataclass_fields__ if name != "name"]
+        return [name for name in names if any(_short(getattr(row, name)) for row in self.rows)]
 
     def _cells(self) -> list[list[str]]:
         mark = self.best_index
@@ -118,5 +128,7 @@ class Selection:
         ]
 
 
-def _short(number: float) -> str:
-    return "" if np.isnan(number) else f"{number:.3g}"
+def _short(value: float | str) -> str:
+    if isinstance(value, str):
+        return value
+    return "" if np.isnan(value) else f"{value:.3g}"

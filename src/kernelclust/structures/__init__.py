@@ -3,6 +3,7 @@
 from ._base import Axis, Structure
 from ._named import NameWarning, cluster_names, named_places, places_of_part, warn_of_names
 from ._parse import as_structure, structure_class, structure_names
+from ._sought import SOUGHT, Auto, Graph, Lineage
 from .chain import Chain
 from .custom import Custom, is_graph
 from .flat import Flat
@@ -12,11 +13,15 @@ from .ring import Ring
 from .tree import Tree
 
 __all__ = [
+    "SOUGHT",
+    "Auto",
     "Axis",
     "Chain",
     "Custom",
     "Flat",
+    "Graph",
     "Grid",
+    "Lineage",
     "NameWarning",
     "Product",
     "Ring",

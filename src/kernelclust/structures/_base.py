@@ -68,6 +68,12 @@ class Structure:
     is_multidimensional: bool = False
     """Whether places run in two directions or more."""
 
+    is_sought: ClassVar[bool] = False
+    """Whether a fit is to find the structure; its clusters are flat until then."""
+
+    without_shape: ClassVar[str] = ""
+    """Name of the structure that is meant where the text gives no shape and the number of clusters is not enough."""
+
     n_clusters: int
 
     names: tuple[str, ...] | None = None

@@ -10,6 +10,7 @@ from kernelclust._names import check_name, load, names
 
 from ._base import Structure, check_size
 from ._newick import split_outside
+from ._sought import SOUGHT
 from .custom import Custom, is_graph
 from .tree import tree_of
 
@@ -21,7 +22,11 @@ def structure_names() -> list[str]:
 
 def structure_class(name: str) -> type[Structure]:
     """Return the class behind a name such as "ring"; imports only the file of that name."""
-    check_name("structure", name, structure_names(), also=", or a Structure, a square matrix, a networkx graph")
+    if name in SOUGHT:
+        return SOUGHT[name]
+    check_name(
+        "structure", name, [*structure_names(), *SOUGHT], also=", or a Structure, a square matrix, a networkx graph"
+    )
     part: type[Structure] = load(_folder(), name).PART
     return part
 
@@ -37,7 +42,8 @@ def as_structure(spec: Any, n_clusters: int | None = None) -> Structure:
     ----------
     spec : Structure, str, array-like of shape (c, c) or networkx graph
         Text is "flat:8", "chain:5", "ring:12", "grid:3x4", "tree:3x3", "tree:(EXT,(MIT,(CYT,NUC)))" or
-        "flat:4*chain:3". "flat", "chain" and "ring" may leave the number to `n_clusters`. Names of clusters go in
+        "flat:4*chain:3". "flat", "chain" and "ring" may leave the number to `n_clusters`. "auto", "graph" and "tree"
+        without a shape are found from the data by a fit (`Auto`, `Graph`, `Lineage`). Names of clusters go in
         brackets, "chain:(seed,sprout,bloom)"; Newick, "((A,B),C);", is a tree. A directed graph is a taxonomy whose
         leaves are the clusters.
     n_clusters : int, default=None
@@ -87,6 +93,8 @@ def _from_text(text: str, n_clusters: int | None) -> Structure:
     part = structure_class(name)
     if colon or not part.text_form:
         return part.from_text(rest)
+    if part.without_shape and n_clusters is not None:
+        part = structure_class(part.without_shape)
     if not part.size_is_enough:
         raise ValueError(f"structure {name!r} needs its shape, like '{part.text_form}'.")
     if n_clusters is None:

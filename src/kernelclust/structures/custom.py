@@ -7,8 +7,11 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.sparse.csgraph import shortest_path
 
-from ._base import Floats, Structure
+from ._base import Floats, Structure, circle
+
+LAYOUT_STEPS = 200
 
 
 class Custom(Structure):
@@ -49,11 +52,25 @@ class Custom(Structure):
         names = _own_names(kernel) if names is None else names
         super().__init__(len(matrix), self._kernel, self._loss, names=names)
 
+    @classmethod
+    def from_links(cls, linked: npt.ArrayLike) -> Custom:
+        """Make the structure of a graph from its links (c, c), true for pairs of clusters that have one."""
+        return cls(_adjacency_kernel(np.asarray(linked, dtype=np.float64)))
+
     def _make_kernel(self) -> Floats:
         return self._kernel
 
     def _make_loss(self) -> Floats:
         return super()._make_loss() if self._loss is None else self._loss
+
+    def positions(self) -> Floats:
+        """Return points as far apart as nodes of the graph are in steps, for graphs of few links that hang together."""
+        c, linked = self.n_clusters, self._kernel > 0
+        np.fill_diagonal(linked, False)
+        steps = shortest_path(linked, unweighted=True)
+        if linked.sum() > 3 * c or c < 3 or not np.isfinite(steps).all():
+            return super().positions()
+        return _laid_out(steps)
 
     def _key(self) -> Hashable:
         return self._kernel.tobytes(), None if self._loss is None else self._loss.tobytes(), self.names
@@ -74,6 +91,31 @@ class Custom(Structure):
     def example(cls, n_clusters: int) -> Custom:
         i = np.arange(n_clusters)
         return cls(0.5 ** np.abs(i[:, None] - i[None, :]))
+
+
+def _laid_out(steps: Floats) -> Floats:
+    """Return points (c, 2) of the unit square whose distances follow steps: stress majorization from two starts."""
+    c = len(steps)
+    weight = np.where(steps > 0, np.where(steps > 0, steps, 1.0) ** -2.0, 0.0)
+    inverse = np.linalg.pinv(np.diag(weight.sum(axis=0)) - weight)
+    centre = np.eye(c) - 1 / c
+    values, vectors = np.linalg.eigh(-0.5 * centre @ steps**2 @ centre)
+    scaled = vectors[:, [-1, -2]] * np.sqrt(np.maximum(values[[-1, -2]], 0.0))
+
+    def stress(Z: Floats) -> float:
+        return float((weight * (np.linalg.norm(Z[:, None] - Z, axis=2) - steps) ** 2).sum())
+
+    found = []
+    for Z in (scaled + 0.1 * (circle(c) - 0.5), steps.max() * circle(c)):
+        for _ in range(LAYOUT_STEPS):
+            pull = weight * steps / np.maximum(np.linalg.norm(Z[:, None] - Z, axis=2), 1e-9)
+            Z = inverse @ ((np.diag(pull.sum(axis=0)) - pull) @ Z)
+        found.append(Z)
+    best = min(found, key=stress)
+    best = best @ np.linalg.svd(best - best.mean(axis=0), full_matrices=False)[2].T  # longest from left to right
+    best = best - best.min(axis=0)
+    extent = max(float(best.max()), 1e-9)
+    return np.asarray(best / extent + (1 - best.max(axis=0) / extent) / 2)
 
 
 def is_graph(value: object) -> bool:
@@ -107,8 +149,13 @@ def _graph_kernel(graph: Any) -> Floats:
         adjacency[place[end], place[start]] += weight
     if not np.isfinite(adjacency).all():
         raise ValueError("the graph has NaN or infinite edge weights; give every edge a finite weight.")
+    return _adjacency_kernel(adjacency)
+
+
+def _adjacency_kernel(adjacency: Floats) -> Floats:
+    """Return adjacency + d I, d = 2 or as much as it takes to be positive semi-definite."""
     lowest = float(np.linalg.eigvalsh(adjacency)[0])
-    return adjacency + max(2.0, -lowest) * np.eye(len(place))
+    return np.asarray(adjacency + max(2.0, -lowest) * np.eye(len(adjacency)))
 
 
 def _square(value: Any, what: str) -> Floats:

@@ -50,6 +50,8 @@ class Product(Structure):
             raise ValueError(f"Product needs two factors or more, like Product(Flat(4), Chain(3)); got {len(factors)}.")
         made = (as_structure(factor) for factor in factors)
         self.factors: tuple[Structure, ...] = tuple(part for one in made for part in getattr(one, "factors", (one,)))
+        if sought := [factor for factor in self.factors if factor.is_sought]:
+            raise ValueError(f"Product has the factor '{sought[0]}', which a fit is to find; give structures by name.")
         super().__init__(int(np.prod([factor.n_clusters for factor in self.factors])), *self.factors)
         self.names = _joined(self.factors)
         self.is_multidimensional = all(

@@ -59,6 +59,7 @@ class Tree(Structure):
     """
 
     text_form = "tree:3x3"
+    without_shape = "lineage"  # that has so many clusters as its nodes
 
     def __init__(self, *branching: int | Sequence[Any], names: Sequence[str] | None = None) -> None:
         nested = _nested(branching)

@@ -40,8 +40,9 @@ MAX_JUDGED = 1500  # rows that similarities are judged by
 MIN_ROWS = 20
 NOTE = (
     "fit: how well the arranged clusters explain similarities of rows, under one rbf kernel for all. steady: share of "
-    "rows that keep their place when four fifths of them are fitted anew. Ranked by both. No labels were used: the "
-    "first is the best supported, which does not make it right."
+    "rows that keep their place when four fifths of them are fitted anew. Ranked by both. probability: of the "
+    "structure over clusters without structure, as select structure has it, for 4 to 12 of them. No labels were used: "
+    "the first is the best supported, which does not make it right."
 )
 
 
@@ -56,6 +57,7 @@ class Candidate:
     rank: float = 0.0
     fit: float = 0.0
     steady: float = 0.0
+    probability: float | None = None
     order_confidence: float | None = None
     order_pvalue: float | None = None
     smallest: int = 0
@@ -77,7 +79,8 @@ def run(arguments: SimpleNamespace) -> None:
         raise ValueError(f"compare takes tables of columns with {MIN_ROWS} rows or more.")
     for doubt in data.doubts:
         warn(arguments, doubt)
-    done = []
+    done: list[Candidate] = []
+    tables: dict[tuple[str, int], Any] = {}
     with _progress.working("comparing"), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what each fit has to say is for who fits it
         with _progress.progress_listener(None):
@@ -90,6 +93,7 @@ def run(arguments: SimpleNamespace) -> None:
                     warn(arguments, f"{one.estimator}, {one.structure}, {one.kernel} is left out: {reason}")
                 else:
                     done.append(one)
+                    one.probability = _probability(one, data.X, tables)
     if not done:
         raise ValueError("no candidate could be fitted; the warnings say why.")
     _rank(done)
@@ -98,7 +102,8 @@ def run(arguments: SimpleNamespace) -> None:
         rows = [{name: value for name, value in asdict(one).items() if name != "model"} for one in done]
         print_json({"file": arguments.file, "candidates": rows, "warnings": arguments.warnings, "note": NOTE})
         return
-    head = ["", "estimator", "structure", "kernel", "fit", "steady", "order sure", "order p", "smallest", "seconds"]
+    head = ["", "estimator", "structure", "kernel", "fit", "steady", "probability", "order sure"]
+    head += ["order p", "smallest", "seconds"]
     print_table(head, [_cells(k, one) for k, one in enumerate(done, start=1)], NOTE)
 
 
@@ -156,6 +161,27 @@ def _measure(one: Candidate, X: np.ndarray, refits: int, seed: int) -> str:
     return ""
 
 
+def _probability(one: Candidate, X: np.ndarray, tables: dict[tuple[str, int], Any]) -> float | None:
+    """Return the probability of a structure over clusters without structure; None where it cannot be compared."""
+    from sklearn.base import clone
+
+    from kernelclust import StructuredClustering
+    from kernelclust.engine import structure_probabilities
+    from kernelclust.structures import Auto, as_structure
+
+    if type(one.model) is not StructuredClustering:
+        return None
+    shape = as_structure(one.structure)
+    key = one.kernel, shape.n_clusters
+    try:
+        if key not in tables:
+            model = clone(one.model).set_params(structure=Auto(shape.n_clusters))
+            tables[key] = model.fit(X).diagnostics_.structures
+        return None if tables[key] is None else structure_probabilities(tables[key], [shape])[0]
+    except ValueError:
+        return None  # too few or too many clusters, a kernel or a structure that is not compared
+
+
 def explained(X: np.ndarray, labels: np.ndarray, A: np.ndarray, seed: int = 0) -> float:
     """Return the normalised HSIC of an rbf kernel of X and the labels L = P A P', from some of the rows."""
     import numpy as np
@@ -187,6 +213,6 @@ def _cells(place: int, one: Candidate) -> list[str]:
     def number(value: float | None, digits: int) -> str:
         return "" if value is None or math.isnan(value) else f"{value:.{digits}f}"
 
-    evidence = [number(one.fit, 3), number(one.steady, 2), number(one.order_confidence, 2)]
-    rest = [number(one.order_pvalue, 3), str(one.smallest), number(one.seconds, 1)]
+    evidence = [number(one.fit, 3), number(one.steady, 2), number(one.probability, 2)]
+    rest = [number(one.order_confidence, 2), number(one.order_pvalue, 3), str(one.smallest), number(one.seconds, 1)]
     return [str(place), one.estimator, one.structure, one.kernel, *evidence, *rest]

@@ -14,9 +14,9 @@ def run(arguments: SimpleNamespace) -> None:
     from kernelclust.cli.models import ESTIMATORS
     from kernelclust.cli.outputs import print_json
     from kernelclust.kernels import kernel_names
-    from kernelclust.structures import structure_class, structure_names
+    from kernelclust.structures import SOUGHT, structure_class, structure_names
 
-    examples = {name: structure_class(name).text_form for name in structure_names()}
+    examples = {name: structure_class(name).text_form for name in [*structure_names(), *SOUGHT]}
     structures = {name: example for name, example in examples.items() if example}
     if arguments.json:
         print_json({"structures": structures, "kernels": list(kernel_names()), "estimators": ESTIMATORS})

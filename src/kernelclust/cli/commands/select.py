@@ -15,20 +15,20 @@ OPTIONS = {
     "among": options.option(
         str,
         "--among",
-        help="candidates with commas between: numbers or 2-10 for k, or structures such as flat:6,ring:6",
+        help="candidates with commas between: numbers or 2-10 for k, or structures such as flat:6,ring:6; all without",
         panel=options.CLUSTER,
         metavar="LIST",
     ),
     "n_perturbations": options.option(
-        int, "--noise-refits", help="noisy copies that are clustered anew", panel=options.CLUSTER
+        int, "--noise-refits", help="k: noisy copies that are clustered anew", panel=options.CLUSTER
     ),
     "n_null": options.option(
-        int, "--reference-refits", help="sets of data without clusters, clustered anew", panel=options.CLUSTER
+        int, "--reference-refits", help="k: sets of data without clusters, clustered anew", panel=options.CLUSTER
     ),
     "checkpoint": options.option(
         str,
         "--checkpoint",
-        help="file that keeps finished refits: stopped, it goes on",
+        help="k: file that keeps finished refits: stopped, it goes on",
         panel=options.WRITE,
         metavar="FILE",
     ),
@@ -58,7 +58,8 @@ def run(arguments: SimpleNamespace) -> None:
     more = given_options(arguments, ("n_perturbations", "n_null", "checkpoint"))
     found = choose(data.X, verbose=int(arguments.verbose), **more, **given)
     labels = spread(found.labels_, data.rows, data.n_rows)
-    about = {"file": arguments.file, "parameter": found.parameter, "best": found.best, "reason": found.reason}
+    best = str(found.best) if found.parameter == "structure" else found.best
+    about = {"file": arguments.file, "parameter": found.parameter, "best": best, "reason": found.reason}
     summary = about | {"rows": [asdict(row) for row in found.rows], "warnings": arguments.warnings}
     names = found.best_estimator_.structure_.names
     write_labels(arguments, labels, data.roles, names, summary, text=f"{found}\n")
@@ -80,8 +81,15 @@ def _structure(arguments: SimpleNamespace, given: dict[str, Any]) -> Callable[..
 
     if "structure" in given:
         raise ValueError("-s is what select structure chooses; name candidates with --among flat:6,ring:6.")
-    structures = sized(split(arguments.among or "flat,chain,ring"), given.pop("n_clusters", None))
-    return lambda X, **more: select_structure(X, structures, **more)
+    for option, name in REFITS.items():
+        if getattr(arguments, name) is not None:
+            raise ValueError(f"{option} is for select k: structures are compared over one fit. Leave it out.")
+    number = given.pop("n_clusters", None)
+    structures = None if arguments.among is None else sized(split(arguments.among), number)
+    return lambda X, **more: select_structure(X, structures, number, **more)
+
+
+REFITS = {"--noise-refits": "n_perturbations", "--reference-refits": "n_null", "--checkpoint": "checkpoint"}
 
 
 CHOICES = {"k": _k, "structure": _structure}

@@ -211,6 +211,7 @@ def _judged(pool: Pool, some: Subsample, start: Fit, rule: str, done: Climbed, n
         placement_margin=placement_margin(placing),
         placing=placing,
         order=None if judged is None else judged.renumbered(np.argsort(order)),
+        structures=None if start.structures is None else start.structures.renumbered(np.argsort(order)),
         kernel_times_labels=None,
         whole=whole,
         **certificate(bounds, trace, some.lightest, objective, n, value, pool.center),
