@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kernelclust.estimators import StructuredClustering
+from kernelclust.estimators import StructuredClustering, structures_of
 from kernelclust.plots import have_matplotlib, structure_colors
 
 if TYPE_CHECKING:
@@ -184,4 +184,7 @@ def _evidence(model: StructuredClustering) -> dict[str, Any]:
     if model.order_ is not None:
         found |= {f"order_{name}": getattr(model.order_, name) for name in ("pvalue", "links", "margin")}
     found |= {name: model.diagnostics_[name] for name in ("view_agreement", "rbf_agreement")}
+    if (table := structures_of(model)) is not None:
+        found["structure_probabilities"] = {row.name: row.probability for row in table}
+        found["structure_links"] = table.links
     return {name: value for name, value in found.items() if value is not None}

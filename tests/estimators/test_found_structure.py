@@ -158,6 +158,33 @@ def test_partitions_and_devices_find_the_same():
             assert model.diagnostics_.structures[row.name].probability == pytest.approx(row.probability, abs=1e-6)
 
 
+def test_reports_pictures_and_anndata_show_what_was_found():
+    from kernelclust.report import html_report
+
+    X = branching()
+    model = found(X, 7)
+    table = model.diagnostics_.structures
+    assert f"tree {table['tree'].probability:.2f}" in html_report(model, X)
+    plots = pytest.importorskip("kernelclust.plots")
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    ax = plots.StructureDisplay.from_estimator(model).ax_
+    strength = [table.links[j, k] for j, k in model.structure_.edges()]
+    assert_allclose(ax.collections[0].get_linewidths(), 1 + 5 * np.array(strength))
+    assert {f"{value:.2f}" for value in strength} <= {text.get_text() for text in ax.texts}
+    where = model.structure_.positions()
+    apart = np.linalg.norm(where[:, None] - where, axis=2)
+    links = model.structure_.kernel == 1
+    assert apart[links].max() < apart[~links & ~np.eye(7, dtype=bool)].min()  # neighbours are drawn next to each other
+    matplotlib.pyplot.close("all")
+    anndata = pytest.importorskip("anndata")
+    adata = anndata.AnnData(X)
+    kernelclust.anndata.structured(adata, structure="auto", n_clusters=7, random_state=0, key_added="found")
+    evidence = adata.uns["found"]["evidence"]
+    assert evidence["structure_probabilities"] == {row.name: row.probability for row in table}
+    assert_array_equal(evidence["structure_links"], table.links)
+
+
 # -- selection --------------------------------------------------------------------------------------------------------
 
 

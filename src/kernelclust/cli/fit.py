@@ -19,7 +19,7 @@ from kernelclust.cli.guard import log, note, warn
 from kernelclust.cli.inputs import Data, load
 from kernelclust.cli.models import of_views, settings
 from kernelclust.cli.outputs import check_targets, formulas, spread, write_labels
-from kernelclust.estimators import check_structure
+from kernelclust.estimators import check_structure, structures_of
 from kernelclust.metrics import clustering_accuracy, structured_accuracy
 from kernelclust.report import html_report
 from kernelclust.tables import read_links
@@ -181,20 +181,14 @@ def _sure(model: Any) -> str:
     return f"order confidence {model.order_confidence_:.2f} (p = {model.order_.pvalue:.2g}){_likely(model)}"
 
 
-def _table(model: Any) -> Any:
-    """Return the probabilities of structures over the clusters of a model; None where there are none."""
-    found = getattr(model, "diagnostics_", {}).get("structures")
-    return found if found is not None or model.order_ is None else model.order_.structures
-
-
 def _likely(model: Any) -> str:
-    rows = [f"{row.name} {row.probability:.2f}" for row in _table(model) or ()]
+    rows = [f"{row.name} {row.probability:.2f}" for row in structures_of(model) or ()]
     return f"; probabilities: {', '.join(rows)}" if rows else ""
 
 
 def _structure_rows(model: Any) -> list[dict[str, Any]] | None:
     """Return the probabilities of structures over the clusters of a model, as JSON writes them."""
-    table = _table(model)
+    table = structures_of(model)
     if table is None:
         return None
     return [{"name": row.name, "probability": row.probability, "arrangement": row.written} for row in table]

@@ -2,6 +2,7 @@
 
 from kernelclust.estimators._base import check_enough_samples, check_structure
 from kernelclust.estimators._callbacks import run_with_callbacks
+from kernelclust.estimators._placing import structures_of
 from kernelclust.estimators.arrange import Arrangement, arrange
 from kernelclust.estimators.discriminative import Diffrac, DisKMeans
 from kernelclust.estimators.margin import MaxMarginClustering
@@ -25,4 +26,5 @@ __all__ = [
     "check_structure",
     "config_of",
     "run_with_callbacks",
+    "structures_of",
 ]

@@ -15,7 +15,16 @@ from sklearn.utils.validation import check_is_fitted
 from kernelclust._arrays import to_host
 from kernelclust._warnings import warn
 from kernelclust.constraints import Constraints
-from kernelclust.engine import ClusterOrder, Fit, Order, Places, Prediction, cluster_order, confidence_of
+from kernelclust.engine import (
+    ClusterOrder,
+    Fit,
+    Order,
+    Places,
+    Prediction,
+    StructureTable,
+    cluster_order,
+    confidence_of,
+)
 from kernelclust.engine.holders import as_rows
 from kernelclust.estimators._data import where
 from kernelclust.solvers import PlacementProblem
@@ -186,3 +195,13 @@ class Placing(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
                 "grids, trees and products of these. transform(X) has the distances to all clusters."
             )
         return self._answer("position", X, width=None if len(scales) == 1 else len(scales))
+
+
+def structures_of(model: Any) -> StructureTable | None:
+    """Return the probabilities of structures over the clusters of a fitted model; None where there are none.
+
+    Those that the structure was found by, where it was; else those of the fit.
+    """
+    found = getattr(model, "diagnostics_", {}).get("structures")
+    order = getattr(model, "order_", None)
+    return found if found is not None or order is None else order.structures

@@ -106,6 +106,7 @@ def html_report(
     verdict = [
         words.found_in_words(model.structure_, sizes),
         words.order_in_words(model.structure_, getattr(model, "order_confidence_", None), _of_order(model, "pvalue")),
+        words.structures_in_words(model),
         words.apart_in_words(float(np.nanmean(near.silhouette))) if near is not None and c > 1 else "",
     ]
     drawn = _figures(model, X, near, labels, names, thumbnails) if have_matplotlib() else {}

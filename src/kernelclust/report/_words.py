@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from kernelclust.engine import FEW, UNSURE, is_connected, n_arrangements
+from kernelclust.estimators import structures_of
 
 SHAPES = {"chain": "in a row", "ring": "around a ring", "grid": "on a grid", "tree": "on a tree"}
 APART, TOUCHING = 0.5, 0.25  # mean silhouettes from which clusters lie apart, or touch
@@ -63,6 +64,15 @@ def order_in_words(structure: Any, confidence: float | None, pvalue: float | Non
         f" Only {number:.0f} arrangements exist, so that data can hardly show which is right." if number <= FEW else ""
     )
     return f"The order of the clusters on '{structure}' is right with a confidence of {confidence:.0%}. {noise}{few}"
+
+
+def structures_in_words(model: Any) -> str:
+    """Say how probable each kind of structure is over the clusters; nothing where they were not compared."""
+    table = structures_of(model)
+    if table is None:
+        return ""
+    rows = ", ".join(f"{'no order' if row.name == 'flat' else row.name} {row.probability:.2f}" for row in table)
+    return f"Probabilities of structures over these clusters: {rows}. They are a hint; believe an order above 0.9."
 
 
 def next_in_words(model: Any, ids: Any) -> list[str]:
