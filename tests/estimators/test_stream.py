@@ -98,6 +98,78 @@ def test_sparse_batches_and_weights():
     assert model.sizes_.sum() == 900
 
 
+def test_batches_go_by_the_names_of_columns():
+    pd = pytest.importorskip("pandas")
+    X = pd.DataFrame(_ring(200)[0], columns=["a", "b"])
+    model = KernelKMeans(6, random_state=0).partial_fit(X[:100])
+    for columns in (["b", "a"], ["a", "other"]):
+        with pytest.raises(ValueError, match="feature names should match"):
+            model.partial_fit(X[100:][columns] if "other" not in columns else X[100:].set_axis(columns, axis=1))
+    model.partial_fit(X[100:])  # clustered again
+    assert list(model.feature_names_in_) == ["a", "b"]
+    with pytest.raises(ValueError, match="feature names should match"):
+        model.partial_fit(X[["b", "a"]])
+
+
+@pytest.mark.parametrize("structure", ["flat:6", "ring:6", "chain:6"])
+@pytest.mark.parametrize("known", [[2], [2, 4], []])
+def test_clusters_keep_their_numbers_where_some_labels_are_known(structure, known):
+    """One label leaves all other clusters free to be numbered anew: they are not."""
+    rng = np.random.default_rng(3)
+    centres = 3 * rng.standard_normal((6, 4))
+    if structure != "flat:6":
+        angle = np.arange(6) * (np.pi / 3 if structure == "ring:6" else np.pi / 8)
+        centres = 4 * np.c_[np.cos(angle), np.sin(angle)]
+    place = rng.integers(0, 6, 1600)
+    X = centres[place] + 0.3 * rng.standard_normal((1600, centres.shape[1]))
+    y = np.full(50, -1)
+    for j in known:
+        y[np.flatnonzero(place[:50] == j)[0]] = j
+    model = StructuredClustering(structure=structure, kernel="rbf", random_state=0, compute_confidence=False)
+    before = model.partial_fit(X[:50], y).predict(X)
+    for start, stop in ((50, 100), (100, 200), (200, 400), (400, 800), (800, 1600)):
+        now = model.partial_fit(X[start:stop]).predict(X)
+        assert np.mean(now == before) > 0.9
+        before = now
+
+
+def test_rows_far_from_all_others_are_clustered_soon():
+    rng = np.random.default_rng(0)
+    two = np.r_[rng.normal(size=(50, 2)), rng.normal(size=(50, 2)) + 10]
+    third = rng.normal(size=(99, 2)) + [30, -30]
+    for kernel in ("rbf", "auto"):
+        model = KernelKMeans(3, kernel=kernel, random_state=0).partial_fit(two)
+        assert model.diagnostics_.drift == 0
+        model.partial_fit(third)
+        assert len(np.unique(model.predict([[0, 0], [10, 10], [30, -30]]))) == 3
+
+
+def test_drift_is_reported_and_a_refit_can_be_asked_for():
+    rng = np.random.default_rng(0)
+    model = KernelKMeans(3, random_state=0).partial_fit(rng.normal(size=(1000, 2)))
+    model.partial_fit(rng.normal(size=(300, 2)))
+    assert model.diagnostics_.drift < 0.05
+    with pytest.warns(UserWarning, match="out of date"):
+        model.partial_fit(rng.normal(size=(60, 2)) + 50, refit=False)
+    assert model.diagnostics_.drift > 0.1
+    model.partial_fit(rng.normal(size=(1, 2)), refit=True)
+    assert model.diagnostics_.drift == 0 and model.sizes_.sum() == 1361
+    assert (model.predict([[50, 50]]) != model.predict([[0, 0]])).all()
+    with pytest.raises(ValueError, match="refit="):
+        model.partial_fit(rng.normal(size=(5, 2)), refit="sometimes")
+
+
+def test_sparse_and_dense_batches_alternate():
+    X, _ = _ring(600)
+    plain = KernelKMeans(6, random_state=0)
+    mixed = KernelKMeans(6, random_state=0)
+    for k in range(6):
+        batch = X[100 * k : 100 * (k + 1)]
+        plain.partial_fit(sparse.csr_matrix(batch))
+        mixed.partial_fit(batch if k % 2 else sparse.csr_matrix(batch))
+    np.testing.assert_array_equal(mixed.predict(X), plain.predict(X))
+
+
 def test_a_failed_batch_leaves_no_trace_and_fit_starts_anew():
     X, _ = _ring(300)
     model = KernelKMeans(6, random_state=0).partial_fit(X)

@@ -174,11 +174,11 @@ def equal_rows(X: Any, n_clusters: int, weight: np.ndarray) -> Constraints | Non
         return None
     direction = np.random.RandomState(0).uniform(0.5, 1.0, X.shape[1])
     if sparse.issparse(X):
-        projected = (X / largest) @ direction
+        projected, sizes = (X / largest) @ direction, abs(X / largest) @ direction
     else:  # float32 in blocks: a product in double precision is one of copies
-        projected = np.concatenate([(X[rows] / largest) @ direction for rows in row_blocks(*X.shape)])
-    size = np.abs(projected).max()
-    distinct, block = np.unique(np.round(projected / max(size, 1e-300), 11), return_inverse=True)
+        blocks = (X[rows] / largest for rows in row_blocks(*X.shape))
+        projected, sizes = np.hstack([np.stack([block @ direction, np.abs(block) @ direction]) for block in blocks])
+    distinct, block = np.unique(_rounded(projected, sizes), return_inverse=True)
     if 1 < len(distinct) < n_clusters < len(projected):
         warn(
             f"X has {len(distinct)} different rows, fewer than {n_clusters} clusters: some equal rows are in different "
@@ -189,6 +189,12 @@ def equal_rows(X: Any, n_clusters: int, weight: np.ndarray) -> Constraints | Non
     c, M = n_clusters, len(distinct)
     nothing = np.full(M, -1), sparse.csr_array((M, M)), np.zeros(c), np.full(c, np.inf), np.zeros((M, c))
     return Constraints(block, weight, *nothing)
+
+
+def _rounded(values: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """Return values to 11 digits, each of its own size: beside one huge row the others still differ."""
+    unit = np.exp2(np.rint(np.log2(np.maximum(sizes, 1e-300))))
+    return np.round(values / unit, 11) * unit
 
 
 def draw(m: int, at_most: int, y: np.ndarray | None, rng: np.random.RandomState) -> np.ndarray:

@@ -222,11 +222,15 @@ def numbering(structure: Structure, objective: ClusterObjective, S: np.ndarray, 
 
 
 def numbered_like(found: Fit, labels: np.ndarray) -> Fit:
-    """Return the fit with its clusters numbered as closely to these labels as the structure allows."""
+    """Return the fit with its clusters numbered as closely to these labels as structure and known labels allow."""
     c, weight = len(found.n), found.kernel.operator.weight
     alike = np.bincount(labels * c + found.labels, weight, minlength=c * c).reshape(c, c)
+    fixed, linear = np.flatnonzero(~found.placing.movable), found.placing.linear
+    if linear.any():  # what soft labels say comes before numbers, and known labels before both
+        alike += 10 * max(alike.sum(), 1.0) * linear.T / np.abs(linear).max()
+    alike[fixed, fixed] += 10 * max(np.abs(alike).sum(), 1.0)
     node = np.asarray(found.structure.align(alike))
-    if not found.objective.unchanged_by(node):
+    if not found.objective.unchanged_by(node) or (node[fixed] != fixed).any():
         return found
     order = np.argsort(node)
     S, n = renumbered(node, found.S, found.n)

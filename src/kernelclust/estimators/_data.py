@@ -7,6 +7,7 @@ results back to where X was.
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -102,7 +103,7 @@ class Host:
         weight = check_weights(on_host(sample_weight), np.empty((new.shape[0], 1), dtype=np.int8))
         return model._prediction.explained(new, weight)
 
-    def each(self, function: Callable, X: Any, dtype: Any = np.float64, width: int | None = None) -> Any:
+    def each(self, model: Any, function: Callable, X: Any, dtype: Any = np.float64, width: int | None = None) -> Any:
         """function(samples on the host), a row a sample."""
         return self.back(function(self.brought(X)))
 
@@ -251,10 +252,8 @@ class InPartitions(Host):
         model._fitted_on_device, model._used = False, None
 
     def table(self, model, X):
-        names = getattr(X, "columns", None)
-        X = as_rows(X)
-        validate_data(model, first_row(X, names), reset=True, skip_check_array=True)
-        return X
+        check_names(model, X, reset=True)
+        return as_rows(X)
 
     def partitions(self, X):
         return DaskPartitions(X)
@@ -299,16 +298,17 @@ class InPartitions(Host):
         found = weighted.each(_spreads, prediction=places.prediction, check=check)
         return places.prediction.share(*np.sum(found, axis=0))
 
-    def each(self, function, X, dtype=np.float64, width=None):
-        return map_partitions(as_rows(X), function, dtype, width)
+    def each(self, model, function, X, dtype=np.float64, width=None):
+        check_names(model, X)
+        return map_partitions(as_rows(X), getattr(_nameless(model), function.__name__), dtype, width)
 
     def _asked(self, model: Any, X: Any, **more: Any) -> tuple[Any, Any, Callable | None]:
         """Rows in partitions, what is asked about them, and the way from a block of them to what it takes."""
-        rows, check = model._new_rows(X, **more)
+        check_names(model, X)
+        rows, check = _nameless(model)._new_rows(X, **more)
         seen_in = getattr(model._prediction.similarities, "seen_in", None)
         if seen_in is None:
             return rows, model._places, check
-        validate_data(model, first_row(rows, None), reset=False, skip_check_array=True)
         return seen_in(rows), replace(model._places, prediction=reading(model._prediction)), None
 
 
@@ -319,6 +319,19 @@ def _placed(X: np.ndarray, *, way: Callable, check: Callable | None) -> np.ndarr
 def _spreads(X: np.ndarray, weight: Any, _: Any, prediction: Prediction, check: Any) -> tuple[float, float]:
     X = X if check is None else check(X)
     return prediction.spreads(X, np.ones(X.shape[0]) if weight is None else np.asarray(weight))
+
+
+def check_names(model: Any, X: Any, *, reset: bool = False) -> None:
+    """Check number and names of the columns of a Dask array or frame as scikit-learn does; views are checked alone."""
+    if not isinstance(X, (list, tuple)) and X.ndim == 2:  # other shapes are refused where rows are made of it
+        validate_data(model, first_row(X, getattr(X, "columns", None)), reset=reset, skip_check_array=True)
+
+
+def _nameless(model: Any) -> Any:
+    """Return the model for blocks of columns that were checked: they are arrays, and have no names any more."""
+    model = copy(model)
+    model.__dict__.pop("feature_names_in_", None)
+    return model
 
 
 def first_row(X: Any, names: Any) -> Any:

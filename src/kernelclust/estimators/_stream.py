@@ -1,4 +1,5 @@
-"""Batches of a stream: an even sample of all rows seen is kept, and clustered again when twice as many were seen."""
+"""Batches of a stream: an even sample of all rows seen is kept, and clustered again when twice as many were seen, or
+when new rows lie far from it."""
 
 from __future__ import annotations
 
@@ -7,13 +8,22 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_random_state
 
+from kernelclust._warnings import warn
 from kernelclust.constraints import check_labels
 from kernelclust.estimators._data import where
 from kernelclust.objectives import check_weights
 
 KEPT = 5000  # rows
+MEASURED = 1000  # of the stored rows, whose distances to their nearest neighbours show what is usual
+FAR = 0.01  # share of rows that are farther from their nearest neighbour than is usual
+MIN_FAR, SURE = (
+    5,
+    5.0,
+)  # rows, and standard deviations beyond that share, from which rows since the last fit have drifted
+SOON = 1.1  # times as many rows as at the last fit, from which rows that have drifted are clustered again
 
 
 @dataclass(frozen=True)
@@ -30,12 +40,15 @@ class Stream:
     rng: np.random.RandomState
     seen: int = 0
     fitted: int = 0  # rows that had been seen at the last fit
+    reach: float = np.inf  # distance to the nearest stored row that all but FAR of the rows keep within
+    far: int = 0  # rows since the last fit that are farther away
 
     def joined(self, X: Any, weight: np.ndarray, y: np.ndarray) -> Stream:
         """With another batch."""
         key = self.rng.random_sample(X.shape[0])
         seen = self.seen + X.shape[0]
-        X = sparse.vstack([self.X, X], format="csr") if sparse.issparse(X) else np.concatenate([self.X, X])
+        both = [self.X, X]
+        X = sparse.vstack(both, format="csr") if any(map(sparse.issparse, both)) else np.concatenate(both)
         weight, y, key = (np.concatenate(two) for two in ((self.weight, weight), (self.y, y), (self.key, key)))
         known = y >= 0
         favoured = key - 1.0 * (known & (np.cumsum(known) <= KEPT // 2))
@@ -43,30 +56,71 @@ class Stream:
         return replace(self, X=X[kept], weight=weight[kept], y=y[kept], key=key[kept], seen=seen)
 
     @property
+    def drifted(self) -> bool:
+        """Return whether more rows since the last fit are far from the stored ones than chance explains."""
+        expected = FAR * (self.seen - self.fitted)
+        return self.far > expected + SURE * np.sqrt(expected) + MIN_FAR
+
+    @property
     def due(self) -> bool:
-        return self.seen >= 2 * self.fitted
+        return self.seen >= 2 * self.fitted or (self.drifted and self.seen >= SOON * self.fitted)
+
+    def counted(self, X: Any) -> int:
+        """Return how many of these rows are farther from the stored ones than is usual."""
+        if not np.isfinite(self.reach):
+            return 0
+        return int((_nearest(self.X, X, 1) > self.reach).sum())
+
+    def measured(self) -> Stream:
+        """Return the stream after a fit."""
+        n, reach = self.X.shape[0], np.inf
+        if n > 1:
+            some = np.unique(np.linspace(0, n - 1, min(n, MEASURED)).astype(int))
+            reach = float(np.quantile(_nearest(self.X, self.X[some], 2), 1 - FAR))
+        return replace(self, fitted=self.seen, reach=reach, far=0)
 
 
-def add_batch(model: Any, X: Any, y: Any, sample_weight: Any, n_clusters: int) -> None:
-    """Let a model see a batch, and fit it where that is due."""
+def _nearest(stored: Any, X: Any, k: int) -> np.ndarray:
+    """Return the distance of rows X to the k-th nearest of the stored rows; a row that is stored is its own first."""
+    unit = max(float(abs(stored).max()), float(abs(X).max()), np.finfo(np.float32).tiny)
+    search = NearestNeighbors(n_neighbors=k).fit(stored / unit)
+    X = sparse.csr_matrix(X) if sparse.issparse(stored) else X
+    return unit * search.kneighbors(X / unit)[0][:, -1]
+
+
+def add_batch(model: Any, X: Any, y: Any, sample_weight: Any, n_clusters: int, refit: Any = "auto") -> None:
+    """Let a model see a batch, and fit it where that is due or asked for."""
+    if not (refit == "auto" or isinstance(refit, (bool, np.bool_))):
+        raise ValueError(f"refit={refit!r}: give True, False or 'auto'.")
     if where(X).elsewhere or model._is_pairwise():
         raise ValueError("partial_fit takes batches of rows as arrays or frames of the host, and a kernel of samples.")
     before: Stream | None = getattr(model, "_stream", None)
     X = model._check_samples(X, reset=before is None)
+    names = model._column_names()
     weight = check_weights(sample_weight, X)
     known = check_labels(y, X.shape[0], n_clusters)
     if before is None:
         before = Stream(X[:0], weight[:0], known[:0], weight[:0], _own(model.random_state))
-    stream = before.joined(X, weight, known)
-    if stream.due:
-        model._like = model._prediction.labels(stream.X) if before.seen and (stream.y < 0).all() else None
+    far = before.far + before.counted(X)
+    stream = replace(before.joined(X, weight, known), far=far)
+    if not before.seen or (stream.due if refit == "auto" else refit):
+        model._like = model._prediction.labels(stream.X) if before.seen else None
         try:
             model._fit(stream.X, None if (stream.y < 0).all() else stream.y, stream.weight, None, None)
         finally:
             model._like = None
-        stream = replace(stream, fitted=stream.seen)
+        if names is not None:
+            model.feature_names_in_ = names  # of the batches; the stored rows have none
+        stream = stream.measured()
+    elif stream.drifted:
+        warn(
+            f"{stream.far} of the {stream.seen - stream.fitted} rows since the last clustering lie farther from the "
+            f"stored rows than 99 % of these from each other: the clusters may be out of date. refit=True clusters "
+            "again now."
+        )
     model._stream = stream
     model._diagnostics["n_samples_seen"] = stream.seen
+    model._diagnostics["drift"] = stream.far / max(stream.seen - stream.fitted, 1)
     model.labels_ = np.where(known >= 0, known, model._prediction.labels(X))
     model.position_ = model._places.position(X, model.labels_)
     model.medoids_ = np.full(n_clusters, -1)  # of samples that may have gone

@@ -323,12 +323,12 @@ class MaxMarginClustering(KernelClusterer):
         X : array of shape (n, d); (n, m) similarities with the fitted samples for kernel="precomputed"
         """
         check_is_fitted(self)
-        return where(X).each(self._decision, X, width=None if self.n_clusters <= 2 else int(self.n_clusters))
+        return where(X).each(self, self._decision, X, width=None if self.n_clusters <= 2 else int(self.n_clusters))
 
     def predict(self, X):
         """Side of the hyperplane, or cluster with the highest score, of new samples; X as in `decision_function`."""
         check_is_fitted(self)
-        return where(X).each(self._predicted, X, np.int64)
+        return where(X).each(self, self._predicted, X, np.int64)
 
     def score(self, X, y=None, sample_weight=None):
         """How well the hyperplane keeps the clusters of X apart, from 0 (not at all) to 1.

@@ -146,7 +146,8 @@ class StructuredClustering(Placing, KernelClusterer):
         graphs. cluster_similarity: mean similarities <mu_j, mu_k> =
         S_jk / (n_j n_k) between clusters, NaN for an empty one. structures: the table by which structure="auto", "tree"
         or "graph" was found, that of `order_` where clusters have an order. n_samples_seen: rows of all batches of
-        `partial_fit`. None for what does not apply.
+        `partial_fit`; drift: the share of them since the last clustering that lie far from the kept ones. None for
+        what does not apply.
     n_features_in_ : int
 
     Examples
@@ -236,11 +237,14 @@ class StructuredClustering(Placing, KernelClusterer):
         """
         return self._whole(X, y, sample_weight, must_link, cannot_link)
 
-    def partial_fit(self, X, y=None, sample_weight=None):
+    def partial_fit(self, X, y=None, sample_weight=None, *, refit="auto"):
         """Learn from another batch of a stream of samples.
 
         An even sample of all rows seen so far, 5000 of them, is kept, and clustered again whenever twice as many rows
-        have been seen as at the last time; clusters keep their numbers as far as the structure allows. `labels_` and
+        have been seen as at the last time, or a tenth more where rows have drifted: where more of them than chance
+        explains lie farther from the kept rows than 99 % of these from each other (`diagnostics_.drift` is their
+        share, of the rows since the last clustering). Rows that drift in between are warned of. Clusters keep their
+        numbers as far as structure and known labels allow. Columns are checked as `predict` checks them. `labels_` and
         `position_` are of this batch, by the clusters as they are now; `predict` gives those of earlier ones.
         `objective_` and all evidence are of the rows that were kept, `diagnostics_.n_samples_seen` counts all.
         `fit` starts anew.
@@ -251,6 +255,8 @@ class StructuredClustering(Placing, KernelClusterer):
         y : array of shape (m,), optional
             Known labels, -1 where they are unknown, as in `fit`. Such rows are kept first.
         sample_weight : array of shape (m,), optional
+        refit : bool, default="auto"
+            True clusters the kept rows again now, False never but at the first batch.
 
         Returns
         -------
@@ -259,7 +265,7 @@ class StructuredClustering(Placing, KernelClusterer):
         with working(f"{type(self).__name__}.partial_fit"), whole_or_nothing(self):
             self._check_parameters()
             structure = known_structure(self.n_clusters, self.structure, "partial_fit")
-            add_batch(self, X, named_places(structure, y), sample_weight, structure.n_clusters)
+            add_batch(self, X, named_places(structure, y), sample_weight, structure.n_clusters, refit)
         return self
 
     def _fit(self, X, y, sample_weight, must_link, cannot_link):
@@ -310,6 +316,7 @@ class StructuredClustering(Placing, KernelClusterer):
             "gamma": found.kernel.gamma,
             "history": found.solution.history,
             "n_samples_seen": None,
+            "drift": None,
             "rbf_agreement": found.diagnostics.get("rbf_agreement"),
             "extension_error": found.diagnostics.get("extension_error"),
             "relaxed_objective": found.solution.relaxed_value,

@@ -157,7 +157,7 @@ def _fit_exact(
     stored = n_kernels * m * m * np.dtype(dtype).itemsize / 2**20 <= get_config()["working_memory"]
     if function.kernel.is_trusted:
         function.dtype = dtype
-    Z = function.prepare(X)
+    Z = _own(function.prepare(X), X)
     source = Function(function, Z)
     if not function.kernel.is_trusted:
         if m <= DOUBLE_UP_TO:  # the user's function is called once, and all it says is checked
@@ -172,6 +172,12 @@ def _fit_exact(
     K = _tiles.matrix(function, Z, dtype, moments)
     operator = DenseKernel(K, weight, center=center, sums=(moments.row_mean, moments.square))
     return FittedKernel(operator, source, gamma)
+
+
+def _own(Z, X):
+    """Return prepared samples that no longer change with the caller's X: new samples are compared with them."""
+    one, other = (part.data if sparse.issparse(part) else part for part in (Z, X))
+    return Z.copy() if np.may_share_memory(one, other) else Z
 
 
 def _fit_low_rank(

@@ -28,12 +28,23 @@ def safe_unit(X) -> float:
     return largest if largest > limit or 0 < largest < 1 / limit else 1.0
 
 
+QUANTILE_SAMPLES = 2000  # that quartiles are taken of
+
+
+def robust_mean(X: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """Return the weighted mean (d,), no farther out than the quartiles: one huge value must not be the origin, beside
+    which all others round to the same number."""
+    some = X[np.unique(np.linspace(0, len(X) - 1, QUANTILE_SAMPLES).astype(int))] if len(X) > QUANTILE_SAMPLES else X
+    low, high = np.quantile(some, [0.25, 0.75], axis=0, method="inverted_cdf")  # values of X: a constant is itself
+    return np.clip((weight / weight.sum()) @ X, low, high)
+
+
 def set_units(function: SimilarityFunction, X, weight: np.ndarray) -> None:
     """Let the kernel see X from its mean and, where its squares would leave floating point, in units of its size."""
     function.scale = safe_unit(X)
     if not sparse.issparse(X):
         scaled = X if function.scale == 1.0 else X / function.scale
-        mean = ((weight / weight.sum()) @ scaled) * function.scale
+        mean = robust_mean(scaled, weight) * function.scale
         function.shift = np.clip(mean, X.min(axis=0), X.max(axis=0))  # rounded, a constant's would be another number
 
 

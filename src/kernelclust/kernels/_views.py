@@ -13,6 +13,7 @@ from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from kernelclust.kernels._graphs import distinct_rows
 from kernelclust.kernels._new_samples import NeighbourSearch
+from kernelclust.kernels._scale import robust_mean
 
 FEW_COLUMNS = 4
 DIGITS = 12  # of directions; those that differ by rounding alone are made equal
@@ -92,7 +93,10 @@ def given_view(X, weight: np.ndarray) -> View:
     """
     unit = _safe_unit(X)
     keeps_zeros = sparse.issparse(X) and 2 * X.nnz <= X.shape[0] * X.shape[1]
-    return View("given", None if keeps_zeros else (weight / weight.sum()) @ (X / unit), unit=unit)
+    if keeps_zeros:
+        return View("given", unit=unit)
+    mean = (weight / weight.sum()) @ (X / unit) if sparse.issparse(X) else robust_mean(X / unit, weight)
+    return View("given", mean, unit=unit)
 
 
 def informative_views(X, weight: np.ndarray) -> list[ViewData]:
@@ -105,7 +109,8 @@ def informative_views(X, weight: np.ndarray) -> list[ViewData]:
         variance = mean_variance_axis((X / given.unit).tocsr().astype(np.float64), axis=0, weights=weight)[1]
         variance = np.maximum(variance, 0.0)  # of equal numbers it may be less, by rounding
     else:
-        variance = (weight / weight.sum()) @ first.Z**2
+        share = weight / weight.sum()
+        variance = share @ (first.Z - share @ first.Z) ** 2
     deviation = np.sqrt(variance)
     deviation = np.where(deviation > 1e-12 * deviation.max(), deviation, 1.0)
     standard = View("standardised", given.shift, deviation, given.unit)

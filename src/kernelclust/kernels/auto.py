@@ -183,6 +183,8 @@ def _graph_factor(W, number: int, share: np.ndarray) -> np.ndarray:
 def _rbf_sums(Z, labels: np.ndarray, weight: np.ndarray, n_clusters: int) -> list[np.ndarray]:
     """Return cluster sums by rbf kernels, one for each of the widths."""
     Pi = one_hot(labels, n_clusters, weight)
+    if len(labels) == 1:  # without pairs there is no width
+        return []
     D = euclidean_distances(Z, squared=True)
     mean = weight @ D @ weight / (weight.sum() ** 2 - weight @ weight)
     return [Pi.T @ np.exp(-width / mean * D) @ Pi for width in RBF_WIDTHS] if mean > 0 else []

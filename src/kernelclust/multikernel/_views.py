@@ -86,6 +86,7 @@ def columns_of(X, views) -> tuple[list[Any], list[str]]:
     if not named:
         raise ValueError("views is empty; give columns for at least one view, or None for all columns in one view.")
     out = []
+    X = X.tocsr() if sparse.issparse(X) else X  # other formats have no columns to choose
     for name, chosen in named.items():
         chosen = chosen(X) if callable(chosen) else chosen
         chosen = [chosen] if isinstance(chosen, (str, int, np.integer)) else chosen

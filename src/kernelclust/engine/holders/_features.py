@@ -83,7 +83,7 @@ def look(X: Any, w: np.ndarray | None, y: np.ndarray | None, number: int, share:
     largest = float(y.max(initial=-1)) if np.array_equal(y, np.floor(y)) and y.min(initial=-1) >= -1 else np.inf
     few = to_host(X[some] if xp is np else xp.take(X, xp.asarray(some, device=X.device), axis=0))
     light = float(w.min(initial=0.0)), float(w[used].min(initial=np.inf)), len(used)
-    ends = np.array([[np.inf], [-np.inf]]) + np.zeros(int(X.shape[1]))
+    ends = np.empty((0, int(X.shape[1])))  # of an empty partition
     if m:
         ends = np.stack([to_host(xp.min(X, axis=0)), to_host(xp.max(X, axis=0))])
     if xp is not np:
@@ -332,7 +332,7 @@ def look_at_all(
     set_step("a look at {} samples in {} partitions", m, len(partitions.sizes))
     number = wanted(c) if config is None else wanted(c, config.kernel["kernel"])
     seen = partitions.each(look, share=min(1.0, 1.2 * number / max(m, 1)), seed=seed, numbered=True)
-    _check(seen, c, names)
+    _check(seen, c, names, partitions.numbers)
     first = np.cumsum([0, *partitions.sizes])
     few = np.concatenate([first[i] + one.some for i, one in enumerate(seen)])
     X, w, y = (np.concatenate([getattr(one, name) for one in seen]) for name in ("rows", "weights", "known"))
@@ -341,9 +341,9 @@ def look_at_all(
     return Subsample(few, X, w, y, places, every, lightest, None if config is None else _gamma(seen, config), rng)
 
 
-def _check(seen: Sequence[PartitionSummary], c: int, names: Sequence[str] | None) -> None:
+def _check(seen: Sequence[PartitionSummary], c: int, names: Sequence[str] | None, numbers: Sequence[int]) -> None:
     """Check that every partition holds numbers, labels and weights."""
-    for number, one in enumerate(seen):
+    for number, one in zip(numbers, seen, strict=True):
         if one.bad is not None:
             column = f"column {one.bad[1]}" if names is None else names[one.bad[1]]
             raise ValueError(

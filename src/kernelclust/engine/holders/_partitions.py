@@ -9,17 +9,20 @@ from copy import copy
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from kernelclust._arrays import joined, parts
 from kernelclust._progress import log
 
 BLOCKS = 16  # partitions of the rows of one array
+MAX_NAMED = 20  # columns that an error names
 
 
 class Partitions(ABC):
     """Partitions of samples, wherever they lie."""
 
     sizes: list[int]
+    numbers: list[int]  # of the partitions, as users count them
 
     @abstractmethod
     def each(
@@ -48,6 +51,7 @@ class ArrayPartitions(Partitions):
         self.X, self.weight, self.y = X, weight, y
         self.blocks = list(parts(m, max(-(-m // blocks), 1)))
         self.sizes = [rows.stop - rows.start for rows in self.blocks]
+        self.numbers = list(range(len(self.blocks)))
 
     def each(self, function, /, *, numbered=False, samples=True, keep=False, **given):
         found = []
@@ -74,7 +78,9 @@ def as_rows(X: Any, name: str = "X") -> Any:
     """Return a Dask array (m, d) in partitions of known length, each with all columns."""
     if hasattr(X, "to_dask_array"):
         log(f"the lengths of the partitions of {name} are counted, once; give a dask array to have them known")
-        X = X.to_dask_array(lengths=True)
+        X = _numeric(X, name).to_dask_array(lengths=True)
+    if sparse.issparse(getattr(X, "_meta", None)):
+        raise TypeError(f"{name} has sparse blocks, which partitions do not take yet: {name}.map_blocks(np.asarray).")
     if X.ndim != 2:
         raise ValueError(f"{name} has shape {X.shape}: a table has two dimensions, one row a sample.")
     if X.dtype.kind not in "biuf" or X.dtype == np.float16:
@@ -83,6 +89,24 @@ def as_rows(X: Any, name: str = "X") -> Any:
         log(f"the lengths of the partitions of {name} are counted, once; {name}.compute_chunk_sizes() does it before")
         X = X.compute_chunk_sizes()
     return X.rechunk({1: -1}) if len(X.chunks[1]) > 1 else X
+
+
+def _numeric(X: Any, name: str) -> Any:
+    """Return a Dask frame whose columns are numbers of one type, or refuse it by the names of its columns."""
+    from pandas.api.types import is_bool_dtype, is_numeric_dtype
+
+    if not hasattr(X, "columns"):  # a series
+        return X
+    dtypes = dict(zip(X.columns, X.dtypes, strict=True))
+    bad = [f"{column!r} ({kind})" for column, kind in dtypes.items() if not is_numeric_dtype(kind)]
+    if bad:
+        raise TypeError(
+            f"{name} has columns that are not numeric: {', '.join(bad[:MAX_NAMED])}{' ...' * (len(bad) > MAX_NAMED)}. "
+            f"Leave them out, or make numbers of them: dask.dataframe.to_numeric, {name}.categorize() and get_dummies."
+        )
+    kinds = set(map(str, dtypes.values()))
+    plain = len(kinds) == 1 and all(isinstance(kind, np.dtype) for kind in dtypes.values())
+    return X if plain and not is_bool_dtype(X.dtypes.iloc[0]) else X.astype(np.float64)
 
 
 def align_to_partitions(values: Any, X: Any, name: str, read: Callable | None = None) -> list[Any] | None:
@@ -102,12 +126,15 @@ def align_to_partitions(values: Any, X: Any, name: str, read: Callable | None = 
 
 
 class DaskPartitions(Partitions):
-    """Partitions of a Dask array (m, d), with weights and labels beside them."""
+    """Partitions of a Dask array (m, d), with weights and labels beside them; those without rows take no part."""
 
     def __init__(self, X: Any, weight: list[Any] | None = None, y: list[Any] | None = None):
-        self.blocks, self.sizes = list(X.to_delayed().ravel()), list(X.chunks[0])
-        nothing = [None] * len(self.blocks)
-        self.weight, self.y = weight or nothing, y or nothing
+        self.lengths = list(X.chunks[0])
+        self.numbers = [i for i, size in enumerate(self.lengths) if size]
+        self.sizes = [self.lengths[i] for i in self.numbers]
+        nothing = [None] * len(self.lengths)
+        given = list(X.to_delayed().ravel()), weight or nothing, y or nothing
+        self.blocks, self.weight, self.y = ([one[i] for i in self.numbers] for one in given)
 
     def each(self, function, /, *, numbered=False, samples=True, keep=False, **given):
         from dask import compute
@@ -121,7 +148,8 @@ class DaskPartitions(Partitions):
         return made
 
     def rows(self, function, dtype, width=None, **given):
-        return _stacked(list(zip(self._tasks(function, False, True, given), self.sizes, strict=True)), dtype, width)
+        tasks = dict(zip(self.numbers, self._tasks(function, False, True, given), strict=True))
+        return _stacked([(tasks.get(i), size) for i, size in enumerate(self.lengths)], dtype, width)
 
     def _tasks(self, function: Callable, numbered: bool, samples: bool, given: dict[str, Any]) -> list:
         from dask import delayed
@@ -139,7 +167,7 @@ class DaskPartitions(Partitions):
         """Numbers of all samples (m, ...) as a Dask array in these partitions."""
         import dask.array as da
 
-        return da.from_array(values, chunks=(tuple(self.sizes), *values.shape[1:]))
+        return da.from_array(values, chunks=(tuple(self.lengths), *values.shape[1:]))
 
     def joined(self, function: Callable, found: list) -> Any:
         """Return function(found) of results that were kept, kept itself."""
@@ -159,7 +187,7 @@ class DaskPartitions(Partitions):
             Z, G = _task(comparison.prepare)(block), None
             for fitted, w, there in zip(self.blocks, self.weight, per, strict=True):
                 G = _task(comparison.added)(G, Z, fitted, w, there)
-            found.append((_task(comparison.seen)(Z, G), size))
+            found.append((_task(comparison.seen)(Z, G) if size else None, size))
         return _stacked(found, np.float64, comparison.width)
 
 
@@ -187,13 +215,19 @@ def map_partitions(X: Any, function: Callable, dtype: Any, width: int | None = N
     """Return a Dask array of function(block[, rows[i]]), a row a sample in the partitions of X: (m,), or (m, width)."""
     task, found = _task(function), []
     for i, (block, size) in enumerate(zip(X.to_delayed().ravel(), X.chunks[0], strict=True)):
-        found.append((task(block) if rows is None else task(block, rows[i]), size))
+        made = None if not size else task(block) if rows is None else task(block, rows[i])
+        found.append((made, size))
     return _stacked(found, dtype, width)
 
 
 def _stacked(found: list[tuple[Any, int]], dtype: Any, width: int | None) -> Any:
-    """Return one Dask array of delayed blocks, each with its number of rows."""
+    """Return one Dask array of delayed blocks, each with its number of rows; None stands for a block without any."""
     import dask.array as da
 
-    shapes = [(size,) if width is None else (size, width) for _, size in found]
-    return da.concatenate([da.from_delayed(made, shape, dtype) for (made, _), shape in zip(found, shapes, strict=True)])
+    blocks = []
+    for made, size in found:
+        shape = (size,) if width is None else (size, width)
+        blocks.append(da.zeros(shape, dtype=dtype) if made is None else da.from_delayed(made, shape, dtype))
+    whole = da.concatenate(blocks)
+    sizes = tuple(size for _, size in found)
+    return whole if whole.chunks[0] == sizes else whole.rechunk({0: sizes})  # empty blocks are left out by Dask

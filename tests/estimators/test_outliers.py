@@ -1,0 +1,69 @@
+"""One huge value among ordinary ones, and arrays that change after the fit."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.metrics import adjusted_rand_score
+
+from kernelclust import KernelKMeans, MaxMarginClustering, MultiKernelClustering, StructuredClustering
+from kernelclust.constraints import equal_rows
+from kernelclust.kernels import RBF, Laplacian
+
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+
+
+def _F(K, labels):
+    """Return F of kernel k-means."""
+    K = K - K.mean(axis=0)
+    K = K - K.mean(axis=1, keepdims=True)
+    return sum(K[np.ix_(own, own)].sum() / len(own) for own in (np.flatnonzero(labels == j) for j in set(labels)))
+
+
+@pytest.mark.parametrize("huge", [1e6, 1e20, 9.97e36, 1e100])
+@pytest.mark.parametrize("kernel", [RBF(1.0), Laplacian(1.0)])
+def test_one_huge_value_leaves_the_kernel_of_the_others(kernel, huge):
+    """From a mean of 1e18 all other samples would round to the same number."""
+    rng = np.random.default_rng(0)
+    groups = np.repeat(np.arange(4), 10)
+    X = np.vstack([np.c_[5.0 * groups, 0.1 * rng.standard_normal(40)], [[huge, 0]]])
+    K = np.eye(41)
+    K[:40, :40] = kernel.block(X[:40], X[:40])
+    model = KernelKMeans(5, kernel=kernel, random_state=0).fit(X)
+    np.testing.assert_allclose(model.objective_, _F(K, model.labels_), rtol=1e-9)
+    assert _F(K, np.r_[groups, 4]) <= model.upper_bound_ * (1 + 1e-9)
+    assert adjusted_rand_score(model.labels_, np.r_[groups, 4]) == 1
+    np.testing.assert_array_equal(model.predict(X), model.labels_)
+
+
+@pytest.mark.parametrize("huge", [1e12, 1e20, 1e100])
+@pytest.mark.parametrize("kernel", ["graph", "auto"])
+def test_graphs_beside_one_huge_value(kernel, huge):
+    rng = np.random.default_rng(1)
+    groups = np.repeat(np.arange(4), 30)
+    X = 10 * rng.standard_normal((4, 20))[groups] + rng.standard_normal((120, 20))
+    X = np.vstack([X, huge * np.eye(1, 20)])
+    model = StructuredClustering(4, kernel=kernel, random_state=0).fit(X)
+    assert adjusted_rand_score(model.labels_[:-1], groups) == 1
+    np.testing.assert_array_equal(model.predict(X), model.labels_)
+    np.testing.assert_array_equal(model.predict(X[:1]), model.labels_[:1])  # whoever else is asked about
+
+
+def test_rows_beside_a_huge_one_are_not_equal():
+    X = np.r_[np.repeat(np.arange(20.0), 2), 1e20][:, None]
+    copies = equal_rows(X, 3, np.ones(41))
+    np.testing.assert_array_equal(copies.block[:40:2], copies.block[1:40:2])
+    assert copies.n_blocks == 21
+
+
+@pytest.mark.parametrize("dense", [True, False])
+@pytest.mark.parametrize("kernel", ["polynomial", "rbf", "linear", "cosine", "laplacian"])
+@pytest.mark.parametrize("estimator", [KernelKMeans, MaxMarginClustering, MultiKernelClustering])
+def test_a_model_has_nothing_of_the_array_that_was_fitted(estimator, kernel, dense):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 3))
+    X = X if dense else sparse.csr_matrix(X)
+    new = rng.standard_normal((60, 3))
+    model = estimator(2, kernel=kernel, random_state=0).fit(X)
+    before = model.predict(new)
+    (X if dense else X.data)[...] = 5 * rng.standard_normal(X.shape if dense else X.data.shape)
+    np.testing.assert_array_equal(model.predict(new), before)

@@ -1,0 +1,88 @@
+"""Dask frames as they come: names of columns, partitions without rows, columns of several types."""
+
+import numpy as np
+import pytest
+
+from kernelclust import KernelKMeans, MaxMarginClustering, MultiKernelClustering, StructuredClustering
+
+pd = pytest.importorskip("pandas")
+dd = pytest.importorskip("dask.dataframe")
+da = pytest.importorskip("dask.array")
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+
+
+def _frame(n=120):
+    rng = np.random.default_rng(0)
+    k = np.arange(n) % 3
+    return pd.DataFrame(
+        {"a": 5.0 * k + rng.normal(size=n), "b": rng.normal(size=n), "c": -4.0 * k + rng.normal(size=n)}
+    )
+
+
+MODELS = {
+    "features": StructuredClustering(structure="chain:3", kernel="rbf", approximation="nystroem", random_state=0),
+    "exact": StructuredClustering(structure="chain:3", kernel="rbf", approximation=None, random_state=0),
+    "learned": StructuredClustering(structure="chain:3", random_state=0),
+    "margin": MaxMarginClustering(2, random_state=0),
+    "views": MultiKernelClustering(3, kernel="linear", method="average", views=[["a", "b"], ["c"]], random_state=0),
+}
+
+
+@pytest.mark.parametrize("fitted_on", ["host", "partitions"])
+@pytest.mark.parametrize("name", MODELS)
+def test_columns_are_checked_by_name(name, fitted_on):
+    D = _frame()
+    model = MODELS[name].fit(D if fitted_on == "host" else dd.from_pandas(D, npartitions=3))
+    methods = [name for name in ("predict", "transform", "membership", "position", "score") if hasattr(model, name)]
+    if name == "views":
+        methods.remove("position")
+    for bad in (D[["c", "b", "a"]], D.set_axis(["a", "b", "other"], axis=1)):
+        for method in methods:
+            with pytest.raises(ValueError, match="feature names should match"):
+                getattr(model, method)(dd.from_pandas(bad, npartitions=2))
+    np.testing.assert_array_equal(model.predict(dd.from_pandas(D, npartitions=2)).compute(), model.predict(D))
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_partitions_without_rows(name):
+    D = _frame()
+    frame = dd.from_pandas(D.assign(row=np.arange(120)), npartitions=4)
+    frame = frame[(frame.row < 30) | (frame.row >= 60)][["a", "b", "c"]]
+    D = D[(np.arange(120) < 30) | (np.arange(120) >= 60)]
+    model = MODELS[name].fit(frame)
+    assert model.labels_.chunks == model.predict(frame).chunks == ((30, 0, 30, 30),)
+    whole = MODELS[name].fit(dd.from_pandas(D, npartitions=1)).labels_.compute()
+    assert np.mean(model.labels_.compute() == whole) > 0.9
+    np.testing.assert_array_equal(model.predict(frame).compute(), model.predict(D))
+    if name != "margin":
+        assert model.transform(frame).compute().shape == (90, 3)
+        np.testing.assert_allclose(model.score(frame), model.score(D))
+
+
+def test_an_error_counts_partitions_without_rows():
+    X = np.arange(40.0).reshape(20, 2)
+    X[15, 1] = np.nan
+    with pytest.raises(ValueError, match="partition 3, row 5 of it"):
+        KernelKMeans(2).fit(da.from_array(X, chunks=((0, 10, 0, 10), 2)))
+
+
+def test_columns_of_several_types():
+    D = _frame().assign(b=lambda D: D.b > 0, d=np.arange(120) % 4)
+    plain = KernelKMeans(3, random_state=0).fit(dd.from_pandas(D.astype(float), npartitions=3)).labels_.compute()
+    for frame in (D, D.convert_dtypes(), D.astype({"a": "float32"})):
+        model = KernelKMeans(3, random_state=0).fit(dd.from_pandas(frame, npartitions=3))
+        np.testing.assert_array_equal(model.labels_.compute(), plain)
+    missing = D.convert_dtypes()
+    missing.loc[50, "d"] = pd.NA
+    with pytest.raises(ValueError, match="partition 1, row 10"):
+        KernelKMeans(3).fit(dd.from_pandas(missing, npartitions=3))
+    with pytest.raises(TypeError, match="not numeric: 'words'"):
+        KernelKMeans(3).fit(dd.from_pandas(D.assign(words="x"), npartitions=3))
+
+
+def test_sparse_blocks_are_refused():
+    from scipy import sparse
+
+    X = da.from_array(_frame().to_numpy(), chunks=(60, 3)).map_blocks(sparse.csr_matrix)
+    with pytest.raises(TypeError, match="sparse blocks"):
+        KernelKMeans(3).fit(X)
