@@ -539,6 +539,26 @@ def test_attributes_that_contradict_each_other_are_refused(name, members, path):
     refused(path, "cannot be loaded: .{15}|no model file")
 
 
+@pytest.mark.parametrize("value", [0.5, None, [], "rbf", {"float": "nan"}, {"tuple": [0]}])
+def test_what_would_fail_on_use_is_refused_when_it_is_loaded(value, members, path):
+    """Parts of parts that are not what they should be: raw errors of `predict`, once."""
+    n_loaded = 0
+    for at, described in enumerate(contents(members)["objects"]):
+        for part in described.get("parts", ()):
+            changed = contents(members)
+            changed["objects"][at]["parts"][part] = value
+            write(path, with_contents(members, changed))
+            try:
+                model = load(path)
+            except ValueError as error:
+                assert path.name in str(error)
+                continue
+            n_loaded += 1
+            for method in (model.predict, model.transform, model.position, model.score):
+                method(X)
+    assert n_loaded > 0  # parts that no answer depends on
+
+
 def walk(node):
     """All references to objects."""
     if isinstance(node, dict) and set(node) == {"object"}:

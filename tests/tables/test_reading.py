@@ -224,6 +224,19 @@ def test_links_without_header_keep_their_first_pair(tmp_path):
         read_links(put(tmp_path, "7,8\n0,1\n"), None, 5)
 
 
+def test_links_by_ids_with_spaces(tmp_path):
+    ids = [f"p {i}" for i in range(5)]
+    assert read_links(put(tmp_path, "p 0,p 4\np 1,p 3\n"), ids, 5).tolist() == [[0, 4], [1, 3]]
+    with pytest.raises(ValueError, match="has 3 columns; a file of links has two"):
+        read_links(put(tmp_path, "0,1,2\n"), None, 5)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+def test_a_header_alone_has_no_rows(tmp_path, encoding):
+    with pytest.raises(ValueError, match="has a header but no rows of data"):
+        read(put(tmp_path, "a|b\n".encode(encoding)))
+
+
 @pytest.mark.parametrize("kind", ["parquet", "feather", "npz", "csv"])
 def test_large_whole_numbers_are_ids(tmp_path, kind):
     pd = pytest.importorskip("pandas")

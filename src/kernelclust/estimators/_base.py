@@ -9,6 +9,7 @@ from copy import copy
 from dataclasses import replace
 from numbers import Integral
 from typing import Any, ClassVar
+from warnings import catch_warnings, simplefilter
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin
@@ -38,6 +39,7 @@ from kernelclust.structures import Structure, as_structure, cluster_names, is_gr
 
 DEFAULT_CLUSTERS = 8
 FLOATS = [np.float64, np.float32]
+MAX_TRIAL_WIDTH = 10**6  # columns of the sample that a loaded model is tried with: 8 MB
 
 
 @contextmanager
@@ -238,6 +240,29 @@ class KernelClusterer(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         placing = getattr(self, "_placing", None)
         if placing is not None and not (isinstance(placing, PlacementProblem) and len(placing.n) == c):
             raise ValueError(f"its arrangements are not of {c} clusters.")
+        try:
+            with catch_warnings(), np.errstate(all="ignore"):
+                simplefilter("ignore")
+                self._try_out(c)
+        except Exception as error:
+            raise ValueError(f"it does not work: {error}") from error
+
+    def _try_out(self, c: int) -> None:
+        """Use a loaded model on one sample and its scales on every cluster: what fails here would fail later."""
+        repr(self)
+        for scale in getattr(getattr(self, "_places", None), "scales", None) or ():
+            scale(np.zeros((c, c)), np.arange(c))
+        sample = self._trial_sample()
+        for name in ("predict", "transform", "score", "position") if sample is not None else ():
+            if hasattr(self, name) and (name != "position" or getattr(self, "position_", None) is not None):
+                getattr(self, name)(sample)
+
+    def _trial_sample(self) -> Any:
+        """Return a sample as `predict` takes it; None if it is too wide to be made for a trial."""
+        width = getattr(self, "n_features_in_", None)
+        if not isinstance(width, Integral) or width < 1:
+            raise ValueError(f"n_features_in_ is {width!r:.40}.")
+        return np.ones((1, int(width))) if width <= MAX_TRIAL_WIDTH else None
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

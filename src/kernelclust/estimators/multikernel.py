@@ -294,6 +294,11 @@ class MultiKernelClustering(Placing, KernelClusterer):
             )
         return new_views(self, where(X), X)
 
+    def _trial_sample(self) -> Any:
+        if super()._trial_sample() is None or self.views is not None or self._is_pairwise():
+            return None  # columns may be chosen by name
+        return [np.ones((1, width)) for width in self._widths]
+
     # -- checks ---------------------------------------------------------------------------------------------------
 
     def _is_pairwise(self) -> bool:

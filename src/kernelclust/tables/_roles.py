@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -11,6 +12,7 @@ import numpy as np
 from kernelclust._input import quoted
 from kernelclust.tables._read import read
 from kernelclust.tables._table import Column, Problem, Table, parse_number, refuse
+from kernelclust.tables.formats._dialect import DELIMITERS
 
 
 @dataclass(frozen=True)
@@ -92,6 +94,10 @@ def read_links(path: str, ids: Sequence[str] | None, n_rows: int) -> np.ndarray:
     The first line is a header if neither of its cells is a row (or, without ids, a number) and other lines follow.
     """
     table = read(path, header="no", texts=("1", "2"))
+    for delimiter in DELIMITERS:  # ids may have spaces, or other signs that stand between cells elsewhere
+        if len(table.columns) != 2 and os.path.isfile(path):
+            other = read(path, header="no", texts=("1", "2"), delimiter=delimiter)
+            table = other if len(other.columns) == 2 and not other.problems else table
     if len(table.columns) != 2:
         raise ValueError(f"{path} has {len(table.columns)} columns; a file of links has two, the ids of both rows.")
     known = _row_numbers(ids, n_rows)

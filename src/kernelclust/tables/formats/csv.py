@@ -58,7 +58,10 @@ def read(
     if columns is None:
         with tempfile.TemporaryFile() as copy:
             lines, ragged, longest = _rewrite(file, source, dialect, len(names), copy)
-            columns = _columns(copy, replace(dialect, delimiter=","), names, as_text, len(lines), 0, 4 * longest)
+            if len(lines):
+                columns = _columns(copy, replace(dialect, delimiter=","), names, as_text, len(lines), 0, 4 * longest)
+            else:  # a header alone
+                columns = [Column(name, np.empty(0)) for name in names]
     if columns is None:
         raise ValueError(f"{source} cannot be read as a table of text; save it as CSV in UTF-8.")
     return Table(source, columns, lines=lines, notes=dialect.notes, has_names=dialect.header, problems=ragged)
