@@ -351,3 +351,15 @@ def test_objects_are_kept():
     assert one == Auto(6, shapes) != Auto(6) and hash(one) == hash(Auto(6, shapes)) and str(one) == "auto:6"
     model = StructuredClustering(structure=one, random_state=0).fit(blobs("ring:6"))
     assert model.structure_ in shapes
+
+
+def test_a_noisy_chain_has_the_table_of_its_fit_though_its_clusters_nearly_tie():
+    """Clusters by rbf settle near ties on chains and rings; where a structure is sought they do, too."""
+    rng = np.random.default_rng(0)
+    x = (np.repeat(np.arange(8), 40) + rng.uniform(0, 1, 320)) / 8
+    X = np.c_[4 * x, np.sin(3 * x)] @ rng.standard_normal((2, 10)) / np.sqrt(10) + 0.15 * rng.standard_normal((320, 10))
+    asked, plain = (StructuredClustering(structure=text, random_state=0).fit(X) for text in ("chain:8", "flat:8"))
+    assert clustering_distance(asked.labels_, plain.labels_) > 0.1
+    sought = found(X, 8).diagnostics_.structures
+    for row in asked.order_.structures:
+        assert sought[row.name].probability == pytest.approx(row.probability, abs=1e-9)
