@@ -7,7 +7,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 from kernelclust import Diffrac, DisKMeans, KernelKMeans, MultiKernelClustering, StructuredClustering
 from kernelclust.kernels import RBF
-from kernelclust.multikernel import MKKMMR
+from kernelclust.multikernel import MKKMMR, _refine
 from kernelclust.objectives import Dependence
 from kernelclust.solvers import Greedy, Spectral
 from reproduction.multikernel import LMKKM
@@ -93,3 +93,15 @@ def test_what_many_kernels_measure():
     told = model.set_params(method=LMKKM()).fit(views, sample_weight=weight).diagnostics_
     assert told.sample_weights.shape == (40, 2) and np.isnan(told.sample_weights[:4]).all()
     assert_allclose(told.sample_weights[4:].sum(axis=1), 1)
+
+
+def test_the_residual_of_kernel_weights_is_that_of_the_weights_in_use(monkeypatch):
+    """With lam=0 the quadratic form is diagonal: what clusters leave unexplained of every kernel, here of one trace."""
+    model = MultiKernelClustering(3, kernel="rbf", method=MKKMMR(lam=0.0, unit_diagonal=True), random_state=0)
+    views = [X[:, :2], X[:, 1:]]
+    assert model.fit(views).diagnostics_.kkt_residual < 1e-12  # the weights are optimal
+    monkeypatch.setattr(_refine, "minimize_on_simplex", lambda Q: np.full(len(Q), 1 / len(Q)))  # and these are not
+    rest = 1 - model.fit(views).explained_
+    assert_allclose(model.weights_, 0.5)
+    assert_allclose(model.diagnostics_.kkt_residual, 1 - rest.min() / rest.mean())
+    assert model.diagnostics_.kkt_residual > 0.01
