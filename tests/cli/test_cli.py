@@ -316,14 +316,6 @@ def test_demo_puts_the_photograph_back_on_its_ring(tmp_path, capsys):
     assert "http" not in (tmp_path / "deep" / "demo" / "report.html").read_text()
 
 
-def test_module_runs_and_exits_with_the_code(tmp_path):
-    done = subprocess.run(
-        [sys.executable, "-m", "kernelclust", "fit", str(tmp_path / "none.csv")], capture_output=True, text=True
-    )
-    assert done.returncode == 2
-    assert done.stderr.count("\n") == 1 and "Traceback" not in done.stderr
-
-
 def test_the_version_is_told(capsys):
     assert main(["--version"]) == 0 and capsys.readouterr().out.startswith("kernelclust ")
 
@@ -347,6 +339,7 @@ def closed(*descriptors):
 
 
 def test_closed_streams(blobs, tmp_path):
+    """In a process of its own, which also shows that the module runs and exits with the code."""
     done = command(["fit", blobs, *FIT], preexec_fn=closed(1))
     assert done.returncode == 2 and done.stderr.splitlines() == [
         "kernelclust: error: standard output is closed; name a file for the labels with --out."
