@@ -10,7 +10,7 @@ WEIGHTS are a logistic regression (C = 0.1) on the standardised numbers, clipped
 """
 
 # of the features of a pair of clusters, as `_structures.pairs_of` lists them
-LINK_WEIGHTS = (-2.78416, 1.41569, -1.15331, 1.60787, 0.154101, 1.09345, -2.71642)
+LINK_WEIGHTS = (-2.78416, 1.41569, -1.15331, 1.60787, 0.154101, 1.09345, -2.71642, 0.0)
 
 FAMILIES = ("flat", "chain", "ring", "tree", "grid", "hierarchy")
 CLIP = 3.0

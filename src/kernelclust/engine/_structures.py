@@ -53,7 +53,7 @@ def family_of(structure: Structure) -> str | None:
 
 
 class Pairs(NamedTuple):
-    """Measurements of all pairs of clusters; `features` (c, c, 7) are weighted by LINK_WEIGHTS."""
+    """Measurements of all pairs of clusters; `features` (c, c, 8) are weighted by LINK_WEIGHTS."""
 
     features: np.ndarray
     distance: np.ndarray  # (c, c) between means
@@ -75,7 +75,8 @@ def pairs_of(E: np.ndarray, weight: np.ndarray, labels: np.ndarray) -> Pairs | N
     - the second one with L^2 in place of D;
     - log (N_jk + 0.5) / (0.1 N'_jk + 0.5): N_jk links of the neighbour graph, N'_jk those expected by chance;
     - the mean of log (u' Sigma_j u / mean variance of j) over both, u the direction between the means;
-    - 2 a_jk - min_l a_jl - min_l a_kl.
+    - 2 a_jk - min_l a_jl - min_l a_kl;
+    - the mean of log (N_jk + 0.5) / (sum_l N_jl + 0.5 c) over both: the fraction of a cluster's outward links.
 
     Features of neighbours count samples, whatever their weight.
     """
@@ -107,6 +108,8 @@ def pairs_of(E: np.ndarray, weight: np.ndarray, labels: np.ndarray) -> Pairs | N
     N += N.T
     chance = np.outer(counts, counts) * 2 * k / m
     contact = np.log((N + 0.5) / (0.5 + EXPECTED * chance))
+    outwards = np.where(off, N, 0.0).sum(axis=1)
+    preference = np.log((N + 0.5) / (outwards[:, None] + 0.5 * c))
 
     along = np.einsum("jka,jab,jkb->jk", apart, covariances, apart) / np.where(raw > 0, raw, 1.0)
     share = along / np.maximum(trace / q, np.finfo(float).tiny)[:, None]
@@ -119,6 +122,7 @@ def pairs_of(E: np.ndarray, weight: np.ndarray, labels: np.ndarray) -> Pairs | N
         contact,
         (elongation + elongation.T) / 2,
         2 * a - nearest_a[:, None] - nearest_a,
+        (preference + preference.T) / 2,
     ]
     radius = np.sqrt(((means - means.mean(axis=0)) ** 2).sum(axis=1))
     hole = float(radius.min() / np.sqrt((radius**2).mean()))
