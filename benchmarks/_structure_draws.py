@@ -84,7 +84,11 @@ def _sizes(rng: Rng, c: int) -> np.ndarray:
 
 def _chain(rng: Rng, y: np.ndarray, c: int, within: np.ndarray) -> Latent:
     place, links = _along(rng, y, c, within), [(j, j + 1) for j in range(c - 1)]
-    kind = str(rng.choice(["line", "arc", "curve", "wide curve", "walk", "stages", "bump"]))
+    kind = str(rng.choice(["line", "arc", "curve", "wide curve", "walk", "stages", "bump", "winding chain"]))
+    if kind == "winding chain":
+        towards = np.clip(y + np.where(within[:, 0] < 0.5, -1, 1), 0, c - 1)
+        towards = np.where(towards == y, np.where(y == 0, 1, c - 2), towards)
+        return Latent(_winding(rng, c, links, y, towards, np.abs(within[:, 0] - 0.5)), links, kind)
     if kind == "line":
         return Latent(np.c_[place, 0 * place], links, kind)
     if kind == "arc":
@@ -154,7 +158,35 @@ def _tree(rng: Rng, y: np.ndarray, c: int, within: np.ndarray) -> Latent | None:
             direction[k], P[k] = v, P[j] + v * rng.uniform(0.6, 1.5)
             todo.append(k)
     towards = np.array([neighbours[j][rng.integers(len(neighbours[j]))] for j in y])
-    return Latent(P[y] + (P[towards] - P[y]) * np.abs(within[:, :1] - 0.5), links, kind)
+    share = np.abs(within[:, 0] - 0.5)
+    if rng.random() < 0.4:
+        return Latent(_winding(rng, c, links, y, towards, share), links, f"winding {kind}")
+    return Latent(P[y] + (P[towards] - P[y]) * share[:, None], links, kind)
+
+
+def _winding(rng: Rng, c: int, links: Links, y: np.ndarray, towards: np.ndarray, share: np.ndarray) -> np.ndarray:
+    """Return samples at a share of the way from cluster y to a neighbour, along links that are random walks in many
+    dimensions: means of clusters are about equally far apart, only touching samples show what is linked."""
+    r, knots = int(rng.integers(8, 40)), int(rng.integers(3, 9))
+    keep, nodes, paths = rng.uniform(0, 0.8), np.zeros((c, r)), {}
+    placed, todo = {links[0][0]}, list(links)
+    while todo:
+        j, k = next((j, k) for j, k in todo if (j in placed) or (k in placed))
+        todo.remove((j, k))
+        j, k = (j, k) if j in placed else (k, j)
+        steps, v = [nodes[j]], _unit(rng.standard_normal(r))
+        for _ in range(knots):
+            v = _unit(keep * v + (1 - keep) * _unit(rng.standard_normal(r)))
+            steps.append(steps[-1] + v)
+        nodes[k], paths[j, k] = steps[-1], np.array(steps)
+        paths[k, j] = paths[j, k][::-1]
+        placed.add(k)
+    Z = np.empty((len(y), r))
+    for j, k in {(int(a), int(b)) for a, b in zip(y, towards, strict=True)}:
+        rows = (y == j) & (towards == k)
+        for column, values in enumerate(paths[j, k].T):
+            Z[rows, column] = np.interp(share[rows], np.linspace(0, 1, knots + 1), values)
+    return Z
 
 
 def _tree_links(rng: Rng, c: int, kind: str) -> Links:

@@ -10,6 +10,7 @@ pairs of clusters, and what the confidence of the order is made of, are stored w
 from __future__ import annotations
 
 import argparse
+import lzma
 import pickle
 import sys
 import warnings
@@ -128,25 +129,27 @@ def record(seed: int, first: int = 0) -> dict[str, Any] | None:
         links = one.links[np.ix_(node, node)] if len(set(node)) == c else None  # clusters as `pairs_of` numbers them
     return {
         "seed": seed, "family": one.family, "kind": one.kind, "c": c, "m": len(X), "source": source, "kernel": kernel,
-        "asked": asked, "right": right, "pairs": tuple(seen.pairs), "signals": seen.signals[:5], "pvalue": pvalue,
+        "asked": asked, "right": right, "pairs": [np.asarray(part, dtype=np.float32) for part in seen.pairs], "signals": seen.signals[:5], "pvalue": pvalue,
         "links": links,
     }  # fmt: skip
 
 
 def draw_all(out: str, first: int, draws: int, jobs: int) -> None:
+    """Write files of 2500 records each: OUT-0.pkl.xz, OUT-1.pkl.xz, ..."""
     work = Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=4)
-    found, failed = [], 0
+    found: list[Any] = []
+    failed = stored = 0
     for number, one in enumerate(work(delayed(_safe)(seed, first) for seed in range(draws))):
         failed += isinstance(one, str)
         if isinstance(one, str):
             print(one, flush=True)
         elif one is not None:
             found.append(one)
-        if number % 500 == 499:
-            Path(out).write_bytes(pickle.dumps(found))
-            print(number + 1, len(found), failed, flush=True)
-    Path(out).write_bytes(pickle.dumps(found))
-    print(f"{len(found)} of {draws}, {failed} failed", flush=True)
+        if len(found) == 2500 or number == draws - 1:
+            with lzma.open(f"{out}-{stored}.pkl.xz", "wb", preset=1) as file:
+                pickle.dump(found, file)
+            found, stored = [], stored + 1
+            print(f"{number + 1} draws, {stored} files, {failed} failed", flush=True)
 
 
 def _safe(seed: int, first: int) -> Any:
