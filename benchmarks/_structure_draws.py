@@ -8,6 +8,7 @@ a bump that moves, ...); leaving kinds out of the training shows what happens to
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -239,7 +240,7 @@ def _hierarchy(rng: Rng, y: np.ndarray, c: int, within: np.ndarray) -> Latent | 
         return Latent(P[y], None, "two levels")
     times = np.concatenate([[0], np.sort(rng.uniform(0, 0.9, c - 2)), [1.0]])
     P = np.zeros((2, r))
-    for now, then in zip(times[:-1], times[1:], strict=True):
+    for now, then in pairwise(times):
         P = P + rng.standard_normal(P.shape) * np.sqrt(then - now)
         if len(P) < c:
             P = np.vstack([P, P[rng.integers(len(P))]])

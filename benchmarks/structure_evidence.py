@@ -33,29 +33,30 @@ KERNELS = ("rbf", "auto")
 
 
 class Recorded:
-    """While it is open, what `pairs_of` and `_likelihood` were asked."""
+    """While it is open, the pairs of clusters that were compared, their numbering, and what the order was judged by."""
 
     def __enter__(self) -> Recorded:
         self.pairs, self.signals, self.rank = None, None, None
-        self._functions = _structures.pairs_of, _order._likelihood, _order.Clusters.rank
+        self._functions = _structures.pairs_of, _order._order_of, _order.Clusters.rank
 
         def pairs_of(*given: Any) -> Any:
             self.pairs = self._functions[0](*given)
             return self.pairs
 
-        def likelihood(*given: Any) -> float:
-            self.signals = given
-            return self._functions[1](*given)
+        def order_of(*given: Any) -> Any:
+            order = self._functions[1](*given)
+            self.signals = order.fit, order.halves, order.jitter
+            return order
 
         def rank(given: Any) -> np.ndarray:
             self.rank = self._functions[2].fget(given)
             return self.rank
 
-        _structures.pairs_of, _order._likelihood, _order.Clusters.rank = pairs_of, likelihood, property(rank)
+        _structures.pairs_of, _order._order_of, _order.Clusters.rank = pairs_of, order_of, property(rank)
         return self
 
     def __exit__(self, *_: Any) -> None:
-        _structures.pairs_of, _order._likelihood, _order.Clusters.rank = self._functions
+        _structures.pairs_of, _order._order_of, _order.Clusters.rank = self._functions
 
 
 def asked_for(one: Draw, rng: np.random.Generator) -> tuple[str, Any]:
@@ -128,10 +129,20 @@ def record(seed: int, first: int = 0) -> dict[str, Any] | None:
         node = np.bincount(y * c + labels, minlength=c * c).reshape(c, c).argmax(axis=0)[np.argsort(seen.rank)]
         links = one.links[np.ix_(node, node)] if len(set(node)) == c else None  # clusters as `pairs_of` numbers them
     return {
-        "seed": seed, "family": one.family, "kind": one.kind, "c": c, "m": len(X), "source": source, "kernel": kernel,
-        "asked": asked, "right": right, "pairs": [np.asarray(part, dtype=np.float32) for part in seen.pairs], "signals": seen.signals[:5], "pvalue": pvalue,
+        "seed": seed,
+        "family": one.family,
+        "kind": one.kind,
+        "c": c,
+        "m": len(X),
+        "source": source,
+        "kernel": kernel,
+        "asked": asked,
+        "right": right,
+        "pairs": [np.asarray(part, dtype=np.float32) for part in seen.pairs],
+        "signals": seen.signals,
+        "pvalue": pvalue,
         "links": links,
-    }  # fmt: skip
+    }
 
 
 def draw_all(out: str, first: int, draws: int, jobs: int) -> None:

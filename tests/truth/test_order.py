@@ -16,6 +16,7 @@ from kernelclust.engine._order import (
     _halves,
     _jitters,
     _thinned,
+    compare_structures,
     doubt_in_words,
     leading_directions,
     n_arrangements,
@@ -209,15 +210,17 @@ def test_problems_that_move_together_end_where_each_would_alone_and_f_never_fall
         assert value[0] == pytest.approx(objective.value(P.T @ X[i] @ X[i].T @ P, P.sum(axis=0)))
 
 
-def test_the_p_value_counts_draws_of_noise():
+def test_the_p_value_counts_draws_of_noise_and_of_random_centres():
     A = kernel_of("chain:5")
-    plane, space = noise_fits(A)
-    assert plane.shape == space.shape == (DRAWS, 2)
+    plane, *others = noise_fits(A)
+    assert all(draws.shape == (DRAWS, 2) for draws in (plane, *others)) and len(others) == 3
     assert noise_fits(A)[0] is plane  # once
     assert order_pvalue(A, 0.99, 0.99) == 1 / (DRAWS + 1)
     assert order_pvalue(A, -0.99, -0.99) == 1
-    told = np.array([order_pvalue(A, *np.tanh(one)) for one in plane])
-    assert (np.mean(told < 0.05) <= 0.05) and told.min() < 0.2
+    for draws in (plane, *others):
+        told = np.array([order_pvalue(A, *np.tanh(one)) for one in draws])
+        assert np.mean(told < 0.05) <= 0.05
+    assert told.min() < 0.2
     falls = [order_pvalue(A, fit, 0.7) for fit in (0.2, 0.5, 0.8, 0.95)]
     assert falls == sorted(falls, reverse=True)
 
@@ -414,3 +417,35 @@ def test_labels_of_every_cluster_leave_no_doubt():
 def test_what_is_asked_for_is_true_or_false():
     with pytest.raises(TypeError, match="compute_confidence='no': give True or False"):
         StructuredClustering(compute_confidence="no").fit(np.eye(9))
+
+
+@pytest.mark.parametrize("kernel", ["auto", "rbf"])
+def test_separate_clusters_without_an_order_have_no_confident_order(kernel):
+    rng = np.random.default_rng(0)
+    y = np.repeat(np.arange(6), 40)
+    corners = 5 * np.eye(6)[y] + rng.standard_normal((len(y), 6))
+    line = np.c_[y, np.zeros((len(y), 5))] + 0.25 * rng.standard_normal((len(y), 6))
+    said = []
+    for X in (corners, line):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            said.append(StructuredClustering(structure="chain:6", kernel=kernel, random_state=0).fit(X).order_)
+    assert said[0].confidence < 0.2 and said[0].pvalue > 0.05
+    assert said[1].confidence > 0.9 and said[1].pvalue <= 0.05
+
+
+def test_confidence_rises_with_the_probability_of_the_family_asked_for():
+    X, y = on_a_line(6)
+    given = clusters_of(X, y, "chain:6")
+    table = compare_structures(given)
+    rows = {row.name: row for row in table}
+    found = []
+    for p in (0.01, 0.5, 0.99):
+        rest = [row._replace(probability=(1 - p) / 5) for name, row in rows.items() if name != "chain"]
+        changed = replace(table, rows=(rows["chain"]._replace(probability=p), *rest))
+        found.append(order_of(given, changed, "chain"))
+    confidence = [order.confidence for order in found]
+    assert confidence == sorted(confidence) and len(set(confidence)) == 3
+    odds = np.log(np.array(confidence) / (1 - np.array(confidence)))
+    assert_allclose(odds[2] - odds[1], odds[1] - odds[0])  # linear in the log odds of the family
+    assert len({order.fit for order in found}) == len({order.jitter for order in found}) == 1

@@ -17,6 +17,7 @@ from kernelclust.engine._order import (
     Order,
     compare_structures,
     doubt_in_words,
+    is_judged,
     leading_directions,
     order_of,
 )
@@ -259,10 +260,8 @@ def with_order(found: Fit, problem: Problem, companions: Sequence[tuple[np.ndarr
         movable=problem.known_nodes(found.objective, found.labels).get("movable"),
         views=[squared_distances(S, n) for S, n in companions],
     )
-    order = order_of(clusters)
-    if np.isfinite(order.confidence):
-        family = None if known.any() else family_of(found.structure)
-        order = replace(order, structures=_structures(clusters, _shown_by(found)), family=family)
+    table = _structures(clusters, _shown_by(found)) if is_judged(clusters) else None
+    order = order_of(clusters, table, None if known.any() else family_of(found.structure))
     if doubt := doubt_in_words(order, str(found.structure)):
         warn(doubt)
     return replace(found, order=order)

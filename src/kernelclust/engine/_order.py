@@ -28,6 +28,7 @@ from kernelclust.engine._steps import (
     steps,
 )
 from kernelclust.engine._structure_table import StructureTable
+from kernelclust.engine._structure_weights import CONFIDENCE, CONFIDENCE_CONSTANTS
 from kernelclust.engine._structures import MAX_CLUSTERS, MIN_CLUSTERS, structure_table
 from kernelclust.kernels import LowRankKernel, leading_spectrum
 from kernelclust.objectives import ClusterObjective
@@ -43,7 +44,7 @@ JITTERS = 20
 JITTER = 0.2  # standard deviation of the logarithm of distances
 KEPT = 0.9  # agreement from which an order counts as the same
 NOISE_DIMENSIONS = (2, 3)
-NOISE_DRAWS = 99  # in each number of dimensions, Gaussian and uniform in turn,
+NOISE_DRAWS = 99  # in each number of dimensions, of noise (Gaussian and uniform in turn) and of random centres,
 FEWER_DRAWS, MANY_CLUSTERS = 39, 12  # and fewer beyond so many clusters
 NOISE_SAMPLES = 15  # a cluster
 NOISE_ROUNDS = 5  # of refinement at most
@@ -62,6 +63,7 @@ UNSURE = 0.5  # confidence below which there is a warning
 LOOSE = 0.8  # correlation of distances with steps
 CLEARLY = 0.9  # probability above which another structure is named
 NOISE = 0.2  # p-value from which noise is named
+SMALLEST_PROBABILITY = 1e-4  # of a structure, as in training
 
 
 @dataclass(frozen=True)
@@ -123,17 +125,25 @@ def leading_directions(embedding: np.ndarray, n_clusters: int) -> np.ndarray:
     return E / max(float(np.abs(E).max(initial=0.0)), np.finfo(float).tiny)
 
 
-def order_of(clusters: Clusters) -> Order:
-    """Return p-value, confidence and links of an order; nan where there is one arrangement only."""
+def order_of(clusters: Clusters, table: StructureTable | None = None, family: str | None = None) -> Order:
+    """Return p-value, confidence and links of an order; nan where there is one arrangement only.
+
+    `table` are the probabilities of structures over these clusters, and `family` is the one that was asked for.
+    """
     with one_thread():
-        return _order_of(clusters)
+        return replace(_order_of(clusters, table, family), structures=table, family=family)
 
 
-def _order_of(given: Clusters) -> Order:
+def is_judged(given: Clusters) -> bool:
+    """Return whether an order can be judged: there are different arrangements, few enough clusters and no empty one."""
+    return n_arrangements(given.A) > 1 and len(given.A) <= MOST_CLUSTERS and bool((given.n > 0).all())
+
+
+def _order_of(given: Clusters, table: StructureTable | None, family: str | None) -> Order:
     A, c = given.A, len(given.A)
     linked, connected, number = links(A), is_connected(A), n_arrangements(A)
     nothing = np.full((c, c), np.nan)
-    if number == 1 or c > MOST_CLUSTERS or not (given.n > 0).all():
+    if not is_judged(given):
         return Order(np.nan, np.nan, nothing, connected, number)
     D = given.distances()
     fit, rank_fit = distance_fit(D, steps(A))
@@ -141,7 +151,10 @@ def _order_of(given: Clusters) -> Order:
     jitters, halves = _jitters(given, D), _halves(given)
     J, h = _mean([r >= KEPT for r, _ in jitters]), _mean([r for r, _ in halves])
     question = _open(given.known)
-    confidence = _likelihood(fit, h, J, connected, number) ** question
+    if table is None or family not in CONFIDENCE_CONSTANTS:
+        confidence = _likelihood(fit, h, J, connected, number) ** question
+    else:
+        confidence = _probability(fit, J, family, table[family].probability) ** question
     kept = [np.mean([A[np.ix_(at, at)] >= A for _, at in some], axis=0) for some in (jitters, halves) if some]
     told = (np.mean(kept, axis=0) * (LINK + (1 - LINK) * confidence)) ** question
     shares = np.where(linked, (told + told.T) / 2, np.nan)
@@ -297,8 +310,17 @@ def _table(given: Clusters, labels: np.ndarray) -> np.ndarray:
     return flat.reshape(c, c)
 
 
+def _probability(fit: float, jitter: float, family: str, probability: float) -> float:
+    """Return the probability that there is an order of this family and that all clusters are strictly in it."""
+    atanh, kept, weight = CONFIDENCE
+    p = min(max(probability, SMALLEST_PROBABILITY), 1 - SMALLEST_PROBABILITY)
+    z = atanh * np.arctanh(fit) + kept * jitter + weight * np.log(p / (1 - p)) + CONFIDENCE_CONSTANTS[family]
+    return float(1 / (1 + np.exp(-z)))
+
+
 def _likelihood(fit: float, halves: float, jitter: float, connected: bool, arrangements: float) -> float:
-    """Return how often orders with such signals were right among simulated ones; see the constants."""
+    """Return how often orders with such signals were right among simulated ones, where structures are not compared;
+    see the constants."""
     atanh, half, kept, less = CONNECTED
     z = atanh * np.arctanh(fit) + half * halves + kept * jitter - less if connected else PARTS * jitter - LESS
     return float(1 / (1 + np.exp(-z * (SHRUNK if arrangements <= FEW else 1.0))))
@@ -308,12 +330,13 @@ def _likelihood(fit: float, halves: float, jitter: float, connected: bool, arran
 
 
 def order_pvalue(A: np.ndarray, fit: float, rank_fit: float) -> float:
-    """Return the share of draws of noise that follow the structure A at least as well: the larger of noise in 2 and 3
-    dimensions.
+    """Return the share of draws without an order that follow the structure A at least as well: the largest of noise cut
+    into clusters, and of separate clusters at random centres, in 2 and 3 dimensions.
 
     u = (atanh T - mean) / sd + (atanh R - mean) / sd, T and R the correlations of `distance_fit`, means and standard
     deviations over the draws, and p = (1 + number of draws with no smaller u) / (1 + draws). In the plane noise is
-    arranged like a ring or a grid more often than in space, beyond which it is less and less.
+    arranged like a ring or a grid more often than in space, beyond which it is less and less; few random centres lie
+    along a chain more often than pieces of noise do.
     """
     told = []
     for draws in noise_fits(A):
@@ -333,12 +356,27 @@ def noise_fits(A: np.ndarray) -> tuple[np.ndarray, ...]:
 def _noise_fits(A: bytes, c: int) -> tuple[np.ndarray, ...]:
     kernel, rng = np.frombuffer(A).reshape(c, c), np.random.RandomState(0)
     with one_thread():
-        return tuple(_draw(kernel, d, rng) for d in NOISE_DIMENSIONS)
+        return tuple(draw(kernel, d, rng) for draw in (_draw_noise, _draw_centres) for d in NOISE_DIMENSIONS)
 
 
-def _draw(A: np.ndarray, dimensions: int, rng: np.random.RandomState) -> np.ndarray:
+def _n_draws(c: int) -> int:
+    return NOISE_DRAWS if c <= MANY_CLUSTERS else FEWER_DRAWS
+
+
+def _draw_centres(A: np.ndarray, dimensions: int, rng: np.random.RandomState) -> np.ndarray:
+    """Return the fits of separate clusters at random centres."""
+    c, found = len(A), []
+    for mu in rng.standard_normal((_n_draws(c), c, dimensions)):
+        D = _squares(mu)
+        old = np.argsort(place(A, -D))
+        found.append(distance_fit(D[np.ix_(old, old)], steps(A)))
+    return np.arctanh(found)
+
+
+def _draw_noise(A: np.ndarray, dimensions: int, rng: np.random.RandomState) -> np.ndarray:
+    """Return the fits of noise that was cut into clusters."""
     c = len(A)
-    shape = (NOISE_DRAWS if c <= MANY_CLUSTERS else FEWER_DRAWS, NOISE_SAMPLES * c, dimensions)
+    shape = (_n_draws(c), NOISE_SAMPLES * c, dimensions)
     X = rng.standard_normal(shape)
     X[1::2] = rng.uniform(-1.0, 1.0, X[1::2].shape)
     X -= X.mean(axis=1, keepdims=True)

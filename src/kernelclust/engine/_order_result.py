@@ -39,13 +39,16 @@ class ClusterOrder:
     Attributes
     ----------
     confidence : float or None
-        Estimated probability that the order is correct; the estimator's `order_confidence_`. None without
+        Estimated probability that there is an order of the kind asked for and that this one is right, every cluster
+        strictly at its place; the estimator's `order_confidence_`. Beyond 12 clusters, with known labels, and for
+        trees, products and kernels without `structures`, it takes for granted that there is an order. None without
         `compute_confidence`, with an empty cluster, and beyond 50 clusters.
     pvalue : float or None
-        Test of any order at all: the fraction of draws of unstructured noise, in 2 and in 3 dimensions (the larger
-        counts), that fit this structure at least as well after they have been clustered and arranged on it. Noise in a
-        plane *is* arranged like a ring or grid of a few clusters, so that four on a ring are never significant. A small
-        value says that there is some order, not that this one is correct.
+        Test of any order at all: the fraction of draws of unstructured noise, clustered, and of separate clusters at
+        random centres, both in 2 and in 3 dimensions (the largest counts), that fit this structure at least as well
+        after they have been arranged on it. Noise in a plane *is* arranged like a ring or grid of a few clusters, so
+        that four on a ring are never significant. A small value says that there is some order, not that this one is
+        correct.
     links : (c, c) array or None
         Estimated probability that two neighbours on the structure are true neighbours: the fraction of perturbed
         distances and of halves that put them side by side, times 0.6 + 0.4 `confidence`; NaN where there is no link. It

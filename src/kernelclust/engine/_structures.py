@@ -1,7 +1,7 @@
 """Compare structures over the same clusters: flat, chain, ring, tree, grid and hierarchy, with probabilities.
 
-Seven features of each pair of clusters give the score of a link; exact sums over arrangements and how well distances
-follow the best one of each family give 58 numbers; a softmax gives the probabilities. All weights are frozen
+Eight features of each pair of clusters give the score of a link; exact sums over arrangements and how well distances
+follow the best one of each family give 61 numbers; a softmax gives the probabilities. All weights are frozen
 (`_structure_weights`). Only distances between samples and their means count, so that nothing depends on the unit of the
 data, on rotations, on the order of samples or on the numbers of clusters.
 """
@@ -177,6 +177,7 @@ class Family(NamedTuple):
     linked: np.ndarray  # (c, c) bool
     links: np.ndarray  # (c, c)
     evidence: float  # log of the mean weight of an arrangement
+    certainty: float = 0.0  # log of the probability of the best arrangement, given the family
 
 
 def structure_table(E: np.ndarray, weight: np.ndarray, labels: np.ndarray) -> StructureTable | None:
@@ -233,7 +234,9 @@ def families_of(s: np.ndarray, distance: np.ndarray) -> dict[str, Family]:
     }
     arrangements = {"chain": lgamma(c + 1) - log(2), "ring": lgamma(c) - log(2), "tree": (c - 2) * log(c)}
     sums = {"chain": chain.log_sum, "ring": ring.log_sum, "tree": tree.log_sum}
-    found = {name: family._replace(evidence=sums[name] - arrangements[name]) for name, family in found.items()}
+    for name, family in found.items():
+        best = float(s[family.linked].sum()) / 2
+        found[name] = family._replace(evidence=sums[name] - arrangements[name], certainty=best - sums[name])
     grids = [_best_grid(s, rows, c // rows) for rows in range(2, int(c**0.5) + 1) if c % rows == 0 and c // rows > 2]
     if grids:
         found["grid"] = max(grids, key=lambda grid: _step_fit(distance, grid.linked))
@@ -277,13 +280,13 @@ def _nested(merges: np.ndarray) -> Arrangement:
 
 
 def numbers_of(pairs: Pairs, s: np.ndarray, families: dict[str, Family], merges: np.ndarray) -> dict[str, float]:
-    """Return the 58 numbers that tell families apart, by the names in WEIGHTS.
+    """Return the 61 numbers that tell families apart, by the names in WEIGHTS.
 
-    `evidence`: log of the mean weight over all arrangements; `step_fit` and `length_fit`: atanh of the correlation of
-    distances between means with steps and with path lengths on the best arrangement, `hierarchy_fit` with the heights
-    at which average linkage merges; `neighbours`: fraction of the links of the neighbour graph along it; `contrast`,
-    `gap` and `two_steps`: log distances of other pairs less those of links, standardised, at their closest, and of
-    pairs two steps apart.
+    `evidence`: log of the mean weight over all arrangements; `certainty`: log of the best one's share of the sum;
+    `step_fit` and `length_fit`: atanh of the correlation of distances between means with steps and with path lengths
+    on the best arrangement, `hierarchy_fit` with the heights at which average linkage merges; `neighbours`: fraction
+    of the links of the neighbour graph along it; `contrast`, `gap` and `two_steps`: log distances of other pairs less
+    those of links, standardised, at their closest, and of pairs two steps apart.
     """
     c, distance = len(s), pairs.distance
     upper = np.triu_indices(c, 1)
@@ -325,6 +328,7 @@ def numbers_of(pairs: Pairs, s: np.ndarray, families: dict[str, Family], merges:
         found |= zip((f"{name}_contrast", f"{name}_gap", f"{name}_two_steps"), contrast, strict=True)
         if linked is None or name == "grid":
             continue
+        found[f"{name}_certainty"] = family.certainty
         found[f"{name}_length_fit"] = _atanh(_correlation(far, _path_lengths(linked, distance)[upper]))
         found[f"{name}_neighbours"] = float(pairs.neighbours[upper][linked[upper]].sum()) / total
     for name in ("chain_evidence", "ring_evidence", "tree_evidence", "grid_evidence", "chain_among_trees"):
