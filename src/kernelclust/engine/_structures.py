@@ -326,7 +326,7 @@ def numbers_of(pairs: Pairs, s: np.ndarray, families: dict[str, Family], merges:
         found[f"{name}_step_fit"] = 0.0 if linked is None else _atanh(_step_fit(distance, linked))
         contrast = (0.0, 0.0, 0.0) if linked is None else _contrast(linked, log_far)
         found |= zip((f"{name}_contrast", f"{name}_gap", f"{name}_two_steps"), contrast, strict=True)
-        if linked is None or name == "grid":
+        if family is None or linked is None or name == "grid":
             continue
         found[f"{name}_certainty"] = family.certainty
         found[f"{name}_length_fit"] = _atanh(_correlation(far, _path_lengths(linked, distance)[upper]))
