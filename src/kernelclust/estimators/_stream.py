@@ -83,8 +83,9 @@ class Stream:
 def _nearest(stored: Any, X: Any, k: int) -> np.ndarray:
     """Return the distance of rows X to the k-th nearest of the stored rows; a row that is stored is its own first."""
     unit = max(float(abs(stored).max()), float(abs(X).max()), np.finfo(np.float32).tiny)
+    if sparse.issparse(stored) or sparse.issparse(X):
+        stored, X = sparse.csr_matrix(stored), sparse.csr_matrix(X)
     search = NearestNeighbors(n_neighbors=k).fit(stored / unit)
-    X = sparse.csr_matrix(X) if sparse.issparse(stored) else X
     return unit * search.kneighbors(X / unit)[0][:, -1]
 
 
