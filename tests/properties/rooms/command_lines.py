@@ -172,6 +172,8 @@ def _checked(case: Line, folder: Path) -> str:
     source = _write(case, frame, folder)
     has_names = case.kind != "npy" and case.dialect.get("header", True)
     id_column = [] if case.ids == "none" else ["--id-column", "id" if has_names else "1"]
+    if not case.dialect.get("header", True):  # texts over numbers look like names
+        id_column += ["--header", "no"]
     line = ["fit", source, "-s", case.structure, "-k", "rbf", *id_column]
     line += ["--standardize"] if "--standardize" in case.options else []
     line += ["--missing", "median"] if "--missing" in case.options else []
