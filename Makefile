@@ -60,6 +60,7 @@ SHORT_rivals := --largest 2000 --out build/bench
 SHORT_scale := --only stored,graph,margin --largest 10000 --out build/bench
 SHORT_selection := --seeds 1 --only structure
 SHORT_side_information := --only copies,sizes
+SHORT_structure_evidence := draw --draws 40 --out build/bench/evidence
 SHORT_speed := --repeats 1 --only import,kernel,tslearn,predict
 
 bench: setup

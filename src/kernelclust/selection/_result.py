@@ -36,7 +36,7 @@ class StructureRow:
 
     name: str
     probability: float
-    """Of the structure over the clusters; with all families as candidates they sum to one."""
+    """Probability of the structure over the clusters; with all families as candidates they sum to one."""
     arrangement: str
     """Best arrangement of the family: numbers of the clusters as in the table of `best_estimator_`."""
 
