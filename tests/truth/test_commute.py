@@ -231,12 +231,11 @@ def test_swelling_is_the_growth_of_the_spread_within_clusters():
 
 def test_refining_goes_on_where_it_helps():
     data = structured_blobs("ring:5", n_samples=120, noise=0.7, random_state=0).data
+    given = {"structure": "ring:5", "kernel": "rbf", "compute_confidence": False, "random_state": 0}
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        model = StructuredClustering(structure="ring:5", kernel="rbf", random_state=0).fit(data)
-        placed = StructuredClustering(
-            structure="ring:5", kernel="rbf", solver=Greedy(search="place"), random_state=0
-        ).fit(data)
+        model = StructuredClustering(**given).fit(data)
+        placed = StructuredClustering(solver=Greedy(search="place"), **given).fit(data)
     assert model.objective_ > placed.objective_
 
 
