@@ -106,7 +106,7 @@ class Worker:
 
 
 class Tally:
-    """What was covered, by room."""
+    """Counts of the cases that were run, by room."""
 
     def __init__(self, names: list[str]):
         self.counts: dict[str, Counter] = {name: Counter() for name in names}

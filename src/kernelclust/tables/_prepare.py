@@ -336,7 +336,7 @@ def text_columns(settings: Mapping[str, Any]) -> tuple[str, ...]:
     """
     encoders = [ColumnEncoder.from_dict(given) for given in settings["encoders"]]
     if not encoders or settings["missing"] not in ("error", "drop", "median"):
-        raise ValueError("there are no encoders, or nothing is said about missing values.")
+        raise ValueError("there are no encoders, or no rule for missing values.")
     return tuple(encoder.column for encoder in encoders if encoder.kind == ONE_HOT)
 
 
