@@ -52,7 +52,13 @@ def as_array(X: Any, name: str = "X", *, missing: bool = False) -> Any:
         raise TypeError(
             f"{name} is {type(X).__name__}, which holds several tables of the same samples; give the one to cluster: "
             "fit(adata.X), fit(adata.obsm['X_pca']), or with kernel='precomputed_graph' "
-            "fit(adata.obsp['connectivities'])."
+            "fit(adata.obsp['connectivities']). kernelclust.anndata.structured(adata, structure=...) does this and "
+            "writes the clusters into adata."
+        )
+    if is_graph(X):
+        raise TypeError(
+            f"{name} is a networkx graph ({type(X).__name__}). To cluster its nodes, set kernel='precomputed_graph' "
+            "and fit the graph; new samples are affinities (n, m) with its m nodes."
         )
     for part in X if isinstance(X, (list, tuple)) else [X]:
         if hasattr(part, "collect") and not hasattr(part, "__array__"):
@@ -65,6 +71,11 @@ def as_array(X: Any, name: str = "X", *, missing: bool = False) -> Any:
 def is_frame(X: Any) -> bool:
     """Whether X is a pandas or polars frame, or one like them."""
     return hasattr(X, "__array__") and hasattr(X, "columns") and hasattr(X, "dtypes")
+
+
+def is_graph(value: object) -> bool:
+    """Tell a networkx graph from a matrix without importing networkx."""
+    return all(hasattr(value, name) for name in ("nodes", "edges", "is_directed"))
 
 
 def column_names(names: Iterable[Any] | None, n_columns: int, table: str = "X") -> list[str]:

@@ -12,11 +12,12 @@ from typing import Any, ClassVar
 from warnings import catch_warnings, simplefilter
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kernelclust._files import write_files
-from kernelclust._input import as_table, check_finite, rows_are_equal
+from kernelclust._input import as_table, check_finite, is_graph, rows_are_equal
 from kernelclust._model_files import model_bytes
 from kernelclust._names import check_flag, check_number
 from kernelclust._progress import log, progress_listener, working
@@ -35,7 +36,7 @@ from kernelclust.kernels import (
     kernel_class,
 )
 from kernelclust.solvers import PlacementProblem
-from kernelclust.structures import Structure, as_structure, cluster_names, is_graph, named_places, warn_of_names
+from kernelclust.structures import Structure, as_structure, cluster_names, named_places, warn_of_names
 
 DEFAULT_CLUSTERS = 8
 FLOATS = [np.float64, np.float32]
@@ -114,6 +115,13 @@ class KernelClusterer(CallbackSupportMixin, ClusterMixin, BaseEstimator):
             check_operator(X)
             self.n_features_in_ = X.n_samples
             return X
+        if reset and kernel.accepts_graphs and is_graph(X):
+            X = kernel.affinities(X)
+        if sparse.issparse(X) and not kernel.accepts_sparse:
+            raise TypeError(
+                f"X is a sparse matrix, but kernel={self.kernel!r} needs all its entries: pass X.toarray()."
+                f"{kernel.sparse_advice}"
+            )
         accepted = "csr" if kernel.accepts_sparse else False
         options = {"dtype": FLOATS, "accept_sparse": accepted, "ensure_all_finite": False}
         order = None if kernel.pairwise else "C"  # sums along rows are rounded alike, however X lay in memory
@@ -150,7 +158,10 @@ class KernelClusterer(CallbackSupportMixin, ClusterMixin, BaseEstimator):
             **given,
         )
         if known is not None and (known.place >= 0).all():
-            warn("y labels every sample, and its labels are returned; leave y out to cluster without them.")
+            warn(
+                "y labels every sample, and its labels are returned; leave y out to cluster without them, in a grid "
+                "search too."
+            )
         return known
 
     def _known_of_equal(self, tables, weight: np.ndarray, structure: Structure, known: Constraints | None):

@@ -23,7 +23,7 @@ from kernelclust.structures import Structure, Tree
 SHOWN = 8  # names of groups that a message lists at most
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Arrangement:
     """Groups along a structure, and the evidence for it.
 
@@ -58,6 +58,18 @@ class Arrangement:
     link_confidence: np.ndarray | None
     alternatives: list[engine.Alternative]
 
+    def __repr__(self) -> str:
+        shown = [str(name) for name in self.order]
+        if len(shown) > 2 * SHOWN:
+            shown = [*shown[:SHOWN], "...", *shown[-SHOWN:]]
+        evidence = ""
+        if self.order_confidence is not None and np.isfinite(self.order_confidence):
+            evidence = f", order_confidence={self.order_confidence:.2f}, order_pvalue={self.order_pvalue:.2g}"
+        return (
+            f"<Arrangement of {len(self.labels)} samples in {len(self.order)} groups on {self.structure!s:.40}: "
+            f"{' | '.join(shown)}{evidence}>"
+        )
+
 
 def arrange(X, labels, structure="chain", *, kernel="auto", sample_weight=None, names=None) -> Arrangement:
     """Number the groups of any clustering along a structure; no sample is moved to another group.
@@ -78,8 +90,9 @@ def arrange(X, labels, structure="chain", *, kernel="auto", sample_weight=None, 
         "tree" without a shape is the binary tree of average linkage between the groups' means: each time the two
         branches with the smallest mean distance between their groups are joined. It is a summary of the distances, with
         no evidence of its own.
-    kernel : str or callable, default="auto"
-        As in `StructuredClustering`.
+    kernel : str, Kernel or callable, default="auto"
+        As in `StructuredClustering`, such as `Precomputed(indefinite="clip")`; with "precomputed_graph" X may be a
+        networkx graph.
     sample_weight : array of shape (m,), optional
         A weight counts as that many copies.
     names : dict or sequence, optional

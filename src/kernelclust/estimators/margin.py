@@ -384,7 +384,10 @@ class MaxMarginClustering(KernelClusterer):
     def _check_known(self, y, n_samples: int) -> np.ndarray:
         known = check_labels(y, n_samples, int(self.n_clusters))
         if (known >= 0).all():
-            warn("y labels every sample, and its labels are returned; leave y out to cluster without them.")
+            warn(
+                "y labels every sample, and its labels are returned; leave y out to cluster without them, in a grid "
+                "search too."
+            )
         return known
 
     # -- parts ----------------------------------------------------------------------------------------------------

@@ -61,7 +61,7 @@ class StructuredClustering(Placing, KernelClusterer):
         "rbf" or RBF(gamma=0.5) (round clusters, columns on one scale), "linear", "polynomial", "laplacian", "cosine"
         (text), "graph" (commute times in one nearest-neighbour graph: curved clusters, images, cells), "diffusion",
         "precomputed" (X is the kernel matrix), "precomputed_graph" (X is a sparse matrix of affinities, such as
-        scanpy's connectivities), or a function k(X, Y) -> (n, m) matrix.
+        scanpy's connectivities, or a networkx graph), or a function k(X, Y) -> (n, m) matrix.
     approximation : str, Approximation or None, default="auto"
         None is the exact kernel at any size: in memory while its matrix fits scikit-learn's `working_memory` (1024 MiB
         unless set), beyond that recomputed, tile by tile, in every pass. "nystroem" or Nystroem(300), "cholesky" and
@@ -205,6 +205,8 @@ class StructuredClustering(Placing, KernelClusterer):
         Parameters
         ----------
         X : array, sparse matrix or frame of shape (m, d); (m, m) for kernel="precomputed" and "precomputed_graph"
+            With kernel="precomputed_graph" also a networkx graph: its nodes are the samples, in the order of
+            `list(graph)`, and the edge attribute "weight" (1 where an edge has none) holds their affinities.
             With kernel="precomputed" also an operator of your own, known by its products and rows
             (`kernelclust.kernels.KernelOperator`): it is clustered, and knows no new samples.
         y : array of shape (m,), optional
@@ -281,7 +283,8 @@ class StructuredClustering(Placing, KernelClusterer):
         """Fit samples in the memory of the host."""
         y = self._known_places(structure, y)
         X = self._check_samples(X, reset=True)
-        given = FittedKernel(X, Nothing(), remedy=", or clip its negative eigenvalues") if is_operator(X) else None
+        remedy = ", or pass its matrix with kernel=Precomputed(indefinite='clip')"
+        given = FittedKernel(X, Nothing(), remedy=remedy) if is_operator(X) else None
         if given is not None and (sample_weight is not None or not self._is_exact()):
             raise ValueError("X is a kernel operator: weights are part of it, and it is not approximated here.")
         weight = check_weights(sample_weight, X) if given is None else np.asarray(given.operator.weight, dtype=float)

@@ -27,6 +27,8 @@ class Kernel(Term):
     pairwise: ClassVar[bool] = False  # X holds similarities between samples instead of samples
     accepts_operators: ClassVar[bool] = False  # X may be a `KernelOperator` of the user's
     accepts_sparse: ClassVar[bool] = True
+    sparse_advice: ClassVar[str] = ""  # what to do with a sparse X that is not accepted
+    accepts_graphs: ClassVar[bool] = False  # X may be a networkx graph, whose nodes are the samples
     equal_rows_are_equal: ClassVar[bool] = True  # equal rows of X are copies of one sample
     reports_bad_entries: ClassVar[bool] = False  # `check_samples` itself refuses entries that are not finite
     # -- form
@@ -57,6 +59,10 @@ class Kernel(Term):
 
     def check_parameters(self) -> None:
         """Refuse parameters that make no kernel."""
+
+    def affinities(self, graph: Any) -> Any:
+        """Return the matrix (m, m) of a networkx graph of m nodes, for kernels that declare `accepts_graphs`."""
+        raise NotImplementedError(f"{type(self).__name__} takes no graphs.")
 
     def check_samples(self, X: Any) -> Any:
         """Return X as `fit` takes it, or refuse it; X is a finite array or sparse matrix."""

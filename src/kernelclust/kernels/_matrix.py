@@ -11,7 +11,7 @@ from kernelclust.kernels._base import Kernel
 from kernelclust.kernels._spectrum import check_definite
 from kernelclust.kernels.operators import DenseKernel
 
-OF_A_FUNCTION = ", or clip the negative eigenvalues of its matrix"
+OF_A_FUNCTION = ", or pass its matrix k(X, X) as X with kernel=Precomputed(indefinite='clip')"
 TRIED = 1000  # rows and columns of a matrix whose entries say what is typical
 LARGEST = 1e100  # entries of a kernel beyond would overflow in its sums of squares
 TILE = 256  # rows and columns of a kernel that are looked at together

@@ -44,6 +44,9 @@ class Precomputed(Kernel):
     pairwise = True
     accepts_operators = True
     accepts_sparse = False
+    sparse_advice = (
+        " If it holds the links of a graph (affinities; what is not stored is no link), set kernel='precomputed_graph'."
+    )
     is_function = False
     dense_limit = np.inf
 

@@ -1,4 +1,6 @@
-"""Commute-time kernel of a graph that you bring: X is the (m x m) matrix of affinities, sparse or dense.
+"""Commute-time kernel of a graph that you bring: X is the (m x m) matrix of affinities, sparse or dense, or a networkx
+graph, whose nodes are the samples in the graph's own order and whose affinities are the edge attribute "weight" (1
+where an edge has none).
 
 K = (L + regularization D)^+, L = D - W its Laplacian, as in kernel="graph": for graphs of neighbours that are there
 already, such as `connectivities` of scanpy or scikit-learn's `kneighbors_graph`. Affinities are weights of links, zero
@@ -15,6 +17,7 @@ New samples come as (n x m) affinities with the fitted ones, and are averages of
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -43,6 +46,7 @@ class PrecomputedGraph(GraphKernel):
 
     example = "PrecomputedGraph(regularization=0.01)"
     pairwise = True
+    accepts_graphs = True
     equal_rows_are_equal = False
     reports_bad_entries = True
 
@@ -74,6 +78,14 @@ class PrecomputedGraph(GraphKernel):
             else:
                 B = _factor_of_pieces(W, piece, number, self.regularization)
             return FittedKernel(LowRankKernel(B, weight, overwrite=True), source, **COMMUTE)
+
+    def affinities(self, graph: Any) -> sparse.csr_array:
+        """Return the edge weights between the nodes, in the graph's order."""
+        from networkx import to_scipy_sparse_array
+
+        if not len(graph):
+            raise ValueError("X is a networkx graph without nodes; its nodes are the samples.")
+        return to_scipy_sparse_array(graph, dtype=np.float64, weight="weight")
 
     def check_samples(self, X) -> sparse.csr_array:
         """Return affinities (m x m) as a symmetric sparse matrix with an empty diagonal, or refuse what is no graph."""

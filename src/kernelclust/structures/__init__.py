@@ -5,7 +5,7 @@ from ._named import NameWarning, cluster_names, named_places, places_of_part, wa
 from ._parse import as_structure, structure_class, structure_names
 from ._sought import SOUGHT, Auto, Graph, Lineage
 from .chain import Chain
-from .custom import Custom, is_graph
+from .custom import Custom
 from .flat import Flat
 from .grid import Grid
 from .product import Product
@@ -29,7 +29,6 @@ __all__ = [
     "Tree",
     "as_structure",
     "cluster_names",
-    "is_graph",
     "named_places",
     "places_of_part",
     "structure_class",

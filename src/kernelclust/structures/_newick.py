@@ -7,6 +7,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+from kernelclust._warnings import warn
+
 Nested = Any  # a leaf's name, or a tuple of Nested
 
 TOKENS = re.compile(r"""\s+ | '(?:[^']|'')*' | "(?:[^"]|"")*" | [(),:;] | [^\s(),:;\['"] [^(),:;\[]*""", re.VERBOSE)
@@ -14,9 +16,10 @@ PLAIN = re.compile(r"""[^\s(),:;*\[\]'"]([^(),:;*\[\]'"]*[^\s(),:;*\[\]'"])?""")
 
 
 def read(text: str) -> Nested:
-    """Return the names of the leaves, nested; skip lengths, names of inner nodes and comments."""
+    """Return the names of the leaves, nested; leave out names of inner nodes, comments, and lengths, with a warning."""
     tokens = [*_tokens(text), (";", len(text))]
     stack: list[list[Nested]] = [[]]
+    lengths: set[float] = set()
     before = "("
     for token, at in tokens:
         starts = before in ("(", ",")  # a node is wanted
@@ -29,10 +32,16 @@ def read(text: str) -> Nested:
         elif token == ":" and before in (")", "name", "inner name"):
             pass
         elif token == ";" and not starts and len(stack) == 1 and at == len(text):
+            if len(lengths) > 1:
+                warn(
+                    f"the branch lengths of the tree {text[:40]!r} are not used: clusters are compared by the number "
+                    "of inner nodes that they share. To use lengths, pass a matrix: the length that two leaves share "
+                    "from the root on."
+                )
             return stack[0][0]
         elif len(token) > 1 or token not in "(),:;":
             if before == ":":
-                _check_length(token, text, at)
+                lengths.add(_length(token, text, at))
                 token = "length"
             elif before == ")":
                 token = "inner name"
@@ -113,9 +122,9 @@ def _unquoted(token: str) -> str:
     return token
 
 
-def _check_length(token: str, text: str, at: int) -> None:
+def _length(token: str, text: str, at: int) -> float:
     try:
-        float(token)
+        return float(token)
     except ValueError:
         raise _wrong(text, at) from None
 

@@ -6,12 +6,13 @@ import sys
 from types import ModuleType
 from typing import Any
 
+from kernelclust._input import is_graph
 from kernelclust._names import check_name, load, names
 
 from ._base import Structure, check_size
 from ._newick import split_outside
 from ._sought import SOUGHT
-from .custom import Custom, is_graph
+from .custom import Custom
 from .tree import tree_of
 
 

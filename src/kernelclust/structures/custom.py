@@ -9,6 +9,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse.csgraph import shortest_path
 
+from kernelclust._input import is_graph
+
 from ._base import Floats, Structure, circle
 
 LAYOUT_STEPS = 200
@@ -116,11 +118,6 @@ def _laid_out(steps: Floats) -> Floats:
     best = best - best.min(axis=0)
     extent = max(float(best.max()), 1e-9)
     return np.asarray(best / extent + (1 - best.max(axis=0) / extent) / 2)
-
-
-def is_graph(value: object) -> bool:
-    """Tell a networkx graph from a matrix without importing networkx."""
-    return all(hasattr(value, name) for name in ("nodes", "edges", "is_directed"))
 
 
 def _own_names(value: Any) -> list[str] | None:

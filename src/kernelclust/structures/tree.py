@@ -14,6 +14,8 @@ from ._base import Axis, Floats, Ints, Structure, check_size, divide, parse_size
 from ._newick import Nested, check_names, read, written
 
 DEEPEST = 100  # levels of a tree
+NEWICK_SUFFIXES = (".nwk", ".newick", ".tree", ".tre")
+MAX_NEWICK_BYTES = 10**7
 
 
 class _Node(NamedTuple):
@@ -36,8 +38,9 @@ class Tree(Structure):
     ----------
     *branching : int, or one nested sequence of names
         ``Tree(3, 4)``: three groups of four. ``Tree(["EXT", ["MIT", ["CYT", "NUC"]]])``: a tree of names. As text
-        also Newick, "((A:0.1,B:0.2)inner:1,'C D');": lengths and names of inner nodes are read over, as the kernel
-        counts nodes. A networkx DiGraph with edges from parents to children is a tree too (`as_structure`).
+        also Newick, "((A,B)inner,'C D');", or the name of a Newick file, "tree:species.nwk" (.nwk, .newick, .tree,
+        .tre). The kernel counts nodes: names of inner nodes are left out, and so are branch lengths, with a warning
+        where they differ. A networkx DiGraph with edges from parents to children is a tree too (`as_structure`).
     names : sequence of str, optional
         Names of the leaves, from left to right.
 
@@ -194,11 +197,29 @@ class Tree(Structure):
 
     @classmethod
     def from_text(cls, text: str) -> Tree:
+        if text.lower().endswith(NEWICK_SUFFIXES):
+            text = _read_file(text)
         return cls(read(text) if text.startswith(("(", "[")) else parse_sizes(cls, text))
 
     @classmethod
     def example(cls, n_clusters: int) -> Tree:
         return cls(*divide(n_clusters))
+
+
+def _read_file(name: str) -> str:
+    """Return the tree in a Newick file."""
+    try:
+        with open(name, encoding="utf-8-sig") as file:
+            text = file.read(MAX_NEWICK_BYTES).strip()
+    except (OSError, UnicodeDecodeError) as error:
+        problem = getattr(error, "strerror", None) or "it is no text in UTF-8"
+        raise ValueError(
+            f"structure 'tree:{name}': the Newick file {name!r} cannot be read: {problem}. Give the path from the "
+            "folder where Python runs, or the tree itself, such as 'tree:(A,(B,C))'."
+        ) from error
+    if not text.startswith(("(", "[")):
+        raise ValueError(f"structure 'tree:{name}': the file {name!r} holds no Newick tree, which begins with '('.")
+    return text
 
 
 def _match(source: _Node, target: _Node, benefit: Floats) -> tuple[float, list[tuple[int, int]]]:
