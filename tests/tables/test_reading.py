@@ -163,12 +163,15 @@ def test_few_bad_cells_are_bad_wherever_they_stand(tmp_path):
         assert column.bad_text == "x" and np.nansum(column.values) == sum(int(c) for c in cells if c.isdigit())
 
 
-def test_points_under_a_decimal_comma_are_refused(tmp_path):
-    (column, _) = read(put(tmp_path, "a;b\n1.500;1\n2,5;2\n3,5;3\n"), decimal=",").columns
-    assert (list(column.bad_rows), column.bad_text) == ([0], "1.500")  # fifteen hundred, or one and a half
+def test_points_under_a_decimal_comma_separate_thousands_or_are_refused(tmp_path):
+    table = read(put(tmp_path, "a;b\n1.500;1\n2,5;2\n3,5;3\n"), decimal=",")
+    assert prepare(table, table.columns[:1]).X.ravel().tolist() == [1500, 2.5, 3.5]
+    (column, _) = read(put(tmp_path, "a;b\n1.50;1\n2,5;2\n3,5;3\n"), decimal=",").columns
+    assert (list(column.bad_rows), column.bad_text) == ([0], "1.50")
     thousands = read(put(tmp_path, "a;b\n1,234;2\n"))
-    assert thousands.columns[0].texts == ["1,234"]  # or 1.234: that is for the user to say
-    with pytest.raises(Problems, match="'1,234' is not a number; add --decimal , if the comma is the decimal sign"):
+    with pytest.raises(
+        Problems, match=r"'1,234' may be 1.234 or 1234, .* add --decimal , or --decimal \., or --drop a"
+    ):
         prepare(thousands, thousands.columns, categories="one-hot")
     assert read(put(tmp_path, "a;b\n1,234;2\n"), decimal=",").columns[0].values == [1.234]
 
@@ -194,7 +197,7 @@ def test_all_problems_at_once_each_with_a_way_out(tmp_path):
             "line 5, column 'size': 'inf' is not finite; correct it",
             "line 3, column 'size': missing value; add --missing drop",
             "line 2, column 'colour': 'red' is text (2 different); add --categories one-hot",
-            "line 2, column 'when': '2024-01-05' is a date; add --cyclic when:year",
+            "line 2, column 'when': '2024-01-05' is a date; add --dates timeline to compare by time, --cyclic",
             "line 4, column 'weight': 'oops' is not a number; correct it, or leave the column out with --drop weight",
         ],
         strict=False,

@@ -136,7 +136,7 @@ def _left_out(data: Data, some: np.ndarray | None) -> list[str]:
     lacking = data.n_rows - len(data.rows)
     columns = [] if data.prepared is None else data.prepared.left_out
     said = [f"{lacking} rows of {data.n_rows} miss something and are left out."] if lacking else []
-    said += [f"Columns of text are left out: {', '.join(columns)}."] if columns else []
+    said += [f"Columns are left out: {', '.join(columns)}."] if columns else []
     return said + ([f"This page is about the {len(some)} rows that were fitted."] if some is not None else [])
 
 

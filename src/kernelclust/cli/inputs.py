@@ -61,13 +61,16 @@ def load(arguments: SimpleNamespace, path: str | None = None) -> Data:
             roles.used,
             missing=arguments.missing,
             categories=arguments.categories,
+            dates=arguments.dates,
             cyclic=arguments.cyclic,
             standardize=arguments.standardize,
         )
+    for text in prepared.notes:
+        note(arguments, f"{table.source}: {text}")
     if len(prepared.rows) < table.n_rows:
         note(arguments, f"{table.n_rows - len(prepared.rows)} of {table.n_rows} rows miss something and are left out")
     if prepared.left_out:
-        note(arguments, f"columns of text left out: {', '.join(prepared.left_out)}")
+        note(arguments, f"columns left out: {', '.join(prepared.left_out)}")
     pairwise = (getattr(arguments, "kernel", None) or "").startswith("precomputed")
     doubts = [] if pairwise else _doubts(table, prepared, standardized=arguments.standardize)
     return Data(prepared.X, prepared.names, prepared.rows, table.n_rows, roles, prepared, doubts)

@@ -106,6 +106,13 @@ PREPARING = {
         panel=PREPARE,
         default="error",
     ),
+    "dates": option(
+        Literal["error", "drop", "timeline"],
+        "--dates",
+        help="columns of dates: refuse, leave out, or the time since 1970 in days; --cyclic compares by the season",
+        panel=PREPARE,
+        default="error",
+    ),
     "cyclic": option(
         list[str],
         "--cyclic",

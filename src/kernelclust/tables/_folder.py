@@ -49,7 +49,7 @@ def read_folder(folder: str, read: Callable[[str, Sequence[str]], Table], texts:
         for problem in table.problems
     ]
     rows = _Rows([replace(table, columns=[]) for table in tables], starts)
-    return Table(folder, columns, notes=notes, has_names=first.has_names, problems=problems, row_name=rows)
+    return replace(first, source=folder, columns=columns, notes=notes, lines=None, problems=problems, row_name=rows)
 
 
 def _files(folder: str) -> tuple[list[str], list[str]]:

@@ -1,7 +1,8 @@
-"""From cells to numbers: missing values, categories, cyclic columns, scales. Stored, so that new rows are alike."""
+"""From cells to numbers: missing values, units, dates, categories, scales. Stored, so that new rows are alike."""
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
@@ -10,15 +11,19 @@ from typing import Any
 import numpy as np
 
 from kernelclust._input import quoted
+from kernelclust.tables._notation import Notation, mixed_units, notations, writes_number
 from kernelclust.tables._roles import find
-from kernelclust.tables._table import Column, Problem, Table, is_missing, refuse
-from kernelclust.tables.formats._dialect import COMMA
+from kernelclust.tables._table import Column, Problem, Table, is_missing, refuse, written
 
-NUMBER, ONE_HOT, CYCLIC = "number", "one-hot", "cyclic"
+NUMBER, ONE_HOT, CYCLIC, TIMELINE = "number", "one-hot", "cyclic", "timeline"
 SCALE_TOL = 1e-12  # relative spread below which a column is constant
 DAY_FIRST, MONTH_FIRST = "%d/%m/%Y", "%m/%d/%Y"
 CLOCKS = ("", " %H:%M", " %H:%M:%S")
-DATE_FORMATS = ("iso", *(day + clock for day in ("%d.%m.%Y", "%Y/%m/%d", DAY_FIRST, MONTH_FIRST) for clock in CLOCKS))
+DATE_FORMATS = (
+    "",
+    "iso",
+    *(day + clock for day in ("%d.%m.%Y", "%Y/%m/%d", DAY_FIRST, MONTH_FIRST) for clock in CLOCKS),
+)
 N_DATES = 2000  # different texts by which a column of dates is recognised
 PERIODS = {"year": "M8[Y]", "month": "M8[M]", "week": "M8[W]", "day": "M8[D]"}  # of dates
 MAX_CATEGORIES = 100
@@ -35,6 +40,7 @@ class ColumnEncoder:
     texts: tuple[str, ...] = ()  # of categories
     period: float | str = 1.0  # of a cyclic column: a number, or for dates one of `PERIODS`
     date_format: str = ""
+    notation: Notation | None = None  # of numbers that are not written plainly
     mean: tuple[float, ...] = ()  # if columns are standardised
     scale: float = 1.0
 
@@ -42,7 +48,7 @@ class ColumnEncoder:
         """Return the names of the encoded columns."""
         if self.kind == ONE_HOT:
             return [f"{self.column}={text}" for text in self.texts]
-        return [self.column] if self.kind == NUMBER else [f"cos {self.column}", f"sin {self.column}"]
+        return [f"cos {self.column}", f"sin {self.column}"] if self.kind == CYCLIC else [self.column]
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self) | {"texts": list(self.texts), "mean": list(self.mean)}
@@ -50,23 +56,31 @@ class ColumnEncoder:
     @staticmethod
     def from_dict(given: Mapping[str, Any]) -> ColumnEncoder:
         """Return the encoder that `to_dict` wrote; a TypeError, KeyError or ValueError if it did not write this."""
-        encoder = ColumnEncoder(**{**given, "texts": tuple(given["texts"]), "mean": tuple(given["mean"])})
+        notation = None if given["notation"] is None else Notation(**given["notation"])
+        more = {"texts": tuple(given["texts"]), "mean": tuple(given["mean"]), "notation": notation}
+        encoder = ColumnEncoder(**{**given, **more})
         numbers = (encoder.fill, encoder.scale, *encoder.mean)
-        texts = (encoder.column, encoder.date_format, *encoder.texts)
+        written = () if notation is None else asdict(notation).values()
+        texts = (encoder.column, encoder.date_format, *encoder.texts, *written)
         if not all(isinstance(one, (int, float)) for one in numbers) or not all(isinstance(one, str) for one in texts):
             raise TypeError("an encoder has numbers where texts belong, or texts where numbers belong.")
-        if encoder.kind not in (NUMBER, ONE_HOT, CYCLIC) or len(encoder.mean) not in (0, len(encoder.names())):
+        if encoder.kind not in (NUMBER, ONE_HOT, CYCLIC, TIMELINE) or len(encoder.mean) not in (
+            0,
+            len(encoder.names()),
+        ):
             raise ValueError(f"there are no encoders {encoder.kind!r} with {len(encoder.mean)} means.")
-        if encoder.date_format not in ("", *DATE_FORMATS) or (encoder.date_format and encoder.period not in PERIODS):
+        if encoder.date_format not in DATE_FORMATS[encoder.kind == TIMELINE :]:
+            raise ValueError(f"{encoder.date_format!r} is no format of dates.")
+        if encoder.kind == CYCLIC and encoder.date_format and encoder.period not in PERIODS:
             raise ValueError(f"dates {encoder.date_format!r} have no period {encoder.period!r}.")
         if not encoder.date_format and not float(encoder.period) > 0:
             raise ValueError(f"{encoder.period!r} is no period.")
         return encoder
 
     def values(self, column: Column) -> np.ndarray:
-        """Return one number per cell: itself, the index of its category, or the fraction of a period; NaN if missing.
+        """Return one number per cell: itself, the index of its category, days since 1970, or the fraction of a period.
 
-        Categories that the encoder does not know, and texts that are no dates, are missing.
+        NaN if missing; categories that the encoder does not know, and texts that are no dates, are missing.
         """
         if self.kind == ONE_HOT:
             codes: Mapping[str, float] = {text: k for k, text in enumerate(self.texts)}
@@ -74,13 +88,17 @@ class ColumnEncoder:
             known = np.array([*(codes.get(text, codes.get(text.strip(), np.nan)) for text in words), np.nan])
             return known[:-1] if column.texts is None else known[column.values]
         if self.date_format:
-            return date_fractions(column, self.date_format, str(self.period))
+            period = None if self.kind == TIMELINE else str(self.period)
+            return date_numbers(column, self.date_format, period)
+        if self.notation is not None and column.texts is not None:
+            numbers = [self.notation.number(text) for text in column.texts]
+            return np.array([np.nan if number is None else number for number in [*numbers, None]])[column.values]
         return column.values
 
     def encode(self, values: np.ndarray) -> np.ndarray:
         """Return the columns (n, k) of numbers from `values`, not standardised."""
         values = np.where(np.isnan(values), self.fill, values)
-        if self.kind == NUMBER:
+        if self.kind in (NUMBER, TIMELINE):
             return values[:, None]
         if self.kind == ONE_HOT:
             return (values[:, None] == np.arange(len(self.texts))).astype(np.float64)
@@ -111,6 +129,7 @@ class Prepared:
     encoders: list[ColumnEncoder]
     missing: str
     left_out: list[str]  # columns
+    notes: list[str]  # decisions that a user should know
 
     def in_own_units(self, X: np.ndarray) -> np.ndarray:
         """Return prepared numbers X (n, d) in the units of the table, if columns were standardised."""
@@ -133,6 +152,7 @@ def prepare(
     *,
     missing: str = "error",
     categories: str = "error",
+    dates: str = "error",
     cyclic: Sequence[str] = (),
     standardize: bool = False,
 ) -> Prepared:
@@ -140,9 +160,9 @@ def prepare(
     periods = _periods(cyclic, [column.name for column in used])
     encoders: list[ColumnEncoder] = []
     values: list[np.ndarray] = []
-    problems, left_out = list(table.problems), []
+    problems, left_out, notes = list(table.problems), [], []
     for k, column in enumerate(used):
-        encoder = infer_encoder(table, column, categories, periods.get(k))
+        encoder = infer_encoder(table, column, categories, dates, periods.get(k))
         if isinstance(encoder, Problem):
             problems.append(encoder)
         elif encoder is None:
@@ -151,10 +171,13 @@ def prepare(
             encoders.append(encoder)
             values.append(encoder.values(column))
             problems += _cell_problems(table, column, encoder, values[-1], missing)
+            if encoder.notation is not None:
+                notes.append(_as_read(column, values[-1], encoder.notation))
     refuse(table.source, problems)
     if not encoders:
         raise ValueError(f"{table.source}: no column is left to cluster.")
-    return _encoded(table, encoders, values, missing, left_out, standardize)
+    notes = [f"read as numbers: {', '.join(notes)}"] if notes else []
+    return _encoded(table, encoders, values, missing, left_out, notes, standardize)
 
 
 def prepared_like(table: Table, settings: Mapping[str, Any], missing: str | None = None) -> Prepared:
@@ -178,7 +201,7 @@ def prepared_like(table: Table, settings: Mapping[str, Any], missing: str | None
     values, problems = [], list(table.problems)
     for encoder in encoders:
         column = columns[encoder.column]
-        if encoder.kind == ONE_HOT or encoder.date_format or column.texts is None:
+        if column.texts is None or encoder.kind == ONE_HOT or encoder.date_format or encoder.notation:
             values.append(encoder.values(column))
             problems += _cell_problems(table, column, encoder, values[-1], missing, fitted=True)
         else:
@@ -186,7 +209,7 @@ def prepared_like(table: Table, settings: Mapping[str, Any], missing: str | None
             what = f"{quoted(column.as_texts()[row])} is text, where the fit had numbers"
             problems.append(Problem(table.cell(row, column), what, "correct it"))
     refuse(table.source, problems)
-    return _encoded(table, encoders, values, missing, [], False)
+    return _encoded(table, encoders, values, missing, [], [], False)
 
 
 def _encoded(
@@ -195,6 +218,7 @@ def _encoded(
     values: list[np.ndarray],
     missing: str,
     left_out: list[str],
+    notes: list[str],
     standardize: bool,
 ) -> Prepared:
     rows = np.arange(table.n_rows)
@@ -211,7 +235,7 @@ def _encoded(
             encoders[k] = encoder = encoder.standardized(part)
         X[:, start : start + part.shape[1]] = encoder.scaled(part)
         values[k], start = np.empty(0), start + part.shape[1]  # free the memory of what is copied
-    return Prepared(X, [name for some in names for name in some], rows, encoders, missing, left_out)
+    return Prepared(X, [name for some in names for name in some], rows, encoders, missing, left_out, notes)
 
 
 def _periods(cyclic: Sequence[str], names: Sequence[str]) -> dict[int, str]:
@@ -226,30 +250,38 @@ def _periods(cyclic: Sequence[str], names: Sequence[str]) -> dict[int, str]:
 
 
 def infer_encoder(
-    table: Table, column: Column, categories: str, period: str | None = None
+    table: Table, column: Column, categories: str, dates: str, period: str | None = None
 ) -> ColumnEncoder | Problem | None:
     """Return the encoder of a column, the problem that prevents it, or None if the column is to be left out."""
     missing = column.missing()
     if missing.all() and not len(column.bad_rows):
         return Problem(
-            "", f"column {quoted(column.name)} is empty", f"leave it out with {_drop(column)}", _drop(column)
+            "",
+            f"column {quoted(column.name)} is empty",
+            f"leave it out with {_drop(table, column)}",
+            _drop(table, column),
         )
     if column.texts is None and period is None:
         return ColumnEncoder(column.name, NUMBER, fill=_median(column.values))
     if column.texts is None:
         return _cyclic_numbers(column, str(period))
+    if (written_numbers := _infer_notation(table, column)) is not None and period is None:
+        return written_numbers
     formats = date_formats(column.texts)
     if period is not None:
         return _cyclic_dates(column, formats, period)
     row = int(np.argmax(~missing))
     where, example, n_cells = table.cell(row, column), quoted(column.texts[column.values[row]]), int((~missing).sum())
-    drop = _drop(column)
+    drop = _drop(table, column)
+    if formats and dates == "drop":
+        return None
+    if formats and dates == "timeline":
+        fill = _median(date_numbers(column, _one_format(column, formats, "--dates timeline"), None))
+        return ColumnEncoder(column.name, TIMELINE, fill=fill, date_format=formats[0])
     if formats:
-        solution = f"add --cyclic {column.name}:year (or month, week, day) to compare by it, or {drop}"
+        turning = f"--cyclic {_shell(column.name)}:year (or month, week, day) to compare by the season"
+        solution = f"add --dates timeline to compare by time, {turning}, or {drop}"
         return Problem(where, f"{example} is a date", solution, drop)
-    if all(COMMA.fullmatch(text) for text in column.texts):
-        solution = f"add --decimal , if the comma is the decimal sign, else take it out, or {drop}"
-        return Problem(where, f"{example} is not a number", solution, "--decimal ,")
     if categories == "drop":
         return None
     n_texts = len(column.texts)
@@ -280,13 +312,61 @@ def _cyclic_dates(column: Column, formats: list[str], period: str) -> ColumnEnco
         raise ValueError(f"--cyclic {column.name}:{period}: the column holds texts that are no dates.")
     if period not in PERIODS:
         raise ValueError(f"--cyclic {column.name}:{period}: the period of dates is one of {', '.join(PERIODS)}.")
+    date_format = _one_format(column, formats, f"--cyclic {column.name}:{period}")
+    fill = _median(date_numbers(column, date_format, period))
+    return ColumnEncoder(column.name, CYCLIC, fill=fill, period=period, date_format=date_format)
+
+
+def _one_format(column: Column, formats: list[str], option: str) -> str:
+    """Return the first date format; refuse dates of which the day and the month cannot be told apart."""
     if any(one.startswith(DAY_FIRST) for one in formats) and any(one.startswith(MONTH_FIRST) for one in formats):
         raise ValueError(
-            f"--cyclic {column.name}:{period}: dates such as {quoted((column.texts or [''])[0])} may have the day or "
-            "the month first; write them as 2024-12-31."
+            f"{option}: dates such as {quoted((column.texts or [''])[0])} in column {quoted(column.name)} may have the "
+            "day or the month first; write them as 2024-12-31."
         )
-    fill = _median(date_fractions(column, formats[0], period))
-    return ColumnEncoder(column.name, CYCLIC, fill=fill, period=period, date_format=formats[0])
+    return formats[0]
+
+
+def _infer_notation(table: Table, column: Column) -> ColumnEncoder | Problem | None:
+    """Return the encoder of numbers as people write them, the problem that prevents it, or None for other texts."""
+    texts, drop = list(column.texts or ()), _drop(table, column)
+    readings = notations(texts, table.decimal or "")
+    if len(readings) == 1:
+        encoder = ColumnEncoder(column.name, NUMBER, notation=readings[0])
+        return replace(encoder, fill=_median(encoder.values(column)))
+
+    def problem(text: str, what: str, solution: str) -> Problem:
+        row = int(np.argmax(column.values == texts.index(text)))
+        return Problem(table.cell(row, column), f"{quoted(text)} {what}", f"{solution}, or {drop}", drop)
+
+    if readings:
+        numbers = [[reading.number(text) or 0.0 for text in texts] for reading in readings]
+        text, either, other = next(three for three in zip(texts, *numbers[:2], strict=True) if three[1] != three[2])
+        signs = f"{written(either)} or {written(other)}"
+        said = [f"--decimal {reading.decimal}" for reading in readings[:2]]
+        solution = "write it without a separator" if table.decimal is None else f"add {said[0]} or {said[1]}"
+        return problem(text, f"may be {signs}, and no cell of the column shows which", solution)
+    if units := mixed_units(texts):
+        (one, first), (other, second) = list(units.items())[:2]
+        row = table.row(int(np.argmax(column.values == texts.index(first))))
+        what = f"is {f'in {other}' if other else 'without a unit'}, and {quoted(first)} ({row}) "
+        what += f"in {one}" if one else "without a unit"
+        return problem(second, what, "write all cells in one unit")
+    if table.decimal and notations(texts):
+        return problem(texts[0], f"is not a number with the decimal sign {table.decimal!r}", "correct it")
+    is_number = np.array([*(writes_number(text) for text in texts), False])[column.values]
+    if 2 * is_number.sum() > (column.values >= 0).sum() and not all(map(writes_number, texts)):
+        text = next(text for text in texts if not writes_number(text))
+        example = quoted(next(filter(writes_number, texts)))
+        return problem(text, f"is not a number, as most cells are, such as {example}", "correct it")
+    return None
+
+
+def _as_read(column: Column, values: np.ndarray, notation: Notation) -> str:
+    """Return how a column was read, with an example."""
+    row = int(np.argmax(np.abs(np.nan_to_num(values))))
+    unit = f" in {notation.unit}" if notation.unit else ""
+    return f"{column.name}{unit} ({quoted(column.as_texts()[row])} is {written(float(values[row]))})"
 
 
 def _cell_problems(
@@ -294,8 +374,15 @@ def _cell_problems(
 ) -> list[Problem]:
     """Return what is wrong with cells: no number, infinite, unknown, missing. The column of a fit cannot be dropped."""
     problems = []
-    bad = np.asarray(column.bad_rows, dtype=np.intp) if encoder.kind != ONE_HOT else np.empty(0, dtype=np.intp)
-    drop = "" if fitted else _drop(column)
+    bad, bad_text = np.asarray(column.bad_rows, dtype=np.intp), column.bad_text
+    like = ""
+    if encoder.kind == ONE_HOT:
+        bad = np.empty(0, dtype=np.intp)
+    elif encoder.notation is not None and column.texts is not None:
+        bad = np.flatnonzero(np.isnan(values) & ~_spelled_missing(column))
+        bad_text = column.texts[column.values[bad[0]]] if len(bad) else ""
+        like = f" in {encoder.notation.unit}" if encoder.notation.unit else " as the fit had them"
+    drop = "" if fitted else _drop(table, column)
     or_drop = drop and f", or leave the column out with {drop}"
 
     def report(rows: np.ndarray, what: str, solution: str, option: str = "") -> None:
@@ -303,10 +390,7 @@ def _cell_problems(
         problems.append(Problem(table.cell(int(rows[0]), column), what + count, solution, option))
 
     if len(bad):
-        comma = bool(COMMA.fullmatch(column.bad_text))
-        hint = "add --decimal , if the comma is the decimal sign, or " if comma else ""
-        option = "--decimal ," if comma else ""
-        report(bad, f"{quoted(column.bad_text)} is not a number", f"{hint}correct it{or_drop}", option or drop)
+        report(bad, f"{quoted(bad_text)} is not a number{like}", f"correct it{or_drop}", drop)
     if len(infinite := np.flatnonzero(np.isinf(values))):
         report(infinite, f"'{values[infinite[0]]}' is not finite", f"correct it{or_drop}", drop)
     lacking = np.setdiff1d(np.flatnonzero(np.isnan(values)), bad)
@@ -337,17 +421,21 @@ def text_columns(settings: Mapping[str, Any]) -> tuple[str, ...]:
     encoders = [ColumnEncoder.from_dict(given) for given in settings["encoders"]]
     if not encoders or settings["missing"] not in ("error", "drop", "median"):
         raise ValueError("there are no encoders, or no rule for missing values.")
-    return tuple(encoder.column for encoder in encoders if encoder.kind == ONE_HOT)
+    return tuple(encoder.column for encoder in encoders if encoder.kind == ONE_HOT or encoder.notation is not None)
 
 
-def _drop(column: Column) -> str:
+def _drop(table: Table, column: Column) -> str:
+    """Return the option that leaves a column out, by its number if its name would not do."""
+    everything = [*table.columns, *table.about]
+    if sum(other.name == column.name for other in everything) > 1 or column.name.startswith("-"):
+        return f"--drop {next(k for k, other in enumerate(everything, start=1) if other is column)}"
     return f"--drop {_shell(column.name)}"
 
 
 def _shell(name: str) -> str:
-    """Return a name as a shell takes it, with quotes for the list if it has a comma."""
-    listed = f'"{name}"' if "," in name else name
-    return listed if listed.replace("_", "").replace("-", "").replace(".", "").isalnum() else f"'{listed}'"
+    """Return a name as a shell takes it, with quotes for the list if it has a comma or a quote."""
+    doubled = name.replace('"', '""')
+    return shlex.quote(f'"{doubled}"' if "," in name or '"' in name else name)
 
 
 def _median(values: np.ndarray) -> float:
@@ -366,7 +454,7 @@ def date_formats(texts: Sequence[str]) -> list[str]:
     some = texts[:N_DATES]
     if not some or not all(any(c.isdigit() for c in text) for text in some):
         return []
-    return [how for how in DATE_FORMATS if all(parse_date(text, how) is not None for text in some)]
+    return [how for how in DATE_FORMATS[1:] if all(parse_date(text, how) is not None for text in some)]
 
 
 def parse_date(text: str, date_format: str) -> datetime | None:
@@ -379,12 +467,14 @@ def parse_date(text: str, date_format: str) -> datetime | None:
         return None
 
 
-def date_fractions(column: Column, date_format: str, period: str) -> np.ndarray:
-    """Return the fraction of its period at each date, NaN where a text is no date."""
+def date_numbers(column: Column, date_format: str, period: str | None) -> np.ndarray:
+    """Return the fraction of its period at each date, or without a period the days since 1970; NaN for other texts."""
     if column.texts is None:
         return np.full(len(column.values), np.nan)
     dates = [parse_date(text, date_format) for text in column.texts]
     when = np.array([*dates, None], dtype="M8[s]")
+    if period is None:
+        return ((when - np.datetime64(0, "s")) / np.timedelta64(1, "D"))[column.values]
     shift = np.timedelta64(4 if period == "week" else 0, "D")  # NumPy's weeks begin on Thursday, ours on Monday
     start = (when - shift).astype(PERIODS[period])
     begin, end = start.astype("M8[s]"), (start + 1).astype("M8[s]")

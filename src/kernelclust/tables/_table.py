@@ -73,6 +73,7 @@ class Table:
     ids: Column | None = None  # names of the rows, if the format has them
     matrix: Any = None  # a sparse matrix, which has no columns
     problems: list[Problem] = field(default_factory=list)  # found while reading
+    decimal: str | None = None  # the decimal sign, "" if it is not known; None for formats without one
     row_name: Callable[[int], str] | None = None  # of rows in messages, where they are not lines of one file
 
     @property
@@ -108,7 +109,8 @@ class Problems(ValueError):
             dropped = [option.removeprefix("--drop ") for option in options if option.startswith("--drop ")]
             others = [option for option in options if not option.startswith("--drop ")]
             options = [*([f"--drop {','.join(dropped)}"] if dropped else []), *others]
-            lines.append(f"  To try: {' '.join(options)}")
+            first = "" if all(one.option for one in self.problems) else ", once what has no option is corrected"
+            lines.append(f"  To try{first}: {' '.join(options)}")
         return lines
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import IO
 
+from kernelclust.tables._notation import same_unit, writes_number
 from kernelclust.tables._table import is_missing, parse_number
 
 N_BYTES = 1 << 16  # of the beginning that is inspected
@@ -24,6 +25,7 @@ NAMED = {"tab": "\t", "\\t": "\t", "space": " ", "comma": ",", "semicolon": ";",
 YEARS = range(1500, 2201)
 COMMA = re.compile(r"[+-]?\d+,\d+(e[+-]?\d+)?", re.IGNORECASE)
 THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+")
+POINTS = re.compile(r"[+-]?[1-9]\d{0,2}\.\d{3}")
 
 
 @dataclass(frozen=True)
@@ -61,6 +63,8 @@ def find_dialect(
     if decimal is None and sign == ",":
         notes.append("the comma is read as the decimal sign; if it is not, add --decimal .")
     has_header = _looks_like_header(rows, sign) if header == "auto" else header == "yes"
+    if decimal is None and sign == "." and (doubtful := _thousands_or_decimals(rows[has_header:])):
+        notes.append(f"the point is read as the decimal sign ({doubtful}); if it separates thousands, add --decimal ,")
     if rows and header == "auto" and has_header and _are_years(rows[0]):
         notes.append(f"the first line ({', '.join(rows[0][:3])}, ...) is read as a header; if it is not, --header no")
     return CsvDialect(separator, has_header, encoding, sign, rows, notes)
@@ -99,11 +103,11 @@ def _likelihood(lines: Sequence[str], delimiter: str) -> tuple[bool, float, int]
     """Prefer rows of one length, then more numbers in the cells, then longer rows."""
     rows = _split(lines, delimiter)
     widths = {len(row) for row in rows}
-    if not widths or max(widths) == 1:
+    if not widths:
         return False, 0.0, 0
     cells = [cell.strip() for row in rows[1:] or rows for cell in row]
-    count = sum(is_missing(cell) or parse_number(cell) is not None or bool(COMMA.fullmatch(cell)) for cell in cells)
-    return len(widths) == 1, count / len(cells), max(widths)
+    count = sum(is_missing(cell) or parse_number(cell) is not None or writes_number(cell) for cell in cells)
+    return len(widths) == 1 and max(widths) > 1, count / len(cells), max(widths)
 
 
 def _decimal(rows: Sequence[Sequence[str]]) -> str:
@@ -114,12 +118,23 @@ def _decimal(rows: Sequence[Sequence[str]]) -> str:
     return "," if not points and any(not THOUSANDS.fullmatch(cell) for cell in commas) else "."
 
 
+def _thousands_or_decimals(rows: Sequence[Sequence[str]]) -> str:
+    """Return an example if a column has whole numbers and numbers with three digits after the point, and no others."""
+    for cells in zip(*rows, strict=False):
+        pointed = {cell.strip() for cell in cells if "." in cell.strip(" .")}
+        whole = {cell.strip() for cell in cells if cell.strip().isdecimal()}
+        if whole and len(pointed) > 1 and all(POINTS.fullmatch(cell) for cell in pointed):
+            return f"{min(pointed)} beside {min(whole)}"
+    return ""
+
+
 def _looks_like_header(rows: Sequence[Sequence[str]], decimal: str) -> bool:
     """Return True for a text over a number, no number at all, only counts 0, 1, 2, ... (as pandas writes), or years."""
     if not rows:
         return True
-    over = [parse_number(cell, decimal) is None for cell in rows[0]]
-    below = [parse_number(cell, decimal) is None for cell in rows[1]] if len(rows) > 1 else over
+    under = rows[1] if len(rows) > 1 else rows[0]
+    over = [parse_number(a, decimal) is None and not same_unit(a, b) for a, b in zip(rows[0], under, strict=False)]
+    below = [parse_number(cell, decimal) is None for cell in under]
     counts = len(over) > 2 and list(rows[0]) == [str(k) for k in range(len(over))]
     named = any(text and not also for text, also in zip(over, below, strict=False))
     return all(over) or counts or named or (_are_years(rows[0]) and not all(map(_are_years, rows[1:3])))

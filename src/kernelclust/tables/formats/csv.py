@@ -24,6 +24,7 @@ from typing import IO, Any
 
 import numpy as np
 
+from kernelclust.tables._notation import mixed_units, notations, writes_number
 from kernelclust.tables._table import MISSING, Column, Problem, Table, is_missing, is_named, parse_number
 from kernelclust.tables.formats._arrow import codes_of
 from kernelclust.tables.formats._dialect import CsvDialect, find_dialect
@@ -64,7 +65,9 @@ def read(
                 columns = [Column(name, np.empty(0)) for name in names]
     if columns is None:
         raise ValueError(f"{source} cannot be read as a table of text; save it as CSV in UTF-8.")
-    return Table(source, columns, lines=lines, notes=dialect.notes, has_names=dialect.header, problems=ragged)
+    known = "" if decimal is None and dialect.decimal == "." else dialect.decimal
+    more: dict[str, Any] = {"has_names": dialect.header, "problems": ragged, "decimal": known}
+    return Table(source, columns, lines=lines, notes=dialect.notes, **more)
 
 
 def _lines(file: IO[bytes], dialect: CsvDialect, top: int) -> np.ndarray | None:
@@ -132,7 +135,10 @@ def _columns(
 
 
 def text_column(name: str, codes: np.ndarray, words: list[str], decimal: str = ".", as_text: bool = False) -> Column:
-    """Return a column of texts; or of numbers, if at most half of its cells are none."""
+    """Return a column of texts; or of numbers, if at most half of its cells are none.
+
+    Numbers with units or thousands separators stay texts, which `prepare` reads.
+    """
     words = [word.lstrip(" ") if as_text else word.strip() for word in words]
     places: dict[str, int] = {}
     is_null = (lambda word: word == "") if as_text else is_missing
@@ -143,7 +149,9 @@ def text_column(name: str, codes: np.ndarray, words: list[str], decimal: str = "
     numbers = [parse_number(text, decimal) for text in texts]
     values = np.array([np.nan if number is None else number for number in [*numbers, None]])  # -1 finds the last one
     is_bad = np.array([number is None for number in numbers] + [False])[codes]
-    if 2 * is_bad.sum() > (codes >= 0).sum():
+    odd = [text for text, number in zip(texts, numbers, strict=True) if number is None]
+    in_notation = odd and all(map(writes_number, odd)) and (notations(texts) or mixed_units(texts))
+    if in_notation or 2 * is_bad.sum() > (codes >= 0).sum():
         return Column(name, codes, texts)
     bad = np.flatnonzero(is_bad).tolist()
     return Column(name, values[codes], bad_rows=bad, bad_text=texts[codes[bad[0]]] if bad else "")
