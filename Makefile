@@ -13,7 +13,8 @@ setup: $(STAMP)
 $(STAMP): pyproject.toml
 	@echo "setting up .venv (a few minutes the first time)"
 	@$(PYTHON) -m venv .venv
-	@$(BIN)/python -m pip install --quiet --quiet --editable ".[dev]"
+	@$(BIN)/python -m pip install --quiet --quiet "pip>=25.1"
+	@$(BIN)/python -m pip install --quiet --quiet --group dev --editable ".[cli,anndata,plot,graph,sdp,dask]"
 	@touch $@
 
 demo: setup
@@ -39,7 +40,7 @@ docs: $(DOCS)
 	@echo "open build/docs/index.html"
 
 $(DOCS): $(STAMP)
-	@$(BIN)/python -m pip install --quiet --quiet --editable ".[docs]"
+	@$(BIN)/python -m pip install --quiet --quiet --group docs --editable ".[anndata,plot,graph]"
 	@touch $@
 
 soak: setup
@@ -82,13 +83,15 @@ dist: setup
 	    (cd build/dist && bin/kernelclust --version && bin/kernelclust demo --out demo > /dev/null && ls demo) || exit 1; \
 	done
 
-# The versions that everything here was last tested with, and what is known against them.
+# The versions that everything here is tested with, for every Python and system that we support.
 lock: setup
-	@$(BIN)/python -m pip freeze --all --exclude-editable --exclude pip > requirements-dev.lock
+	@$(BIN)/uv lock --upgrade
 
+# Known vulnerabilities of these versions.
 audit: setup
-	@$(BIN)/python -m pip install --quiet --quiet pip-audit
-	@$(BIN)/pip-audit --requirement requirements-dev.lock --no-deps --disable-pip
+	@mkdir -p build
+	@$(BIN)/uv export --quiet --frozen --no-hashes --no-emit-project --all-extras --all-groups --output-file build/locked.txt
+	@$(BIN)/uv tool run pip-audit --requirement build/locked.txt --no-deps --disable-pip
 
 clean:
 	@rm -rf build dist .venv docs/gallery docs/generated .pytest_cache .mypy_cache .ruff_cache .import_linter_cache src/*.egg-info

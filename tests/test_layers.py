@@ -2,7 +2,6 @@
 
 import re
 import tomllib
-from importlib.metadata import requires
 from pathlib import Path
 
 from packaging.requirements import Requirement
@@ -61,25 +60,13 @@ def test_every_module_has_a_layer_and_the_document_lists_them_in_order():
     assert [layer[name] for name in listed] == sorted(layer.values())
 
 
-def test_the_lock_holds_all_that_the_dev_extra_needs():
-    """Also what these packages need themselves, in versions that pyproject.toml allows."""
-    lines = (ROOT / "requirements-dev.lock").read_text().splitlines()
-    locked = {canonicalize_name(name): version for name, _, version in (line.partition("==") for line in lines)}
+def test_the_lock_was_made_from_these_requirements():
+    """What they need in turn is complete because `uv lock` made it."""
     own = PROJECT["project"]
-    todo = [(Requirement(text), "") for text in [*own["dependencies"], *own["optional-dependencies"]["dev"]]]
-    seen = set()
-    while todo:
-        requirement, extra = todo.pop()
-        name = canonicalize_name(requirement.name)
-        if requirement.marker is not None and not requirement.marker.evaluate({"extra": extra}):
-            continue
-        if name == "kernelclust":
-            todo += [
-                (Requirement(text), "") for each in requirement.extras for text in own["optional-dependencies"][each]
-            ]
-            continue
-        assert name in locked and requirement.specifier.contains(locked[name], prereleases=True), requirement
-        for each in {"", *requirement.extras} - {each for package, each in seen if package == name}:
-            seen.add((name, each))
-            todo += [(Requirement(text), each) for text in requires(name) or ()]
-    assert len(seen) > 60
+    lists = [own["dependencies"], *own["optional-dependencies"].values(), *PROJECT["dependency-groups"].values()]
+    written = [Requirement(text) for texts in lists for text in texts if isinstance(text, str)]
+    packages = tomllib.loads((ROOT / "uv.lock").read_text())["package"]
+    (source,) = [package["metadata"] for package in packages if package["name"] == "kernelclust"]
+    lists = [source["requires-dist"], *source["requires-dev"].values()]
+    recorded = {(each["name"], each["specifier"]) for requirements in lists for each in requirements}
+    assert recorded == {(canonicalize_name(each.name), str(each.specifier)) for each in written}
