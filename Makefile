@@ -1,11 +1,11 @@
-# make setup | demo | test | docs | test-gpu | soak MINUTES=10 | lint | format | bench | papers DATA=DIR | dist | lock | audit | clean
+# make setup | demo | test | docs | test-gpu | soak MINUTES=10 | lint | format | bench | asv | papers DATA=DIR | dist | lock | audit | clean
 PYTHON ?= python3
 BIN := .venv/bin
 MINUTES ?= 10
 STAMP := .venv/.ready
 DOCS := .venv/.docs
 
-.PHONY: setup demo test docs test-gpu soak lint format bench papers dist lock audit clean
+.PHONY: setup demo test docs test-gpu soak lint format bench asv papers dist lock audit clean
 
 setup: $(STAMP)
 
@@ -68,6 +68,12 @@ bench: setup
 	@missed=""; $(foreach script,$(wildcard benchmarks/[!_]*.py),echo "== $(script)"; \
 	    $(BIN)/python $(script) $(SHORT_$(basename $(notdir $(script)))) || missed="$$missed $(script)";) \
 	echo "bars missed, or failed:$${missed:- none}"; test -z "$$missed"
+
+# Timings of this commit, beside those of earlier ones: `.venv/bin/asv publish` draws them, `asv compare` prints what changed.
+asv: setup
+	@$(BIN)/python -m pip install --quiet --quiet --group bench
+	@$(BIN)/asv machine --yes
+	@$(BIN)/asv run --python=same --set-commit-hash=$$(git rev-parse HEAD) --show-stderr
 
 # The papers' tables on few samples, theirs beside ours; DATA is a folder of sets that do not come along.
 papers: setup

@@ -70,3 +70,13 @@ def test_the_lock_was_made_from_these_requirements():
     lists = [source["requires-dist"], *source["requires-dev"].values()]
     recorded = {(each["name"], each["specifier"]) for requirements in lists for each in requirements}
     assert recorded == {(canonicalize_name(each.name), str(each.specifier)) for each in written}
+
+
+def test_the_conda_recipe_asks_for_the_same_versions():
+    recipe = (ROOT / "recipe/recipe.yaml").read_text()
+    own = PROJECT["project"]
+    needed = [Requirement(text) for text in own["dependencies"] + own["optional-dependencies"]["cli"]]
+    listed = re.findall(r"^    - ([\w-]+) (>=[\d.]+)$", recipe.partition("  run:\n")[2], re.MULTILINE)
+    assert dict(listed) == {each.name: str(each.specifier) for each in needed}
+    assert f"    - setuptools {Requirement(PROJECT['build-system']['requires'][0]).specifier}\n" in recipe
+    assert f'python_min: "{own["requires-python"].removeprefix(">=")}"' in recipe
