@@ -1,4 +1,4 @@
-"""Time of a fit by kernel and size, of the other estimators, and of `predict`. Functions are compiled before the clock starts."""
+"""Time of a fit by kernel and size, of the other estimators, and of `predict`; everything was compiled before."""
 
 import warnings
 
