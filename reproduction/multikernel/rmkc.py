@@ -16,14 +16,14 @@ from kernelclust.multikernel import Method, Relaxed, Task
 from kernelclust.multikernel._spectral import start_block, sum_of
 from reproduction.multikernel._eigen import leading_eigenvectors
 
-EXTRA = 10  # eigenvectors beyond the clusters that K may have at first
+SPARE = 10  # eigenvectors beyond the dimensions of the first K that are computed
 
 
 class RMKC(Method):
     """Find the low-rank kernel behind corrupted ones.
 
-    `bad_share` of the rows are looked upon as broken at first, which sets row_cost; rank_cost is set so that the
-    first K has as many dimensions as there are clusters. `n_steps` of shrinking rows between two kernels.
+    `bad_share` of the rows count as broken at first, which sets row_cost; rank_cost is set so that the first K has
+    `extra_rank` dimensions more than there are clusters. `n_steps` of shrinking rows between two kernels.
 
     The other parameters are those of all methods (see `kernelclust.multikernel.Method`).
     """
@@ -34,6 +34,7 @@ class RMKC(Method):
     def __init__(
         self,
         bad_share: float = 0.1,
+        extra_rank: int = 0,
         n_steps: int = 5,
         refine: bool = True,
         center: bool = True,
@@ -42,6 +43,7 @@ class RMKC(Method):
         tol: float = 1e-6,
     ):
         self.bad_share = bad_share
+        self.extra_rank = extra_rank
         self.n_steps = n_steps
         self.refine = refine
         self.center = center
@@ -52,6 +54,7 @@ class RMKC(Method):
     def check(self) -> None:
         super().check()
         check_number("bad_share", self.bad_share, above=True)
+        check_number("extra_rank", self.extra_rank, whole=True, least=0)
         check_number("n_steps", self.n_steps, whole=True, least=1)
 
     def solve(self, task: Task) -> Relaxed:
@@ -59,7 +62,8 @@ class RMKC(Method):
         matrices = np.empty((m, n, n))
         for kernel, matrix in zip(kernels, matrices, strict=True):
             matrix[:] = kernel.rows(slice(0, n))
-        k = min(task.n_clusters + EXTRA, n)
+        first_rank = task.n_clusters + int(self.extra_rank)
+        k = min(first_rank + SPARE, n)
         block = start_block(n, k, task.rng)
         E = np.zeros((m, n, n))
         rank_cost = row_cost = 0.0
@@ -72,7 +76,7 @@ class RMKC(Method):
 
             values, block = leading_eigenvectors(product, block, k)
             if not history:
-                rank_cost = m * max(float(values[min(task.n_clusters, len(values) - 1)]), 0.0)
+                rank_cost = m * max(float(values[min(first_rank, len(values) - 1)]), 0.0)
             kept = np.maximum(values[:k] - rank_cost / m, 0)
             K = (block[:, :k] * kept) @ block[:, :k].T
             if not history:

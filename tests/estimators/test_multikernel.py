@@ -277,7 +277,25 @@ def test_degenerate_kernels_are_reported_and_avoidable():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert by_rbf(3, method=MKKM(ridge=0.2), random_state=0).fit(views).weights_[1] < 0.9
+        by_rbf(3, method="average", random_state=0).fit(views)
+    with pytest.warns(UserWarning, match="kernel 1 has next to no residual"):  # mkkm-mr gives it less weight, not none
         assert by_rbf(3, random_state=0).fit(views).weights_[1] < 0.9
+
+
+@pytest.mark.parametrize("method", ["mkkm", "mkkm-mr"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_warning_is_about_ranks_up_to_the_number_of_clusters(method, weighted):
+    """A linear kernel of r columns has rank r, centred or not; c + 1 leave a residual."""
+    rng = np.random.default_rng(0)
+    ranks, c = (1, 3, 4, 5, 9), 4
+    views = [rng.standard_normal((60, r)) for r in ranks]
+    weight = rng.integers(1, 4, 60) if weighted else None
+    low = [p for p, r in enumerate(ranks) if r <= c]
+    with pytest.warns(UserWarning, match=f"kernels {', '.join(map(str, low))} have next to no residual.*n_clusters=4"):
+        MultiKernelClustering(c, kernel="linear", method=method, random_state=0).fit(views, sample_weight=weight)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        MultiKernelClustering(c, kernel="linear", method=method, random_state=0).fit(views[3:], sample_weight=weight)
 
 
 def test_predict_is_the_nearest_mean():

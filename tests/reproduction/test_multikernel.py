@@ -218,6 +218,20 @@ def test_rmkc_states_its_objective_falls_and_cleans():
     assert np.linalg.svd(truth.T @ found.embedding[:, :2])[1].min() > 0.95
 
 
+@pytest.mark.parametrize("extra", [0, 2, 5])
+def test_rmkc_first_kernel_has_so_many_dimensions(extra):
+    """Bad rows as costly as possible: the first K is then the mean kernel, all but c + extra eigenvalues cut off."""
+    matrices, _ = make_matrices()
+    prepared = [prepared_matrix(K) for K in matrices]
+    found = RMKC(bad_share=1e-9, extra_rank=extra).solve(make_task(matrices, max_iter=1))
+    values, vectors = (part[..., ::-1] for part in np.linalg.eigh(np.mean(prepared, axis=0)))
+    kept = np.maximum(values - values[3 + extra], 0)
+    K = (vectors * kept) @ vectors.T
+    assert np.count_nonzero(kept > 1e-9) == 3 + extra
+    by_hand = 3 * values[3 + extra] * kept.sum() + sum(0.5 * np.square(one - K).sum() for one in prepared)
+    assert found.objective == pytest.approx(by_hand, rel=1e-6)
+
+
 def test_bad_rows_are_found_by_falling_steps():
     cvxpy = pytest.importorskip("cvxpy")
     rng = np.random.default_rng(0)

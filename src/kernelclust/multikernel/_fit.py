@@ -36,6 +36,7 @@ from kernelclust.structures import Structure
 
 DOMINANT = 0.9  # weight from which a kernel with next to no residual is reported
 DEGENERATE = 0.01  # residual, as a share of the trace, that is next to none
+LOW_RANK = 1e-6  # share of the trace that rounding may leave of a kernel of no more than c dimensions
 
 
 @dataclass(frozen=True)
@@ -201,15 +202,45 @@ def _warn_of_stop(found: Found, config: MultiKernelConfig) -> None:
 
 
 def _warn_of_degenerate(relaxed: Relaxed, weights: np.ndarray, task: Task, config: MultiKernelConfig) -> None:
-    p = int(np.argmax(weights))
-    if len(weights) == 1 or weights[p] < DOMINANT or relaxed.coefficients is None:
+    """Warn of kernels whose residual is next to zero, so that their weight says nothing about clusters."""
+    if len(weights) == 1 or relaxed.coefficients is None:
         return
-    H = task.weight[:, None] * relaxed.embedding
-    residual = 1 - float(np.sum(H * (task.kernels[p] @ H))) / max(task.traces[p], np.finfo(float).tiny)
-    if residual < DEGENERATE:
+    degenerate = _of_low_rank(task) if relaxed.learns and not relaxed.ridge else set()
+    p = int(np.argmax(weights))
+    if weights[p] >= DOMINANT:
+        H = task.weight[:, None] * relaxed.embedding
+        residual = 1 - float(np.sum(H * (task.kernels[p] @ H))) / max(task.traces[p], np.finfo(float).tiny)
+        degenerate |= {p} if residual < DEGENERATE else set()
+    if degenerate:
+        one, which = len(degenerate) == 1, sorted(degenerate)
         warn(
-            f"kernel {p} has next to no residual ({100 * residual:.2g}% of its trace): {task.n_clusters} "
-            f"eigenvectors describe it completely, so method={config.method.name!r} gives it {weights[p]:.3f} of the "
-            "weight whatever it knows about clusters. Use method=MKKMMR(lam=...) with a larger lam, method='average', "
-            "MKKM(ridge=0.01) or more, or leave the kernel out."
+            f"{'kernel' if one else 'kernels'} {', '.join(map(str, which))} {'has' if one else 'have'} next to no "
+            f"residual: {task.n_clusters} eigenvectors describe {'it' if one else 'each'} completely, as always when "
+            f"the rank is at most n_clusters={task.n_clusters}. method={config.method.name!r} gives weight (here "
+            f"{', '.join(f'{weights[q]:.3f}' for q in which)}) to a small residual, whatever the kernel knows about "
+            "clusters. Use a kernel of higher rank such as 'rbf', method='average' or MKKM(ridge=0.01), raise lam of "
+            "MKKMMR(lam=...), or leave the kernel out."
         )
+
+
+def _of_low_rank(task: Task) -> set[int]:
+    """Return the kernels whose rank is at most the number of clusters, if that is not so for want of samples.
+
+    A product with c random vectors G spans the range of K exactly if its rank is c or less; then Nystroem's
+    K G (G'K G)^+ G'K has the trace of K.
+    """
+    c, n, rng = task.n_clusters, task.n_samples, np.random.RandomState(0)
+    if n <= c + 1:  # a centred kernel has no more than n - 1 dimensions
+        return set()
+    G = rng.standard_normal((n, c))
+    found = set()
+    for p, kernel in enumerate(task.kernels):
+        image = kernel @ G
+        captured = float(
+            np.sum(
+                np.linalg.pinv(G.T @ image, rcond=1e-10, hermitian=True) * (image.T @ (task.weight[:, None] * image))
+            )
+        )
+        if captured > (1 - LOW_RANK) * task.traces[p]:
+            found.add(p)
+    return found
