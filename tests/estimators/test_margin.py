@@ -604,6 +604,7 @@ def test_verbose_logs_a_line_a_start(caplog):
         ({"kernel": RBF(gamma="auto")}, "unknown gamma"),
         ({"kernel": RBF(gamma=None)}, "gamma=None"),
         ({"n_init": "many"}, "unknown n_init"),
+        ({"init": "randm"}, "Did you mean 'random'"),
         ({"verbose": "yes"}, "verbose='yes'"),
         ({"solver": "greedy"}, "unknown solver 'greedy'"),
         ({"balance": 0.1}, "balance=0.1 of the solver changes nothing"),

@@ -192,6 +192,7 @@ def _agree(name: str, parameters: dict[str, Any]) -> None:
         parameters["kernel"] = "rbf"
     if name == "MaxMarginClustering":
         solver = parameters["solver"]
+        solver.init = "random" if solver.init == "random" else "principal"  # the other names are of Greedy
         if parameters.get("kernel", "linear") not in ("linear", "cosine") or solver.n_components:
             solver.center = True
         if solver.center and not parameters.get("bias"):

@@ -16,7 +16,7 @@ from kernelclust.margin._fit import lowest_on_line
 from kernelclust.margin._loops import best_table
 from kernelclust.margin._models import ManyClusters, TwoClusters
 from kernelclust.margin._search import scan, search, two_by_two, value_of
-from kernelclust.margin._solve import Search, solve_two, trivial_slack
+from kernelclust.margin._solve import Search, _directions, solve_two, trivial_slack
 from kernelclust.margin._table_loss import make_loss
 from kernelclust.margin._table_search import _batches, _new_names, _Task, search_table, table
 from kernelclust.margin._weights import SampleWeights
@@ -488,6 +488,43 @@ def test_all_labels_known_the_objective_is_the_minimum_of_a_convex_one(name):
         fit = solve_two(taught.features, taught.loss, Options(0.5, tol=1e-5, max_iter=400), search, taught.known)
         assert_array_equal(fit.labels, y)
         assert fit.objective == pytest.approx(best_for(machine, y, 0.5), rel=1e-4)
+
+
+@pytest.mark.parametrize("convert", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("center, bias", [(True, False), (False, False), (False, True)])
+def test_initial_hyperplanes_run_through_the_mean(convert, center, bias):
+    """The first is the leading eigenvector of the covariance among these unless all are random."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 4)) * [3.0, 1.0, 0.5, 0.2] + 5
+    features = make_features(convert(X), center=center, bias=bias)
+    model = TwoClusters(features, make_loss(as_loss("nmi"), 40))
+    starts = {
+        init: list(_directions(model, Search(4, np.random.RandomState(0), init=init)))
+        for init in ("principal", "random")
+    }
+    for every in starts.values():
+        assert len(every) == 4
+        for w in every:
+            f = features.scores(w)
+            assert abs(f.mean()) < 1e-9 * np.abs(f).max() and 0 < np.mean(f > 0) < 1
+    assert_allclose(starts["principal"][1:], starts["random"][1:])
+    phi = np.column_stack([(X - features.mean) / features.scale, *([np.ones(40)] if bias else [])])
+    mean = phi.mean(axis=0)
+    away = np.eye(len(mean)) - np.outer(mean, mean) / max(mean @ mean, 1e-300) * (not center)
+    first = np.linalg.eigh(away @ np.cov(phi.T) @ away)[1][:, -1]
+    cosines = [abs(first @ every[0]) / np.linalg.norm(every[0]) for every in starts.values()]
+    assert cosines[0] > 1 - 1e-6 and cosines[1] < 0.99
+
+
+@pytest.mark.parametrize("name", PAPER)
+def test_clusters_far_from_the_origin_are_found_as_given(name):
+    """Uncentred samples, whose largest moment is their mean: a start along it has all samples on one side."""
+    side = np.arange(40) % 2
+    X = np.column_stack([side - 0.5, np.full(40, 20.0)]) + 0.05 * np.random.default_rng(0).standard_normal((40, 2))
+    features = make_features(X, center=False)
+    loss, options = make_loss(as_loss(name), 40), Options(C=100 / 40**2, limit=1 / 40)
+    fit = solve_two(features, loss, options, Search(1, np.random.RandomState(0)))
+    assert len({*zip(side.tolist(), fit.labels.tolist(), strict=True)}) == 2
 
 
 def test_why_a_run_stopped():

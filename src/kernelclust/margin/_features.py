@@ -59,10 +59,19 @@ class Features:
             raise ValueError(f"the hyperplane's weights leave floating point: {RESCALE}")
         return V, b
 
+    def balanced(self, w: np.ndarray) -> np.ndarray:
+        """Return w less its part along the mean of phi, so that the hyperplane runs through the mean."""
+        if self.centred and not self.bias:
+            return w
+        s = self.sums(self.weights.each)
+        size = float(s @ s)
+        return w - (w @ s / size) * s if size > 0 else w
+
     def principal(self, w: np.ndarray, steps: int = 30) -> np.ndarray:
-        """Return the direction of the largest scatter, by power steps from w."""
+        """Return the direction of the largest scatter about the mean, by power steps from w."""
+        w = self.balanced(w)
         for _ in range(steps):
-            w = self.sums(self.weights.times(self.scores(w)))
+            w = self.balanced(self.sums(self.weights.times(self.scores(w))))
             w = w / max(np.abs(w).max(), np.finfo(float).tiny)
         return w
 

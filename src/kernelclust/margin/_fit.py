@@ -105,7 +105,7 @@ def solve(
         return zero_solution(Z.shape[1], weight, problem, np.zeros(weights.n, dtype=int))
     features = make_features(Z, center=bool(problem.solver.center), bias=problem.bias or k > 2, weights=weights)
     options, losses = problem.options(weights), partial(make_loss, problem.loss)
-    search = Search(problem.solver.starts, rng, report, n_jobs)
+    search = Search(problem.solver.starts, rng, report, n_jobs, problem.solver.init)
     if k == 2:
         fit = solve_two(features, losses(weights), options, search, known)
     else:

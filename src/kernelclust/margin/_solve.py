@@ -30,12 +30,13 @@ Losses = Callable[[SampleWeights], TableLoss]
 
 @dataclass(frozen=True)
 class Search:
-    """How many starts, from which seed, in how many threads, and who is told."""
+    """How many initializations, of which kind, from which seed, in how many threads, and where to report."""
 
     n_init: int
     rng: np.random.RandomState
     report: Callable[[str], None] = lambda line: None
     n_jobs: int | None = None
+    init: str = "principal"
 
     def each(self, run: Callable[[Any], MarginFit], starts: list) -> list[MarginFit]:
         """Return a run from every start."""
@@ -61,7 +62,8 @@ def default_C(total: float, n_clusters: int) -> float:
 def solve_two(
     features: Features, loss: TableLoss, options: Options, search: Search, known: np.ndarray | None = None
 ) -> MarginFit:
-    """Return the best of n_init runs, from the principal direction and random ones; polish the best few.
+    """Return the best of n_init runs, from the principal direction (unless init="random") and random ones; polish the
+    best few.
 
     Known labels turn every start their way, and start one more run between the means of the two sides. A bias comes in
     with the polish alone: the first cuts, which compare with all samples on one side, would put them there.
@@ -89,7 +91,7 @@ def _directions(model: TwoClusters, search: Search) -> Iterator[np.ndarray]:
     weights = features.weights
     for start in range(search.n_init):
         w = search.rng.standard_normal(features.n_features)
-        w = features.principal(w) if start == 0 else w
+        w = features.principal(w) if start == 0 and search.init == "principal" else features.balanced(w)
         yield _sized(w if known is None or w @ _pull(features, known) >= 0 else -w, features)
     if known is not None and len(np.unique(known[known >= 0])) == 2:
         side = [weights.times((known == c).astype(float)) for c in (0, 1)]

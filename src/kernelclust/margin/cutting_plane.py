@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kernelclust._names import check_flag, check_number, check_starts
+from kernelclust._names import check_flag, check_name, check_number, check_starts
 from kernelclust._terms import Term
 from kernelclust.margin._cuts import Cuts, Options
 from kernelclust.margin._models import DecisionModel
@@ -20,6 +20,7 @@ from kernelclust.margin._models import DecisionModel
 CCCP_TOL = 1e-4  # relative fall of the objective that ends an inner loop: the paper's "alpha %", alpha = 0.01
 CCCP_STEPS = 20
 ROUNDS = 20
+INITS = ("principal", "random")
 STARTS = 10  # that n_init="auto" stands for
 PATIENCE = 8  # cuts without a lower objective after which a run that follows its labels is given up
 
@@ -30,7 +31,11 @@ class CuttingPlane(Term):
     Parameters
     ----------
     n_init : int or "auto", default="auto"
-        Starts: the principal direction and random ones; the lowest objective wins. "auto" is 10.
+        Number of initializations; the lowest objective wins. "auto" is 10.
+    init : {"principal", "random"}, default="principal"
+        "principal": the first initialization is the direction of the largest scatter, the others are random
+        directions. "random": all are random, as in the paper. Hyperplanes start through the mean. More than two
+        clusters start from bisections, which are initialized so, and from k-means.
     tol : float, default=0.03
         Labelings may violate the margin by so much beyond xi, in the units of Delta (epsilon of the paper).
     center : bool, default=True
@@ -57,12 +62,14 @@ class CuttingPlane(Term):
     def __init__(
         self,
         n_init: int | str = "auto",
+        init: str = "principal",
         tol: float = 0.03,
         center: bool = True,
         balance: float | None = None,
         n_components: int | None = None,
     ):
         self.n_init = n_init
+        self.init = init
         self.tol = tol
         self.center = center
         self.balance = balance
@@ -71,6 +78,7 @@ class CuttingPlane(Term):
     def check(self) -> None:
         """Raise an error for a parameter that no data could make right."""
         check_starts(self.n_init)
+        check_name("init", self.init, INITS)
         check_number("tol", self.tol)
         check_flag("center", self.center)
         if self.balance is not None:
