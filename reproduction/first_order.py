@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Real
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.sparse.linalg import LinearOperator, cg
+from scipy.sparse.linalg import LinearOperator, cg, eigsh
 
 from kernelclust.kernels import DenseKernel, KernelOperator, check_precomputed, spectrum_ends
 from kernelclust.metrics import node_labels
@@ -76,11 +76,12 @@ class StructuredRidge:
 
 
 class FirstOrderError(NamedTuple):
-    """Exact value t1, its first-order approximation t2, and |t1 - t2| / t1."""
+    """Exact value t1, its first-order approximation t2, |t1 - t2| / t1, and the gamma below which (10) holds."""
 
     t1: float
     t2: float
     relative_error: float
+    gamma_limit: float
 
 
 def first_order_error(
@@ -122,7 +123,8 @@ def first_order_error(
     Returns
     -------
     FirstOrderError
-        t1, t2 and relative_error = |t1 - t2| / t1.
+        t1, t2, relative_error = |t1 - t2| / t1, and gamma_limit = 1 / (|S^-1| |J|) in the spectral norm: condition (10)
+        of the paper, under which the series behind the approximation converges, is gamma < gamma_limit.
 
     Examples
     --------
@@ -130,7 +132,7 @@ def first_order_error(
     >>> from reproduction.first_order import first_order_error
     >>> x = np.array([-1.5, -0.5, 0.5, 1.5])
     >>> first_order_error(np.outer(x, x), [0, 0, 1, 1], "chain:2", C=0.01)
-    FirstOrderError(t1=0.0693..., t2=0.0672..., relative_error=0.0307...)
+    FirstOrderError(t1=0.0693..., t2=0.0672..., relative_error=0.0307..., gamma_limit=...)
     """
     K = check_precomputed(K)
     places = as_structure(structure)
@@ -151,7 +153,20 @@ def first_order_error(
     r, x = ridge.root, ridge.solution
     first = ridge.product(r)
     t1 = float(np.vdot(r, x))
-    return FirstOrderError(t1, float(np.vdot(r, r - first)), float(np.vdot(first, ridge.product(x))) / t1)
+    error = float(np.vdot(first, ridge.product(x))) / t1
+    return FirstOrderError(t1, float(np.vdot(r, r - first)), error, _gamma_limit(ridge))
+
+
+def _gamma_limit(ridge: StructuredRidge) -> float:
+    """Return 1 / (|S^-1| |J|) in the spectral norm; infinite where J = 0."""
+    c = len(ridge.A)
+    plain = replace(ridge, Delta=1.0 - np.eye(c), C=0.5, gamma=1.0)  # S = I: its product is one with J
+    shape, size = ridge.root.shape, ridge.root.size
+    J = LinearOperator((size, size), lambda v: plain.product(v.reshape(shape)).ravel(), dtype=float)
+    start = np.random.default_rng(0).standard_normal(size)
+    norm = float(eigsh(J, 1, which="LA", v0=start, return_eigenvectors=False)[0])
+    rounding = 1e-12 * ridge.kernel.raw_size() * len(ridge.labels)
+    return 1 / (float(np.square(ridge.root).max()) * norm) if norm > rounding else np.inf
 
 
 def check_regression(kernel: KernelOperator) -> None:

@@ -86,7 +86,8 @@ def load(row: str, seed: int, work: Work) -> tuple[Any, np.ndarray]:
 def _samples(row: str, draw: int, work: Work) -> tuple[Any, np.ndarray, np.ndarray]:
     """Return samples, classes, and the coordinates of centred fits: of text the leading directions in use there."""
     if row.startswith("digits"):
-        X, y = _pair(*load_digits(return_X_y=True), int(row[6]), int(row[8]))
+        images, digits = load_digits(return_X_y=True)
+        X, y = _pair(images, digits, int(row[6]), int(row[8]))
         return X, y, X
     if row == MADE:
         X, y = made_ringnorm(1000, np.random.default_rng(draw))

@@ -10,7 +10,14 @@ from kernelclust.structures import as_structure
 
 
 @pytest.mark.parametrize(
-    "params", [{}, {"loss": "zero-one", "normalize": "l1", "rho": 0}, {"size_prior": 0.2}, {"placement": None}]
+    "params",
+    [
+        {},
+        {"loss": "zero-one", "normalize": "l1", "rho": 0},
+        {"size_prior": 0.2},
+        {"placement": None},
+        {"C": 2.0, "rescale": "margin"},
+    ],
 )
 def test_it_prints_as_it_is_written(params):
     objective = Dependence(**params)
@@ -25,6 +32,9 @@ def test_it_prints_as_it_is_written(params):
         ({"normalize": "l3"}, "unknown normalize 'l3'; known: None, 'l1', 'l2'"),
         ({"placement": "distanc"}, "unknown placement 'distanc'.*Did you mean 'distance'"),
         ({"rho": -1}, "rho=-1: give a number of 0 or more"),
+        ({"C": 0}, "C=0: give a number above 0"),
+        ({"gamma": -1.0}, "gamma=-1.0: give a number above 0"),
+        ({"rescale": "slak"}, "unknown rescale 'slak'.*Did you mean 'slack'"),
         ({"size_prior": "aut"}, "unknown size_prior 'aut'"),
         ({"size_prior": -0.5}, "size_prior=-0.5: give a number of 0 or more"),
     ],

@@ -14,6 +14,8 @@ OBJECTIVES = [
     {"normalize": "l1", "loss": "structure"},
     {"normalize": None, "loss": "structure"},
     {"normalize": "l2", "loss": "zero-one"},
+    {"normalize": "l2", "loss": "structure", "rescale": "margin"},
+    {"normalize": "l1", "loss": "structure", "rescale": "margin"},
 ]
 
 

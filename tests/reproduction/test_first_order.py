@@ -54,6 +54,21 @@ def test_values_are_those_of_the_matrices(spec, loss):
     assert_allclose(found.t1, t1, rtol=1e-9)
     assert_allclose(found.t2, t2, rtol=1e-9)
     assert_allclose(found.relative_error, abs(t1 - t2) / t1, rtol=1e-8)
+    assert_allclose(found.gamma_limit, 1 / (np.linalg.norm(inverse, 2) * np.linalg.norm(J, 2)), rtol=1e-8)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_condition_10_is_where_the_series_converges(loss):
+    """Below the limit, powers of S^-1 gamma J vanish and their sum is the inverse; C = 0.1 m need not be below it."""
+    K, labels, structure = problem("tree:(a,(b,c))")
+    J, S, pairs = pair_matrices(K, labels, structure, loss, C=0.1)
+    limit = first_order_error(K, labels, structure, loss=loss, C=0.1).gamma_limit
+    step = -0.9 * limit * np.linalg.inv(S) @ J
+    series, term = np.zeros_like(J), np.eye(len(pairs))
+    for _ in range(400):
+        series, term = series + term, step @ term
+    assert_allclose(series @ np.linalg.inv(S), np.linalg.inv(0.9 * limit * J + S), rtol=1e-6, atol=1e-9)
+    assert limit < 1  # with a unit diagonal, C = 0.1 m and gamma = 1 violate it
 
 
 @pytest.mark.parametrize("C", [1.0, 0.1, 1e-4])

@@ -25,7 +25,7 @@ def random_kernel(m, seed=0, rank=None):
     return X @ X.T
 
 
-def definition(K, labels, structure, loss=None, normalize="l2", C=0.1, gamma=1.0):
+def definition(K, labels, structure, loss=None, normalize="l2", C=0.1, gamma=1.0, rescale="slack"):
     """Straight from the papers, sample by sample: eq. (5) of CLUHSIC, eqs. (11) to (13) of CLUHSICAL."""
     m, c = len(K), structure.n_clusters
     H = np.eye(m) - 1.0 / m
@@ -41,21 +41,57 @@ def definition(K, labels, structure, loss=None, normalize="l2", C=0.1, gamma=1.0
         norm = {None: 1.0, "l1": np.abs(P[:, j]).sum(), "l2": np.sqrt((P[:, j] ** 2).sum())}[normalize]
         P[:, j] = P[:, j] / norm if norm > 0 else 0.0
     trace = np.trace(H @ K @ H @ P @ structure.kernel @ P.T)
-    if Delta is None or normalize == "l1":
+    if Delta is None or (normalize == "l1" and rescale == "slack"):
         return trace
-    return 4 * (C * m) ** 2 * gamma / m**2 * trace - (C * m) / m * np.abs(P).sum()
+    others = np.array([[y != one for y in range(c)] for one in labels])
+    penalty = np.abs(P).sum() if rescale == "slack" else 2 * np.square(P)[others].sum()
+    return 4 * (C * m) ** 2 * gamma / m**2 * trace - (C * m) / m * penalty
 
 
+@pytest.mark.parametrize("rescale", ["slack", "margin"])
 @pytest.mark.parametrize("normalize", NORMALIZATIONS)
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("spec", STRUCTURES)
-def test_score_is_the_definition(spec, loss, normalize):
+def test_score_is_the_definition(spec, loss, normalize, rescale):
     structure = as_structure(spec)
     K = random_kernel(9)
     for seed in range(3):
         labels = np.random.default_rng(seed).integers(0, structure.n_clusters, 9)  # empty clusters too
-        score = structured_hsic(K, labels, spec, loss=loss, normalize=normalize, C=0.3, gamma=0.7)
-        assert_allclose(score, definition(K, labels, structure, loss, normalize, 0.3, 0.7), rtol=1e-9, atol=1e-9)
+        terms = {"loss": loss, "normalize": normalize, "C": 0.3, "gamma": 0.7, "rescale": rescale}
+        score = structured_hsic(K, labels, spec, **terms)
+        assert_allclose(score, definition(K, labels, structure, **terms), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("rescale", ["slack", "margin"])
+def test_f_is_the_first_order_of_the_regression_behind_it(rescale):
+    """-F is t2 of d'(gamma J + S)^-1 d, every matrix written out; t1 - t2 then falls as the square of C gamma.
+
+    Slack re-scaling: d = 1, S^-1 = 2 C Delta (eqs. 3 to 7); margin re-scaling: d = Delta, S^-1 = 2 C.
+    """
+    structure, m = as_structure("tree:(a,(b,c))"), 7
+    K, labels = random_kernel(m, seed=2) / m, np.arange(m) % 3
+    H = np.eye(m) - 1 / m
+    pairs = [(i, y) for i in range(m) for y in range(3) if y != labels[i]]
+    A, K0 = structure.kernel, H @ K @ H
+    J = np.array(
+        [
+            [K0[i, j] * (A[labels[i], labels[j]] - A[labels[i], z] - A[y, labels[j]] + A[y, z]) for j, z in pairs]
+            for i, y in pairs
+        ]
+    )
+    Delta = np.array([structure.loss[labels[i], y] for i, y in pairs])
+    errors = []
+    for C in (0.01, 0.001):
+        gamma = 0.7
+        d, inverse = (
+            (np.ones(len(pairs)), 2 * C * Delta) if rescale == "slack" else (Delta, 2 * C * np.ones(len(pairs)))
+        )
+        t1 = d @ np.linalg.solve(gamma * J + np.diag(1 / inverse), d)
+        t2 = d @ (inverse * d) - gamma * (inverse * d) @ J @ (inverse * d)
+        terms = {"loss": "structure", "normalize": None, "C": C, "gamma": gamma, "rescale": rescale}
+        assert_allclose(structured_hsic(K, labels, structure, **terms), -t2, rtol=1e-9)
+        errors.append((t1 - t2) / t1)
+    assert errors[0] > 0 and errors[0] / errors[1] == pytest.approx(100, rel=0.2)
 
 
 def test_score_takes_a_loss_array_that_need_not_be_symmetric():
@@ -135,24 +171,29 @@ def test_enough_starts_find_the_optimum_and_never_more(spec, loss, normalize):
     assert model.upper_bound_ >= best * (1 - 1e-12)
 
 
-@pytest.mark.parametrize("normalize", [None, "l2"])
-def test_c_and_gamma_of_eq_11_are_the_scale_of_the_kernel(normalize):
-    """F(C, gamma; K) = (C / 0.1) F(0.1, 1; 10 C gamma K): whoever wants another C multiplies the kernel."""
+@pytest.mark.parametrize("normalize, rescale", [(None, "slack"), ("l2", "slack"), ("l2", "margin"), ("l1", "margin")])
+def test_c_and_gamma_of_eq_11_are_found_by_enumeration_and_are_the_scale_of_the_kernel(normalize, rescale):
+    """F(C, gamma; K) = (C / 0.1) F(0.1, 1; 10 C gamma K)."""
     structure, K = as_structure("tree:(a,(b,c))"), random_kernel(6, seed=4)
     sums = all_sums(K, 3, empty=False)
     best = []
     for C, gamma in ((0.1, 1.0), (2.0, 0.3), (1e-3, 0.5)):
-        objective = Dependence(loss="structure", normalize=normalize, rho=0.0).bind(structure, C=C, gamma=gamma)
+        terms = {"normalize": normalize, "rescale": rescale}
+        objective = Dependence(loss="structure", rho=0.0, C=C, gamma=gamma, **terms).bind(structure)
         values = [objective.value(S, n) for S, n in zip(*sums, strict=True)]
         best.append(int(np.argmax(values)))
-        model = CLUHSICAL(
+        model = StructuredClustering(
             structure=structure,
             kernel="precomputed",
-            normalize=normalize,
+            objective=Dependence(loss="structure", rho=0.0, placement="F", **terms),
             solver=Greedy(search="global", init="random", n_init=20),
+            compute_confidence=False,
+            random_state=0,
         )
-        model.set_params(compute_confidence=False, random_state=0).fit(10 * C * gamma * K)
-        assert_allclose(C / 0.1 * model.objective_, max(values), rtol=1e-9)
+        assert_allclose(C / 0.1 * model.fit(10 * C * gamma * K).objective_, max(values), rtol=1e-9)
+        assert_allclose(
+            model.set_params(objective__C=C, objective__gamma=gamma).fit(K).objective_, max(values), rtol=1e-9
+        )
     assert best[-1] != best[0]  # the scale matters
 
 
@@ -204,15 +245,16 @@ def test_presets_are_the_papers():
 # -- bounds -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("rescale", ["slack", "margin"])
 @pytest.mark.parametrize("rho", [0.0, 2.0])
 @pytest.mark.parametrize("normalize", NORMALIZATIONS)
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("spec", ["flat:3", "chain:3", "ring:4", "tree:(a,(b,c))"])
-def test_no_labeling_exceeds_the_bounds(spec, loss, normalize, rho):
+def test_no_labeling_exceeds_the_bounds(spec, loss, normalize, rho, rescale):
     structure = as_structure(spec)
     c, m = structure.n_clusters, 6
     K = random_kernel(m, seed=5)
-    objective = Dependence(loss=loss, normalize=normalize, rho=rho).bind(structure)
+    objective = Dependence(loss=loss, normalize=normalize, rho=rho, rescale=rescale).bind(structure)
     bounds = leading_spectrum(DenseKernel(K), c, c - 1, np.random.RandomState(0)).bounds
     everywhere = objective.upper_bound(bounds, float(m))
     best = {}
@@ -274,12 +316,13 @@ def test_the_fitted_bounds_are_in_order_and_the_gap_closes():
 # -- rates of change --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("rescale", ["slack", "margin"])
 @pytest.mark.parametrize("normalize", NORMALIZATIONS)
 @pytest.mark.parametrize("loss", LOSSES)
-def test_slopes_are_derivatives(loss, normalize):
+def test_slopes_are_derivatives(loss, normalize, rescale):
     """Adding a sample of small weight to cluster b changes F at the rate that predict uses."""
     structure = as_structure("tree:(a,(b,c))")
-    objective = Dependence(loss=loss, normalize=normalize, rho=0.0).bind(structure)
+    objective = Dependence(loss=loss, normalize=normalize, rho=0.0, rescale=rescale).bind(structure)
     rng = np.random.default_rng(0)
     S, n, g, step = random_kernel(3), rng.uniform(2, 5, 3), rng.standard_normal(3), 1e-6
     M, h = objective.slopes(S, n)

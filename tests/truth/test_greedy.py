@@ -18,10 +18,11 @@ from kernelclust.solvers import _starts as starts
 from kernelclust.solvers._climb import climb
 from kernelclust.structures import as_structure
 
+LOSSES = [{}, {"loss": "structure"}, {"loss": "structure", "rescale": "margin", "C": 0.3}]
 OBJECTIVES = [
-    (spec, loss, normalize)
+    (spec, {**loss, "normalize": normalize})
     for spec in ("flat:4", "chain:4", "tree:(a,(b,(c,d)))")
-    for loss in (None, "structure")
+    for loss in LOSSES
     for normalize in (None, "l1", "l2")
 ]
 
@@ -40,10 +41,10 @@ def value_of(kernel, objective, labels):
 
 
 @pytest.mark.parametrize("form", ["dense", "low_rank"])
-@pytest.mark.parametrize(("spec", "loss", "normalize"), OBJECTIVES)
-def test_one_visit_takes_the_best_of_all_moves(spec, loss, normalize, form):
+@pytest.mark.parametrize(("spec", "terms"), OBJECTIVES)
+def test_one_visit_takes_the_best_of_all_moves(spec, terms, form):
     """Sweep by sweep against moving every sample to every cluster and computing F from scratch."""
-    objective = Dependence(loss=loss, normalize=normalize, rho=0.0).bind(as_structure(spec))
+    objective = Dependence(**terms, rho=0.0).bind(as_structure(spec))
     kernel, labels = problem(0, form, m=12)
     expected = labels.copy()
     for i in range(len(labels)):
@@ -62,9 +63,9 @@ def test_one_visit_takes_the_best_of_all_moves(spec, loss, normalize, form):
 
 
 @pytest.mark.parametrize("form", ["dense", "low_rank"])
-@pytest.mark.parametrize(("spec", "loss", "normalize"), OBJECTIVES)
-def test_climbing_never_falls_and_ends_where_no_move_helps(spec, loss, normalize, form):
-    objective = Dependence(loss=loss, normalize=normalize, rho=0.0).bind(as_structure(spec))
+@pytest.mark.parametrize(("spec", "terms"), OBJECTIVES)
+def test_climbing_never_falls_and_ends_where_no_move_helps(spec, terms, form):
+    objective = Dependence(**terms, rho=0.0).bind(as_structure(spec))
     kernel, labels = problem(1, form)
     found = climb(kernel, objective, labels)
     assert found.converged and found.stopped_because == "converged"
@@ -81,9 +82,9 @@ def test_climbing_never_falls_and_ends_where_no_move_helps(spec, loss, normalize
 
 
 @pytest.mark.parametrize("form", ["dense", "low_rank"])
-@pytest.mark.parametrize(("spec", "loss", "normalize"), OBJECTIVES)
-def test_compiled_sweeps_are_the_plain_sweeps(spec, loss, normalize, form, monkeypatch):
-    objective = Dependence(loss=loss, normalize=normalize, rho=0.0).bind(as_structure(spec))
+@pytest.mark.parametrize(("spec", "terms"), OBJECTIVES)
+def test_compiled_sweeps_are_the_plain_sweeps(spec, terms, form, monkeypatch):
+    objective = Dependence(**terms, rho=0.0).bind(as_structure(spec))
     kernel, labels = problem(2, form)
     fast = climb(kernel, objective, labels)
     for name in ("inverse_norm", "visit_plain", "loss_norms", "visit_loss", "gains", "move_row", "may_move", "relabel"):

@@ -127,10 +127,11 @@ class CLUHSICAL(OfPaper):
     """CLUHSIC with a loss between clusters (Zhong, Pan, Kwok and Tsang, 2010).
 
     Rows of P are eq. (12) of the paper: the summed loss at a sample's own place, minus the loss elsewhere, columns
-    normalised to l1 norm one. A far mistake costs more than a near one; groups of similar size are favoured.
-    With normalize=None or "l2" F is eq. (11), 4 C^2 gamma tr(K P A P') - C |P|_1 with C = 0.1 (in units of m) and
-    gamma = 1. Both act through C gamma K alone: for others multiply the kernel by 10 C gamma, such as
-    kernel=lambda X, Y: 0.01 * rbf_kernel(X, Y). With "l1" they cancel.
+    normalised to l1 norm one. A far mistake costs more than a near one; clusters of similar size are favoured.
+    With normalize=None or "l2" F is eq. (11), 4 C^2 gamma tr(K P A P') - C |P|_1 with C = 0.1 (in units of the number
+    of samples) and gamma = 1; with "l1" both cancel. Other values, and margin re-scaling, are parameters of the
+    objective: StructuredClustering(kernel="rbf", objective=Dependence(loss="structure", rho=0, placement="F", C=1.0),
+    solver=Greedy(search="global")).
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
-"""The one formula: F = coef <S, B(n)> - penalty |P|_1 on cluster sums S (c x c) and sizes n (c)."""
+"""The one formula: F = coef <S, B(n)> - penalty(n) on cluster sums S (c x c) and sizes n (c)."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -46,11 +46,13 @@ class ClusterObjective:
 
     With one-hot labels Pi, P = Pi T N(n)^-1 and centred K,
 
-        F = coef tr(K P A P') - penalty sum |P|,    S = Pi' K Pi,  n = Pi' 1.
+        F = coef tr(K P A P') - penalty R(P),    S = Pi' K Pi,  n = Pi' 1.
 
     A (c x c) says how alike two clusters are. T is the identity, or diag(Delta 1) - Delta for a loss Delta.
-    N_j is 1, the l1 norm or the l2 norm of column j of Pi T; a column of norm zero counts as zero. `size_prior` adds
-    that fraction of the mean cluster size to every size that N sees: clusters of like size are preferred.
+    N_j is 1, the l1 norm or the l2 norm of column j of Pi T; a column of norm zero counts as zero. R(P) is sum |P| of
+    slack re-scaling, or with `margin` twice the sum of squares of P off each sample's own cluster, of margin
+    re-scaling. `size_prior` adds that fraction of the mean cluster size to every size that N sees: clusters of similar
+    size are preferred.
     """
 
     A: np.ndarray
@@ -59,6 +61,7 @@ class ClusterObjective:
     coef: float = 1.0
     penalty: float = 0.0
     size_prior: float = 0.0
+    margin: bool = False
 
     @property
     def n_clusters(self) -> int:
@@ -101,6 +104,16 @@ class ClusterObjective:
     def _squares(self) -> np.ndarray:
         return self.T**2
 
+    @cached_property
+    def charges(self) -> np.ndarray:
+        """Return W (c x c): R(P) = sum_j (n' W)_j / N_j^q with q = `charge_power`."""
+        return 2 * self._squares * (1 - np.eye(self.n_clusters)) if self.margin else self._absolute
+
+    @property
+    def charge_power(self) -> int:
+        """Return q, the power of 1 / N_j in R(P)."""
+        return 2 if self.margin else 1
+
     def weights(self, n: np.ndarray) -> np.ndarray:
         """Return B(n) = coef T N^-1 A N^-1 T' (..., c, c) for sizes n (..., c)."""
         x = self.inverse_norms(n)
@@ -117,11 +130,11 @@ class ClusterObjective:
         """Return F, and the terms S * B(n) (c x c) that it is the sum of, less the penalty."""
         terms = S * self.weights(n)
         F = float(terms.sum())
-        return F - self.penalty * float(self.absolute_sum(n)) if self.penalty else F, terms
+        return F - float(self.total_penalty(n)) if self.penalty else F, terms
 
     def values(self, S: np.ndarray, n: np.ndarray) -> np.ndarray:
         """Return F (...) of several problems, for cluster sums S (..., c, c) and sizes n (..., c)."""
-        return (S * self.weights(n)).sum(axis=(-2, -1)) - self.penalty * self.absolute_sum(n)
+        return (S * self.weights(n)).sum(axis=(-2, -1)) - self.total_penalty(n)
 
     def slopes(self, S: np.ndarray, n: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return (M, h) such that a new sample with similarity sums g raises F at the rate g @ M + h.
@@ -130,7 +143,9 @@ class ClusterObjective:
         """
         x = self.inverse_norms(n)
         inner = self.T.T @ S @ self.T
-        rate = 2 * self.coef * ((self.A * inner) @ x[..., None])[..., 0] - self.penalty * (n @ self._absolute)
+        q = self.charge_power
+        rate = 2 * self.coef * ((self.A * inner) @ x[..., None])[..., 0]
+        rate = rate - self.penalty * q * (n @ self.charges) * x ** (q - 1)
         if self.normalize == "l2":
             dx = -0.5 * self._squares * x[..., None, :] ** 3
         elif self.normalize == "l1":
@@ -146,11 +161,12 @@ class ClusterObjective:
 
     def penalties(self, n: np.ndarray) -> np.ndarray:
         """Return what a sample of each cluster adds to the penalty (..., c)."""
-        return self.penalty * (self._absolute @ self.inverse_norms(n)[..., None])[..., 0]
+        return self.penalty * (self.charges @ self.inverse_norms(n)[..., None] ** self.charge_power)[..., 0]
 
-    def absolute_sum(self, n: np.ndarray) -> np.ndarray:
-        """Return |P|_1 for sizes n (..., c)."""
-        return ((n @ self._absolute) * self.inverse_norms(n)).sum(axis=-1)
+    def total_penalty(self, n: np.ndarray, x: np.ndarray | None = None) -> np.ndarray:
+        """Return penalty R(P) for sizes n (..., c); x are the inverse norms, where they are known."""
+        x = self.inverse_norms(n) if x is None else x
+        return self.penalty * ((n @ self.charges) * x**self.charge_power).sum(axis=-1)
 
     # -- upper bounds ---------------------------------------------------------------------------------------------
 
@@ -165,7 +181,7 @@ class ClusterObjective:
         gram = scaled.T @ (np.diag(n) - np.outer(n, n) / n.sum()) @ scaled
         root = _psd_root(gram)
         label_eigenvalues = np.sort(np.linalg.eigvalsh(root @ self.A @ root))[::-1]
-        return self.coef * _paired(eigenvalues, label_eigenvalues) - self.penalty * float(self.absolute_sum(n))
+        return self.coef * _paired(eigenvalues, label_eigenvalues) - float(self.total_penalty(n))
 
     def upper_bound(self, eigenvalues: np.ndarray, total: float, smallest: float = 1.0) -> float:
         """Return a bound: no labeling at all has a larger F (may be infinite for unusual losses).
@@ -189,15 +205,15 @@ class ClusterObjective:
             norm = columns.sum()
         label_eigenvalues = np.sort(np.linalg.eigvalsh(self.A))[::-1]
         spectral = norm * _paired(eigenvalues, label_eigenvalues)
-        return self.coef * spectral - self.penalty * self._least_absolute_sum(total)
+        return self.coef * spectral - self.penalty * self._least_charge(total)
 
-    def _least_absolute_sum(self, total: float) -> float:
-        """Return a bound: no labeling has a smaller |P|_1: for l2, column j is (sum_k n_k t_k) / (sum_k n_k t_k^2)^1/2,
-        t = |T_.j|.
+    def _least_charge(self, total: float) -> float:
+        """Return a bound: no labeling has a smaller R(P).
 
-        Its square over `total` is mean(t)^2 / mean(t^2) >= 4ab / (a + b)^2 for t in [a, b] (Kantorovich's inequality).
+        For sum |P| and l2, column j is (sum_k n_k t_k) / (sum_k n_k t_k^2)^1/2, t = |T_.j|. Its square over `total` is
+        mean(t)^2 / mean(t^2) >= 4ab / (a + b)^2 for t in [a, b] (Kantorovich's inequality).
         """
-        if self.normalize != "l2":
+        if self.normalize != "l2" or self.margin:
             return 0.0
         a, b = np.abs(self.T).min(axis=0), np.abs(self.T).max(axis=0)
         return float((2 * np.sqrt(total * a * b) / np.where(b > 0, a + b, 1.0)).sum())
@@ -221,5 +237,5 @@ def flat_objective(objective: ClusterObjective) -> ClusterObjective:
     """
     c = objective.n_clusters
     if objective.has_loss and objective.normalize is not None:
-        return ClusterObjective(np.eye(c), c * np.eye(c) - 1, objective.normalize, objective.coef, objective.penalty)
+        return replace(objective, A=np.eye(c), T=c * np.eye(c) - 1)
     return ClusterObjective(np.eye(c), np.eye(c), "l2", size_prior=objective.size_prior)

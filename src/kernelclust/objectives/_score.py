@@ -23,13 +23,14 @@ def structured_hsic(
     normalize: str | None = "l2",
     C: float = 0.1,
     gamma: float = 1.0,
+    rescale: str = "slack",
     sample_weight: ArrayLike | None = None,
 ) -> float:
     """Return the dependence F between a kernel matrix and a labeling; the larger, the better the labels tell the data.
 
     F = tr(K P A P') with K centred, A the structure's label kernel and P the labels one-hot, their columns
     normalised. With a loss, P holds eq. (12) of CLUHSICAL, and for `normalize` None or "l2" the value is
-    4 C^2 gamma tr(K P A P') - C |P|_1, eq. (11) with C in units of m.
+    4 C^2 gamma tr(K P A P') - C R(P), eq. (11) with C in units of m.
 
     Parameters
     ----------
@@ -44,9 +45,9 @@ def structured_hsic(
         What it costs to mistake one cluster for another.
     normalize : {"l2", "l1", None}
         Norm that the columns of P are divided by.
-    C, gamma : float
-        Constants of eq. (11). They act through C gamma K alone: F(C, gamma; K) = (C / 0.1) F(0.1, 1; 10 C gamma K).
-        Estimators have the defaults only; multiply the kernel by 10 C gamma for others. No effect with "l1".
+    C, gamma, rescale
+        Constants of eq. (11) and what the loss scales, as in `kernelclust.objectives.Dependence`. C and gamma act
+        through C gamma K alone: F(C, gamma; K) = (C / 0.1) F(0.1, 1; 10 C gamma K).
     sample_weight : array of shape (m,), optional
         A weight counts as that many copies of a sample.
 
@@ -72,7 +73,7 @@ def structured_hsic(
     if labels.min() < 0 or labels.max() >= c:
         raise ValueError(f"labels run from {labels.min()} to {labels.max()}; structure '{structure}' has 0 to {c - 1}.")
     weight = check_weights(sample_weight, K)
-    objective = Dependence(loss, normalize, rho=0.0).bind(structure, C=C, gamma=gamma)
+    objective = Dependence(loss, normalize, rho=0.0, C=C, gamma=gamma, rescale=rescale).bind(structure)
     kernel = DenseKernel(K, weight)
     return objective.value(kernel.cluster_sums(labels, c), np.bincount(labels, weight, minlength=c))
 

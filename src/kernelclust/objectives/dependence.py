@@ -14,6 +14,7 @@ from kernelclust.structures import Structure
 
 NORMALIZATIONS = (None, "l1", "l2")
 PLACEMENTS = ("distance", "F")
+RESCALINGS = ("slack", "margin")
 
 
 class Dependence(Term):
@@ -34,6 +35,16 @@ class Dependence(Term):
     placement : {"distance", "F"} or None, default="distance"
         How clusters find their places: neighbours should have close means, or F should be large. None: by point moves
         alone, which hardly ever exchange two clusters.
+    C : float, default=0.1
+        Weight of the training errors in the regression that a loss stands for, in units of the number of samples:
+        F = 4 C^2 gamma tr(K P A P') - C R(P), eq. (11) of CLUHSICAL. The larger C gamma K, the less R counts, which
+        favours clusters that cost little to be mistaken for. For a loss with `normalize` None or "l2", or with
+        rescale="margin"; elsewhere R is a constant and both are ignored.
+    gamma : float, default=1.0
+        Factor of the joint kernel in eq. (11); only C gamma matters for the labels.
+    rescale : {"slack", "margin"}, default="slack"
+        What the loss scales in that regression. "slack": errors on pairs of large loss cost more, R(P) = sum |P|, as in
+        the paper. "margin": the margin that is demanded grows with the loss, R(P) = 2 sum of P_iy^2 over y != y_i.
 
     Examples
     --------
@@ -52,18 +63,27 @@ class Dependence(Term):
         rho: float = 2.0,
         size_prior: float | str = "auto",
         placement: str | None = "distance",
+        C: float = 0.1,
+        gamma: float = 1.0,
+        rescale: str = "slack",
     ):
         self.loss = loss
         self.normalize = normalize
         self.rho = rho
         self.size_prior = size_prior
         self.placement = placement
+        self.C = C
+        self.gamma = gamma
+        self.rescale = rescale
 
     def check(self) -> None:
         """Raise an error for a parameter that no structure could make right."""
         check_name("normalize", self.normalize, NORMALIZATIONS)
         check_name("placement", self.placement, (*PLACEMENTS, None))
+        check_name("rescale", self.rescale, RESCALINGS)
         check_number("rho", self.rho)
+        check_number("C", self.C, above=True)
+        check_number("gamma", self.gamma, above=True)
         if isinstance(self.size_prior, str):
             check_name("size_prior", self.size_prior, ["auto"], also=", or a number")
         else:
@@ -79,18 +99,16 @@ class Dependence(Term):
         """Return whether a size prior has a meaning: a loss brings its own preference for clusters of like size."""
         return self.loss is None and self.normalize is not None
 
-    def bind(
-        self, structure: Structure, *, size_prior: float | None = None, C: float = 0.1, gamma: float = 1.0
-    ) -> ClusterObjective:
+    def bind(self, structure: Structure, *, size_prior: float | None = None) -> ClusterObjective:
         """Build F for a structure; `size_prior` is what "auto" has been found to be, zero unless given.
 
-        With a loss and `normalize` None or "l2" this is eq. (11) of CLUHSICAL with C in units of m, with "l1"
-        eq. (13). `rho` is added to the diagonal of A unless A is a multiple of the identity, where it would change
-        nothing but the scale.
+        With a loss this is eq. (11) of CLUHSICAL; with "l1" and slack re-scaling, where R is a constant, eq. (13).
+        `rho` is added to the diagonal of A unless A is a multiple of the identity, where it would change nothing but
+        the scale.
         """
         if size_prior is None:
             size_prior = 0.0 if isinstance(self.size_prior, str) else float(self.size_prior)
-        check_name("normalize", self.normalize, NORMALIZATIONS)
+        self.check()
         A = np.array(structure.kernel, dtype=float)
         c = len(A)
         if self.rho and not np.array_equal(A, A[0, 0] * np.eye(c)):
@@ -104,9 +122,11 @@ class Dependence(Term):
         if Delta is None:
             return ClusterObjective(A, np.eye(c), self.normalize, size_prior=size_prior)
         T = np.diag(Delta.sum(axis=1)) - Delta
-        if self.normalize == "l1":
+        margin = self.rescale == "margin"
+        if self.normalize == "l1" and not margin:
             return ClusterObjective(A, T, self.normalize)
-        return ClusterObjective(A, T, self.normalize, coef=4 * C**2 * gamma, penalty=C)
+        C, gamma = float(self.C), float(self.gamma)
+        return ClusterObjective(A, T, self.normalize, coef=4 * C**2 * gamma, penalty=C, margin=margin)
 
 
 def loss_matrix(loss: object, structure: Structure) -> np.ndarray | None:

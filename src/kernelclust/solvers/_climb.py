@@ -150,7 +150,11 @@ def _form(objective: ClusterObjective, total: float) -> tuple[Form, Loss | None]
         added=float(objective.added_size(total)),
         coef=float(objective.coef),
     )
-    return form, Loss(floats(objective.T), float(objective.penalty)) if objective.has_loss else None
+    return form, _loss(objective) if objective.has_loss else None
+
+
+def _loss(objective: ClusterObjective) -> Loss:
+    return Loss(floats(objective.T), floats(objective.charges), objective.charge_power, float(objective.penalty))
 
 
 def _known(constraints: Constraints) -> Known:

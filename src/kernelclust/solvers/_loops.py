@@ -32,9 +32,11 @@ class Form(NamedTuple):
 
 
 class Loss(NamedTuple):
-    """And what a loss adds to it."""
+    """And what a loss adds to it: the penalty is penalty * sum_j (n' charges)_j / N_j^charge_power."""
 
     T: np.ndarray
+    charges: np.ndarray
+    charge_power: int
     penalty: float
 
 
@@ -147,16 +149,16 @@ def visit_plain(a, w, k, empties, commit, threshold, n, x, S, scratch, form):
 
 
 @compiled
-def loss_norms(n, T, power, x, absolute):
-    """Compute x_j = 1 / N_j and the absolute column sums sum_a n_a |T_aj| for sizes n."""
-    c = len(n)
+def loss_norms(n, loss, power, x, penalties):
+    """Compute x_j = 1 / N_j and the penalties of the columns for sizes n."""
+    T, charges, c = loss.T, loss.charges, len(n)
     for j in range(c):
-        total, square = 0.0, 0.0
+        norm, charge = 0.0, 0.0
         for a in range(c):
-            total += n[a] * abs(T[a, j])
-            square += n[a] * T[a, j] * T[a, j]
-        absolute[j] = total
-        x[j] = inverse_norm(square if power == 0.5 else total, power)
+            norm += n[a] * (T[a, j] * T[a, j] if power == 0.5 else abs(T[a, j]))
+            charge += n[a] * charges[a, j]
+        x[j] = inverse_norm(norm, power)
+        penalties[j] = loss.penalty * charge * (x[j] if loss.charge_power == 1 else x[j] * x[j])
 
 
 @compiled
@@ -166,8 +168,8 @@ def visit_loss(a, w, k, empties, commit, threshold, n, x, S, scratch, form, loss
     S follows, as n and x do, if `commit`. With u = T_b - T_a, S grows by w (g u' + u g') + w^2 k u u' and every norm
     changes: c^2 steps a candidate.
     """
-    A, power, coef, T, penalty = form.A, form.power, form.coef, loss.T, loss.penalty
-    g, extra, h, u, x_new, absolute = scratch[0], scratch[1], scratch[2], scratch[3], scratch[4], scratch[5]
+    A, power, coef, T = form.A, form.power, form.coef, loss.T
+    g, extra, h, u, x_new, penalties = scratch[0], scratch[1], scratch[2], scratch[3], scratch[4], scratch[5]
     c = len(n)
     for j in range(c):
         h[j] = 0.0
@@ -179,7 +181,7 @@ def visit_loss(a, w, k, empties, commit, threshold, n, x, S, scratch, form, loss
         if b != a:
             n[a] = 0.0 if empties and n_a < w else n_a - w
             n[b] += w
-        loss_norms(n, T, power, x_new, absolute)
+        loss_norms(n, loss, power, x_new, penalties)
         value = 0.0
         for j in range(c):
             u[j] = T[b, j] - T[a, j]
@@ -189,7 +191,7 @@ def visit_loss(a, w, k, empties, commit, threshold, n, x, S, scratch, form, loss
             inner = 0.0
             for i in range(c):
                 inner += A[j, i] * x_new[i] * (S[j, i] + 2 * w * h[j] * u[i] + w * w * k * u[j] * u[i])
-            value += coef * inner * x_new[j] - penalty * absolute[j] * x_new[j]
+            value += coef * inner * x_new[j] - penalties[j]
         value += extra[b]
         n[b] = n_b
         n[a] = n_a
@@ -208,7 +210,7 @@ def visit_loss(a, w, k, empties, commit, threshold, n, x, S, scratch, form, loss
             S[j, i] += w * (h[j] * u[i] + u[j] * h[i]) + w * w * k * u[j] * u[i]
     n[a] -= w
     n[best] += w
-    loss_norms(n, T, power, x, absolute)
+    loss_norms(n, loss, power, x, penalties)
     return best
 
 
@@ -323,7 +325,7 @@ def sweep(at, stop, sums, held, wanted, reach, blocks, known, state, form, loss,
 def form_value(S, n, form, loss, scratch):
     """Return F for cluster sums S and sizes n."""
     A, c = form.A, len(n)
-    x, absolute, half = scratch[0], scratch[1], scratch[2]
+    x, penalties, half = scratch[0], scratch[1], scratch[2]
     value = 0.0
     if loss is None:
         for j in range(c):
@@ -333,7 +335,7 @@ def form_value(S, n, form, loss, scratch):
                 value += A[j, k] * S[j, k] * x[j] * x[k]
         return form.coef * value
     T = loss.T
-    loss_norms(n, T, form.power, x, absolute)
+    loss_norms(n, loss, form.power, x, penalties)
     for j in range(c):
         for a in range(c):
             half[a] = 0.0
@@ -344,7 +346,7 @@ def form_value(S, n, form, loss, scratch):
             for a in range(c):
                 inner += half[a] * T[a, k]
             value += form.coef * A[j, k] * inner * x[j] * x[k]
-        value -= loss.penalty * absolute[j] * x[j]
+        value -= penalties[j]
     return value
 
 

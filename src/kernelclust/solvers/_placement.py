@@ -84,7 +84,7 @@ class PlacementProblem:
         Z = objective.T[P] * x[:, None, :]  # F = coef tr(S Z A Z') - penalty, with Z as clusters see it
         SZ = (self.M @ Z.transpose(1, 0, 2).reshape(c, -1)).reshape(c, len(P), c)
         inner = np.einsum("jrb,rjb->r", SZ, (Z.reshape(-1, c) @ objective.A).reshape(Z.shape))
-        penalty = objective.penalty * ((sizes @ np.abs(objective.T)) * x).sum(axis=1)
+        penalty = objective.total_penalty(sizes, x)
         return objective.coef * inner - penalty + soft
 
     def tangent(self, p: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -118,7 +118,7 @@ class PlacementProblem:
         d, g = x * d, x * g
         ends = (x @ (objective.A * (T.T @ R)) * x).sum(axis=1)
         inner = ends + ((2 * g + s[:, None] * d) * (d @ objective.A)).sum(axis=1)
-        penalty = objective.penalty * ((sizes @ np.abs(objective.T)) * x).sum(axis=1)
+        penalty = objective.total_penalty(sizes, x)
         L = self.linear
         soft = L[np.arange(len(p)), p].sum() + L[i, p[j]] + L[j, p[i]] - L[i, p[i]] - L[j, p[j]]
         return objective.coef * inner - penalty + soft

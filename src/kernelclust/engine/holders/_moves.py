@@ -75,7 +75,7 @@ def move_tables(objective: ClusterObjective, S: np.ndarray, n: np.ndarray, weigh
     for a in range(c):
         sizes = np.maximum(n + weight * (np.eye(c) - np.eye(c)[a]), 0.0)  # (to, c)
         B, to = objective.weights(sizes), np.arange(c)
-        constant[a] = (inner * B).sum(axis=(1, 2)) - objective.penalty * objective.absolute_sum(sizes) - value
+        constant[a] = (inner * B).sum(axis=(1, 2)) - objective.total_penalty(sizes) - value
         direction[a] = 2 * weight * (B[to, to] - B[:, a])
         own[a] = weight**2 * (B[to, to, to] + B[:, a, a] - 2 * B[to, to, a])
         constant[a, a] = 0.0
