@@ -163,6 +163,8 @@ def test_a_networkx_graph_is_kept_as_its_structure(path):
     again = load(path)
     assert again.structure == again.structure_ == model.structure_
     np.testing.assert_array_equal(again.predict(NEW), model.predict(NEW))
+    np.testing.assert_array_equal(again.position(NEW), model.position(NEW))
+    np.testing.assert_array_equal(again.pseudotime(root=3), model.pseudotime(root=3))
     np.testing.assert_array_equal(quietly(again, X).labels_, model.labels_)
 
 

@@ -25,7 +25,7 @@ from kernelclust._arrays import to_host
 from kernelclust.kernels import RBF, kernel_class, kernel_names
 from kernelclust.margin import loss_names
 from kernelclust.multikernel import method_names
-from kernelclust.structures import structure_class, structure_names
+from kernelclust.structures import Custom, structure_class, structure_names
 
 pytestmark = [pytest.mark.usefixtures("few_starts"), pytest.mark.filterwarnings("ignore")]
 CLUSTERS = 4
@@ -206,7 +206,8 @@ HOST: dict[tuple, tuple] = {}  # what models say about arrays of numpy, which al
 
 
 def on_the_host(model, X, weight, y):
-    key = (str(sorted(model.get_params().items(), key=str)), type(model), weight is None, y is None)
+    texts = str(sorted(model.get_params().items(), key=str))
+    key = (texts, getattr(model, "structure", None), type(model), weight is None, y is None)
     if key not in HOST:
         HOST.clear()
         HOST[key] = everything(clone(model).fit(X, y, sample_weight=weight), X)
@@ -251,6 +252,7 @@ def test_everything_is_looked_at():
     X, _ = samples()
     found = everything(StructuredClustering(structure="ring:4", kernel="rbf", random_state=0).fit(X), X)
     assert {"labels_", "sizes_", "objective_", "predict(X)", "membership(X)", "position(X)", "score(X)"} <= set(found)
+    assert {"pseudotime(X)", "lineages(X)"} <= set(found)
     assert any("(3)" in name and not isinstance(value, Exception) for name, value in found.items())
     assert {"transform(X)", "upper_bound_"} <= set(found) and PRESETS
 
@@ -303,6 +305,17 @@ def test_structures(place, structure, weighted, told):
         *given(weighted, told, structure.n_clusters),
         names=["structure"],
     )
+
+
+@every_place
+@without_and_with
+def test_graphs(place, given_too):
+    """Positions on a graph: an edge and a fraction, one cluster without an edge; a fork has paths from a root."""
+    fork = np.array([[0, 1, 0, 0], [1, 0, 1, 1], [0, 1, 0, 0], [0, 1, 0, 0]])
+    path = fork * (np.add.outer(np.arange(4), np.arange(4)) < 4)
+    for links in (fork, path):
+        model = StructuredClustering(structure=Custom.from_links(links), kernel="rbf", approximation=None)
+        check(model.set_params(random_state=0), place, samples()[0], *given(given_too, given_too), names=[])
 
 
 @every_place

@@ -11,7 +11,7 @@ from sklearn.datasets import make_blobs
 from sklearn.metrics.pairwise import rbf_kernel
 
 from kernelclust import CLUHSICAL, Diffrac, KernelKMeans, MultiKernelClustering, StructuredClustering
-from kernelclust.engine._places import _between
+from kernelclust.engine._scales import _between
 from kernelclust.kernels import RBF
 from kernelclust.objectives import Dependence
 from kernelclust.solvers import Greedy

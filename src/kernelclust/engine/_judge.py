@@ -98,14 +98,13 @@ class Fit:
     def places(self, prediction: Prediction) -> Located:
         """Return where new samples lie among the clusters, and where the fitted ones do."""
         if self.whole is not None:
-            return self.whole.located(prediction, self.structure.axes(), self.S)
+            return self.whole.located(prediction, self.structure, self.S)
         base, operator = self.kernel.base, self.kernel.operator
         G, S = self.kernel_times_labels, prediction.sums
         if base is not None or G is None:
             operator = operator if base is None else base.operator
             G = operator @ self._one_hot()
-        axes = self.structure.axes()
-        return fitted_places(prediction, axes, G, operator.diagonal(), S, self.labels, operator.weight)
+        return fitted_places(prediction, self.structure, G, operator.diagonal(), S, self.labels, operator.weight)
 
 
 def judge(

@@ -5,18 +5,18 @@ All of it in the feature space of the kernel, where <phi(x), mu_j> = G_j / n_j a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from kernelclust.engine._scales import SAME, Scales
 from kernelclust.kernels import NewSamples
 from kernelclust.objectives import Assignment
-from kernelclust.structures import Axis
+from kernelclust.structures import Structure
 
 ROUNDING = 1e-14  # share of the terms of a square up to which it is zero
-SAME = 1e-9  # differences up to this share of the numbers compared are rounding
 STEPS = 100  # of the search for a variance, at most
 ACCURACY = 1e-6  # relative, at which it stops
 TINY = np.finfo(float).tiny
@@ -72,7 +72,7 @@ class Places:
 
     prediction: Prediction
     variance: float  # of samples around their means, in each direction between means
-    scales: list[Scale] | None
+    scales: Scales | None
 
     def labels(self, X) -> np.ndarray:
         return self.prediction.labels(X)
@@ -88,13 +88,13 @@ class Places:
         return _shares(_relative(*_products(G, self.prediction.sums, self.prediction.n)), self.variance)
 
     def position(self, X, labels: np.ndarray | None = None) -> np.ndarray | None:
-        """Return continuous places (n,), or (n, d) on more axes than one, of samples with these labels, or those
+        """Return continuous places (n,), or (n, d) with more columns than one, of samples with these labels, or those
         predicted."""
         if self.scales is None:
             return None
         G, _, predicted = self.prediction.placed(X)
         labels = predicted if labels is None else labels
-        return _positions(self.scales, G / _safe(self.prediction.n), labels)
+        return self.scales(G / _safe(self.prediction.n), labels)
 
 
 @dataclass(frozen=True)
@@ -113,8 +113,8 @@ class Whole:
     labels: Any  # (m,) where the samples lie
     position: Callable[[Places], Any]  # (m,) or (m, d) where the samples lie
 
-    def located(self, prediction: Prediction, axes: Sequence[Axis] | None, S: np.ndarray) -> Located:
-        found = fitted_places(prediction, axes, self.G, self.own, S, self.few_labels, self.weight)
+    def located(self, prediction: Prediction, structure: Structure, S: np.ndarray) -> Located:
+        found = fitted_places(prediction, structure, self.G, self.own, S, self.few_labels, self.weight)
         rank = np.full(self.n_samples, -1, dtype=np.intp)
         rank[self.few] = found.rank + 1
         rank[self.medoids[self.medoids >= 0]] = 0
@@ -133,43 +133,9 @@ class Located(NamedTuple):
     medoids: np.ndarray
 
 
-@dataclass(frozen=True)
-class Scale:
-    """How far samples of each cluster have come along an axis: `share[j]` of them at `at[j]`, both rising."""
-
-    axis: Axis
-    at: list[np.ndarray]
-    share: list[np.ndarray]
-
-    @classmethod
-    def of(cls, axis: Axis, inner: np.ndarray, labels: np.ndarray, weight: np.ndarray, n: np.ndarray) -> Scale:
-        towards = axis.towards * (n > 0)  # a cluster without samples has no mean: stay instead of going there
-        towards = towards - np.diag(towards.sum(axis=1))
-        scale = cls(axis._replace(towards=towards), [], [])
-        score, noise = scale.scores(inner, labels), SAME * float(np.abs(inner).max(initial=0.0))
-        for j in range(len(n)):
-            at, share = _ranks(score[labels == j], weight[labels == j], noise)
-            scale.at.append(at)
-            scale.share.append(share)
-        return scale
-
-    def scores(self, inner: np.ndarray, labels: np.ndarray) -> np.ndarray:
-        return np.einsum("ij,ij->i", inner, self.axis.towards[labels])
-
-    def __call__(self, inner: np.ndarray, labels: np.ndarray) -> np.ndarray:
-        score, place = self.scores(inner, labels), self.axis.place[labels]
-        for j in np.unique(labels):
-            here = labels == j
-            place[here] += _between(score[here], self.at[j], self.share[j]) - 0.5 if len(self.at[j]) else 0.0
-        if self.axis.period:
-            place = place % self.axis.period
-            place[place == self.axis.period] = 0.0  # a place just below zero, rounded
-        return place
-
-
 def fitted_places(
     prediction: Prediction,
-    axes: Sequence[Axis] | None,
+    structure: Structure,
     G: np.ndarray,
     own: np.ndarray,
     S: np.ndarray,
@@ -182,10 +148,10 @@ def fitted_places(
     """
     n = prediction.n
     inner = G / _safe(n)
-    scales = None if axes is None else [Scale.of(axis, inner, labels, weight, n) for axis in axes]
+    scales = Scales.of(structure, inner, labels, weight, n)
     places = Places(prediction, _variance(*_products(G, S, n), labels, weight), scales)
     away = distances(G, own, S, n)[np.arange(len(labels)), labels]
-    position = None if scales is None else _positions(scales, inner, labels)
+    position = None if scales is None else scales(inner, labels)
     rank, medoids = _typical(away, labels), np.full(len(n), -1)
     typical = np.flatnonzero(rank == 0)
     medoids[labels[typical]] = typical
@@ -204,29 +170,6 @@ def distances(G: np.ndarray, own: np.ndarray, S: np.ndarray, n: np.ndarray) -> n
 
 def _safe(n: np.ndarray) -> np.ndarray:
     return np.where(n > 0, n, np.inf)
-
-
-def _positions(scales: Sequence[Scale], inner: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    columns = [scale(inner, labels) for scale in scales]
-    return columns[0] if len(columns) == 1 else np.column_stack(columns)
-
-
-def _ranks(score: np.ndarray, weight: np.ndarray, noise: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return different scores, rising, and the share of the weight below each, half of its own included."""
-    if not len(score):
-        return score, score
-    order = np.argsort(score, kind="stable")
-    score, weight = score[order], weight[order]
-    which = np.concatenate([[0], np.cumsum(np.diff(score) > noise)])
-    each = np.bincount(which, weight)
-    return np.bincount(which, weight * score) / each, (np.cumsum(each) - each / 2) / weight.sum()
-
-
-def _between(score: np.ndarray, at: np.ndarray, share: np.ndarray) -> np.ndarray:
-    """Return shares at scores between those given, as numpy.interp has them, whose slope overflows for subnormal
-    scores."""
-    lift = -np.frexp(np.abs(at).max())[1]
-    return np.interp(np.ldexp(np.clip(score, at[0], at[-1]), lift), np.ldexp(at, lift), share)
 
 
 def _typical(away: np.ndarray, labels: np.ndarray) -> np.ndarray:

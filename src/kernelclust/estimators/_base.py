@@ -261,8 +261,9 @@ class KernelClusterer(CallbackSupportMixin, ClusterMixin, BaseEstimator):
     def _try_out(self, c: int) -> None:
         """Use a loaded model on one sample and its scales on every cluster: what fails here would fail later."""
         repr(self)
-        for scale in getattr(getattr(self, "_places", None), "scales", None) or ():
-            scale(np.zeros((c, c)), np.arange(c))
+        scales = getattr(getattr(self, "_places", None), "scales", None)
+        if scales is not None:
+            scales(np.zeros((c, c)), np.arange(c))
         sample = self._trial_sample()
         for name in ("predict", "transform", "score", "position") if sample is not None else ():
             if hasattr(self, name) and (name != "position" or getattr(self, "position_", None) is not None):

@@ -107,6 +107,10 @@ class Host:
         """function(samples on the host), a row a sample."""
         return self.back(function(self.brought(X)))
 
+    def each_row(self, values: Any, function: Callable, width: int | None = None) -> Any:
+        """Return function(values on the host), numbers of samples in and out, where the values lie."""
+        return self.back(function(self.brought(values)))
+
 
 class MemoryMap(Host):
     """Samples in a file."""
@@ -301,6 +305,9 @@ class InPartitions(Host):
     def each(self, model, function, X, dtype=np.float64, width=None):
         check_names(model, X)
         return map_partitions(as_rows(X), getattr(_nameless(model), function.__name__), dtype, width)
+
+    def each_row(self, values, function, width=None):
+        return map_partitions(values, function, np.float64, width)
 
     def _asked(self, model: Any, X: Any, **more: Any) -> tuple[Any, Any, Callable | None]:
         """Rows in partitions, what is asked about them, and the way from a block of them to what it takes."""

@@ -27,6 +27,7 @@ from kernelclust.engine import (
 )
 from kernelclust.engine.holders import as_rows
 from kernelclust.estimators._data import where
+from kernelclust.estimators._pseudotime import lineages, pseudotime
 from kernelclust.solvers import PlacementProblem
 from kernelclust.structures import Structure
 
@@ -168,12 +169,14 @@ class Placing(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
 
     @available_if(lambda self: self._has_positions)
     def position(self, X):
-        """A continuous place along the structure, to be used as a pseudotime: label j stands for j - 0.5 to j + 0.5.
+        """Return a continuous place along the structure: label j stands for j - 0.5 to j + 0.5.
 
         Within its cluster j (the label that `predict` gives) a sample lies the farther along the nearer it is to the
         next cluster than to the one before: by <phi(x), mu_(j+1) - mu_(j-1)>. Its place is j - 0.5 plus the share of
         the fitted samples of the cluster that are behind it, so that these are spread evenly (0.5 where all neighbours
-        of the cluster are empty, or it has none).
+        of the cluster are empty, or it has none). On a graph a sample of cluster j is compared in this way along every
+        edge at j, by <phi(x), mu_k - mean of the other neighbours' means>, and lies on the edge on which it has come
+        farthest.
 
         Parameters
         ----------
@@ -183,18 +186,84 @@ class Placing(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         -------
         position : (n,) or (n, 2) array
             A chain: -0.5 to c - 0.5. A ring: 0 to c, c left out; cluster 0 lies around 0. A grid: row and column. A
-            tree: the leaf, and how far from its far side (0) towards the other leaves below the same parent (1). A
-            product: the columns of its factors, if all of them have some. Flat structures, matrices and graphs of
-            yours have no places between clusters: a ValueError.
+            graph of yours, a matrix (clusters with A_jk > 0 are linked) and a found tree: the number e of an edge in
+            `structure_.edges()`, and the fraction of the way from cluster edges[e][0] (0) to edges[e][1] (1). At an end
+            of a graph, a cluster with one edge, the half that is turned away lies beyond it: -0.5 to 0, or 1 to 1.5, so
+            that a chain drawn as a graph has the positions of a chain. NaN in a cluster without an edge. A taxonomy:
+            the leaf, and how far from its far side (0) towards the other leaves below the same parent (1). A product:
+            the columns of its factors, if all of them have some, else an edge and a fraction. Nothing lies between the
+            clusters of a flat structure, nor where each is linked to all others: a ValueError.
         """
         check_is_fitted(self)
         scales = self._places.scales
         if scales is None:
             raise ValueError(
                 f"structure '{self.structure_}' has no places between its clusters; positions exist on chains, rings, "
-                "grids, trees and products of these. transform(X) has the distances to all clusters."
+                "grids, trees, graphs and products of these. transform(X) has the distances to all clusters."
             )
-        return self._answer("position", X, width=None if len(scales) == 1 else len(scales))
+        return self._answer("position", X, width=scales.width)
+
+    @available_if(lambda self: self._has_positions)
+    def pseudotime(self, X=None, *, root=0):
+        """Return how far samples are from a root cluster along the structure; neighbouring clusters are one step apart.
+
+        The distance of `position(X)` from the root: from its outer side where it is at an end of a chain, a graph or a
+        row of a grid, so that the first sample is near 0; from its middle, in all directions, elsewhere. On a ring the
+        shorter way round, on a grid and on products the sum over the columns.
+
+        Parameters
+        ----------
+        X : as in `predict`, or None
+            None: the fitted samples, by `position_`.
+        root : int, str or list of these, default=0
+            Number or name of the cluster that time begins in. Of several roots the nearest one counts.
+
+        Returns
+        -------
+        pseudotime : (n,) array
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> import numpy as np
+        >>> from kernelclust import StructuredClustering
+        >>> fork = nx.Graph([("stem", "split"), ("split", "left"), ("split", "right")])
+        >>> centre = np.array([[0, 0], [0, 4], [-3, 7], [3, 7]])
+        >>> y = np.full(80, "", dtype=object)
+        >>> y[[0, 20, 40, 60]] = "stem", "split", "left", "right"
+        >>> X = np.repeat(centre, 20, axis=0) + np.random.default_rng(0).standard_normal((80, 2))
+        >>> model = StructuredClustering(structure=fork, kernel="linear", random_state=0).fit(X, y)
+        >>> time = model.pseudotime(root="stem")
+        >>> [round(float(time[i : i + 20].mean()), 1) for i in (0, 40, 60)]
+        [0.5, 2.5, 2.5]
+        """
+        return pseudotime(self, self._positions_of(X), root)
+
+    @available_if(lambda self: self._has_positions)
+    def lineages(self, X=None, *, root=0):
+        """Return the paths from a root cluster to all other ends, and pseudotime and weight of samples on each.
+
+        For chains, and graphs whose nodes are the clusters, all of them connected, without a cycle. tradeSeq's
+        `fitGAM` takes the two matrices as they are (`pseudotime`, `cellWeights`).
+
+        Parameters
+        ----------
+        X : as in `predict`, or None
+            None: the fitted samples, by `position_`.
+        root : int or str, default=0
+            Number or name of the cluster that all paths begin in.
+
+        Returns
+        -------
+        lineages : Lineages
+            `paths`, `pseudotime` (n, n_paths) and `weights` (n, n_paths).
+        """
+        return lineages(self, self._positions_of(X), root)
+
+    def _positions_of(self, X: Any) -> Any:
+        """Return the positions of samples, of the fitted ones where X is None."""
+        check_is_fitted(self)
+        return self.position_ if X is None and self.position_ is not None else self.position(X)
 
 
 def structures_of(model: Any) -> StructureTable | None:

@@ -130,7 +130,8 @@ class StructuredClustering(Placing, KernelClusterer):
     medoids_ : (c,) int array
         The sample of every cluster that is nearest to its mean in feature space; -1 for an empty cluster.
     position_ : (m,) or (m, 2) array, or None
-        A continuous place of every sample along a chain, ring, grid or tree, as `position` gives it.
+        A continuous place of every sample along a chain, ring, grid, tree or graph, as `position` gives it;
+        `pseudotime` and `lineages` measure it from a root.
     structure_ : Structure
     cluster_names_ : (c,) array of str
         Names of the clusters, from the structure; their numbers where it has none. Which name is on which cluster is

@@ -1,6 +1,7 @@
 """How clusters relate: one file per structure, found by its name."""
 
-from ._base import Axis, Structure
+from ._axes import Axis, Network
+from ._base import Structure
 from ._named import NameWarning, cluster_names, named_places, places_of_part, warn_of_names
 from ._parse import as_structure, structure_class, structure_names
 from ._sought import SOUGHT, Auto, Graph, Lineage
@@ -23,6 +24,7 @@ __all__ = [
     "Grid",
     "Lineage",
     "NameWarning",
+    "Network",
     "Product",
     "Ring",
     "Structure",

@@ -5,29 +5,14 @@ from __future__ import annotations
 import numbers
 from collections.abc import Hashable, Iterable, Sequence
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from ._axes import Axis, Floats, Ints, Network, Paths
 from ._newick import check_names, read_names, written
 from ._search import best_relabelling, pair_colours
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.intp]
-
-
-class Axis(NamedTuple):
-    """A direction along which samples have a place of their own, finer than that of their cluster.
-
-    `place` (c,) is the coordinate of every cluster; `towards` (c, c) are coefficients, adding up to zero in every row,
-    such that a sample x of cluster j lies the farther along the larger <x, sum_k towards[j, k] mu_k> is. Coordinates
-    are taken modulo `period`, where it is not zero.
-    """
-
-    place: Floats
-    towards: Floats
-    period: int = 0
 
 
 class Structure:
@@ -152,6 +137,39 @@ class Structure:
         """Return the coordinates of a continuous position among the clusters, or None where there are none."""
         return None
 
+    def network(self) -> Network | None:
+        """Return the graph that positions are on where there are no axes, or None where nothing is between clusters.
+
+        That is so without links, and where each of more than three clusters is linked to all others.
+        """
+        pairs, c = self.edges(), self.n_clusters
+        if self.axes() is not None or not pairs or (c > 3 and len(pairs) == c * (c - 1) // 2):
+            return None
+        return Network(tuple(pairs), c)
+
+    @property
+    def has_distances(self) -> bool:
+        """Whether positions have distances along the structure."""
+        axes = self.axes()
+        return self.network() is not None if axes is None else all(axis.is_length for axis in axes)
+
+    def distance(self, position: Floats, root: int) -> Floats:
+        """Return how far positions (n,) or (n, d) are from a cluster along the structure, one step between neighbours.
+
+        From the outer side of the cluster where it is at an end: the least distance is zero then, too. On axes, the
+        sum over them; infinite where no edge leads.
+        """
+        if (network := self.network()) is not None:
+            return network.distance(position, root)
+        columns = position.reshape(len(position), -1).T
+        return np.asarray(sum(axis.distance(x, root) for axis, x in zip(self.axes() or (), columns, strict=True)))
+
+    def paths(self, position: Floats, root: int) -> Paths | None:
+        """Return where positions are on the paths from a cluster to all other ends; None unless the structure is a
+        tree whose nodes are the clusters."""
+        network = self.network()
+        return network.paths(position, root) if network is not None and network.is_tree else None
+
     # ---- the drawing
 
     def positions(self) -> Floats:
@@ -262,7 +280,7 @@ def along(axis: Axis, sizes: Sequence[int], which: int) -> Axis:
         here = number == which
         place = np.add.outer(place, axis.place if here else np.zeros(size)).ravel()
         towards = np.kron(towards, axis.towards if here else np.eye(size)).astype(np.float64)
-    return Axis(place, towards, axis.period)
+    return axis._replace(place=place, towards=towards)
 
 
 def circle(n_points: int) -> Floats:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ._base import Axis, Floats, Ints, SizedStructure, from_to
+from ._axes import Axis, Network, Paths
+from ._base import Floats, Ints, SizedStructure, from_to
 
 ONE_ROW = 12  # clusters
 
@@ -55,6 +56,14 @@ class Chain(SizedStructure):
     def axes(self) -> list[Axis]:
         c, i = self.n_clusters, np.arange(self.n_clusters)
         return [Axis(i.astype(np.float64), from_to(np.maximum(i - 1, 0), np.minimum(i + 1, c - 1)))]
+
+    def paths(self, position: Floats, root: int) -> Paths | None:
+        c = self.n_clusters
+        if c == 1:
+            return None
+        edge = np.clip(np.floor(position), 0, c - 2)
+        network = Network(tuple((i, i + 1) for i in range(c - 1)), c)
+        return network.paths(np.column_stack([edge, position - edge]), root)
 
     def positions(self) -> Floats:
         """Return points in one row; long chains alternate direction in several rows."""

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ._base import Axis, Floats, Ints, Structure, along, check_size, divide, parse_sizes, spread
+from ._axes import Axis
+from ._base import Floats, Ints, Structure, along, check_size, divide, parse_sizes, spread
 from ._newick import read_names, written
 from .chain import Chain, chain_kernel
 

@@ -6,7 +6,8 @@ import itertools
 
 import numpy as np
 
-from ._base import Axis, Floats, Structure, along, divide
+from ._axes import Axis
+from ._base import Floats, Structure, along, divide
 from ._newick import split_outside
 from ._parse import as_structure
 from .chain import Chain

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ._base import Axis, Floats, Ints, SizedStructure, from_to
+from ._axes import Axis
+from ._base import Floats, Ints, SizedStructure, from_to
 
 
 class Ring(SizedStructure):

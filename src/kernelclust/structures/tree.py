@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from ._base import Axis, Floats, Ints, Structure, check_size, divide, parse_sizes, spread
+from ._axes import Axis
+from ._base import Floats, Ints, Structure, check_size, divide, parse_sizes, spread
 from ._newick import Nested, check_names, read, written
 
 DEEPEST = 100  # levels of a tree
@@ -113,7 +114,8 @@ class Tree(Structure):
                     towards[leaf] = 0.0
                     towards[leaf, others] = 1 / len(others)
                     towards[leaf, leaf] = -1.0
-        return [Axis(np.arange(c, dtype=np.float64), np.zeros((c, c))), Axis(np.full(c, 0.5), towards)]
+        leaf = Axis(np.arange(c, dtype=np.float64), np.zeros((c, c)), is_length=False)
+        return [leaf, Axis(np.full(c, 0.5), towards, is_length=False)]
 
     def levels(self) -> list[Ints]:
         """Return each leaf's group at depth 1, 2, ..., coarse to fine.

@@ -197,8 +197,8 @@ class DevicePool(LabelledPool):
 
     def _positions(self, places: Places) -> np.ndarray:
         assert places.scales is not None
-        columns = [to_host(self._along(scale)) for scale in places.scales]
-        return columns[0] if len(columns) == 1 else np.column_stack(columns)
+        columns = [to_host(self._along(scale)) for scale in places.scales.scales]
+        return places.scales.joined(columns, to_host(self.labels))
 
     def _along(self, scale: Any) -> Any:
         """Return continuous places of all samples (m,), as `Scale` has them, on the device."""

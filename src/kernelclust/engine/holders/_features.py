@@ -474,8 +474,7 @@ class FeaturePool(Pool):
 
         def position(places: Places) -> Any:
             assert places.scales is not None
-            width = None if len(places.scales) == 1 else len(places.scales)
-            return parts.rows(positions, np.float64, width, raw=raw, rule=self.rules, places=places)
+            return parts.rows(positions, np.float64, places.scales.width, raw=raw, rule=self.rules, places=places)
 
         return Whole(
             n_samples=self.n_samples,

@@ -1,0 +1,107 @@
+"""Distances along a structure from a root: one pseudotime, or one for every path."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from numbers import Integral
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from kernelclust._arrays import to_host
+from kernelclust._input import quoted
+from kernelclust._names import check_name
+from kernelclust.estimators._data import where
+from kernelclust.structures import Structure
+
+
+class Lineages(NamedTuple):
+    """Paths of a lineage tree, and where samples are along each, in the form that tradeSeq takes.
+
+    Attributes
+    ----------
+    paths : list of lists of str
+        Clusters of each path by name, the root first.
+    pseudotime : (n, n_paths) array
+        Distance from the root along the path. For a sample that is not on a path, that of the node where its own way
+        leaves it.
+    weights : (n, n_paths) array
+        1 on the paths that a sample is on. On another path it falls from 1 at the node where the sample's way leaves it
+        to 0 halfway to the next node.
+    """
+
+    paths: list[list[str]]
+    pseudotime: Any
+    weights: Any
+
+
+def pseudotime(model: Any, position: Any, root: Any) -> Any:
+    """Return distances of positions from the nearest of some root clusters, where the positions lie."""
+    structure = model.structure_
+    if not structure.has_distances:
+        raise ValueError(
+            f"structure '{structure!s:.80}' has no distances along it: a pseudotime exists on chains, rings, grids and "
+            "graphs whose nodes are the clusters, such as a lineage drawn as an undirected networkx graph."
+        )
+    roots = root_nodes(model, root)
+    _check_reached(model, roots)
+    return where(position).each_row(position, partial(_distance, structure=structure, roots=roots))
+
+
+def lineages(model: Any, position: Any, root: Any) -> Lineages:
+    """Return the paths from a root cluster, and where positions lie on them."""
+    structure, roots = model.structure_, root_nodes(model, root)
+    nothing = structure.paths(np.empty((0, 2)) if structure.axes() is None else np.empty(0), roots[0])
+    if nothing is None:
+        raise ValueError(
+            f"structure '{structure!s:.80}' has no paths from a root to ends: they exist on chains, and on graphs "
+            "whose nodes are the clusters, all of them connected, without a cycle."
+        )
+    if len(roots) > 1:
+        raise ValueError(f"root={root!r} names {len(roots)} clusters; paths begin at one.")
+    names = model.cluster_names_
+    paths = [[str(names[j]) for j in path] for path in nothing.nodes]
+    both = [partial(_on_paths, structure=structure, root=roots[0], name=name) for name in ("pseudotime", "weights")]
+    return Lineages(paths, *(where(position).each_row(position, function, len(paths)) for function in both))
+
+
+def _distance(position: np.ndarray, *, structure: Structure, roots: Sequence[int]) -> np.ndarray:
+    return np.asarray(np.min([structure.distance(position, root) for root in roots], axis=0))
+
+
+def _on_paths(position: np.ndarray, *, structure: Structure, root: int, name: str) -> np.ndarray:
+    return np.asarray(getattr(structure.paths(position, root), name))
+
+
+def root_nodes(model: Any, root: Any) -> list[int]:
+    """Return the clusters that are named as roots, by number or name."""
+    given = list(root) if isinstance(root, (list, tuple, set, np.ndarray)) else [root]
+    names, found = [str(name) for name in model.cluster_names_], []
+    if not given:
+        raise ValueError("root=[] names no cluster: give the number or the name of one.")
+    for one in given:
+        if isinstance(one, Integral) and not isinstance(one, bool):
+            if not 0 <= int(one) < len(names):
+                raise ValueError(f"root={one}: clusters are numbered from 0 to {len(names) - 1}.")
+            found.append(int(one))
+        else:
+            check_name("root", one, names, also=f", or a number from 0 to {len(names) - 1}")
+            found.append(names.index(one))
+    return found
+
+
+def _check_reached(model: Any, roots: Sequence[int]) -> None:
+    """Refuse roots from which no edge leads to some clusters that have samples."""
+    network = model.structure_.network()
+    if network is None:
+        return
+    reached = np.isfinite(network.steps[list(roots)]).any(axis=0) & (network.degree > 0)
+    lost = np.flatnonzero(~reached & (to_host(model.sizes_) > 0))
+    if len(lost):
+        names = model.cluster_names_
+        raise ValueError(
+            f"no edge of the graph leads from root {', '.join(quoted(str(names[j])) for j in roots)} to cluster "
+            f"{', '.join(quoted(str(names[j])) for j in lost)}: link all clusters, or give a list of roots with one in "
+            "each connected part (a cluster without any edge has no position)."
+        )
