@@ -35,7 +35,7 @@ autodoc_typehints = "none"
 toc_object_entries_show_parents = "hide"
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
-myst_enable_extensions = ["attrs_block", "colon_fence", "substitution"]
+myst_enable_extensions = ["attrs_block", "colon_fence", "deflist", "dollarmath", "substitution"]
 myst_heading_anchors = 3
 myst_substitutions = {"version": version}
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
@@ -88,7 +88,7 @@ html_theme_options = {
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
-html_sidebars = {page: [] for page in ("index", "faq", "cite", "changes", "gallery/*")}  # nothing beside these
+html_sidebars = {page: [] for page in ("index", "mathematics", "gallery/*")}  # nothing beside these
 html_context = {"default_mode": "auto"}
 
 
