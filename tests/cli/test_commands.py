@@ -143,7 +143,7 @@ def test_views_are_matched_by_id(tmp_path, capsys):
     wanted = model.set_params(kernel__gamma=2.0).fit([BLOBS.data[:, :2], BLOBS.data]).labels_
     assert labels_of(capsys.readouterr().out) == [str(k) for k in wanted]
     assert main([*line, "--search", "global"]) == 2
-    assert "--search is for one table" in capsys.readouterr().err
+    assert "--search and other parameters of solvers are for one table" in capsys.readouterr().err
     assert main([*line, "--drop", "a", "--label-column", "b"]) == 2  # of both tables; nothing of the first is left
     assert "no column is left" in capsys.readouterr().err
     (tmp_path / "b.csv").write_text(text([[ids[i], *BLOBS.data[i]] for i in other[1:]], "id,a,b,c\n"))
@@ -391,7 +391,7 @@ def test_a_width_is_of_all_kernels_compared():
     given = dict(structures="flat,chain", n_clusters=3, gamma="0.5", estimators=None, random_state=0)
     found = _candidates(SimpleNamespace(kernels=None, **given))
     assert {(one.kernel, one.model.kernel.gamma) for one in found} == {("rbf", 0.5)}
-    with pytest.raises(ValueError, match="--kernel linear has no width"):
+    with pytest.raises(ValueError, match=r"--gamma 0\.5: kernel 'linear' has no parameter 'gamma'"):
         _candidates(SimpleNamespace(kernels="rbf,linear", **given))
 
 
@@ -516,4 +516,4 @@ def test_similarities_that_are_not_psd_can_be_taken(tmp_path, capsys):
     )
     assert labels_of(capsys.readouterr().out) == [str(label) for label in wanted.labels_]
     assert main(["fit", path, *RBF, "--indefinite", "clip"]) == 2
-    assert "--indefinite clip is for --kernel precomputed" in capsys.readouterr().err
+    assert "--indefinite clip: kernel 'rbf' has no parameter 'indefinite'" in capsys.readouterr().err

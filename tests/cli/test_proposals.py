@@ -64,3 +64,10 @@ def test_what_options_cannot_settle_is_told_apart(tmp_path, capsys):
         ragged.write("1,2\n")
     line = proposal(file, capsys)
     assert line.strip().startswith("To try, once what has no option is corrected: --drop visits")
+
+
+def test_dropping_everything_is_not_proposed(tmp_path, capsys):
+    (tmp_path / "t.csv").write_text("a,b\n" + "".join(f"name {k},inf\n" for k in range(N)))
+    assert main(["fit", str(tmp_path / "t.csv"), "-s", "chain:3"]) == 2
+    said = capsys.readouterr().err
+    assert "2 problems" in said and "To try" not in said

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import shlex
 import sys
 import time
 import warnings
@@ -12,20 +13,20 @@ from typing import Any
 
 import numpy as np
 
-from kernelclust import StructuredClustering, _progress
+from kernelclust import StructuredClustering
 from kernelclust._input import quoted
 from kernelclust._scale_warning import ScaleWarning
 from kernelclust.cli.guard import log, note, warn
 from kernelclust.cli.inputs import Data, load
 from kernelclust.cli.models import of_views, settings
 from kernelclust.cli.outputs import check_targets, formulas, spread, write_labels
+from kernelclust.cli.rows import asked_columns, predicted
 from kernelclust.estimators import check_structure, structures_of
 from kernelclust.metrics import clustering_accuracy, structured_accuracy
-from kernelclust.report import html_report
+from kernelclust.report import deciding_column, html_report
 from kernelclust.tables import read_links
 
 MANY, SAMPLE = 100_000, 10_000  # rows beyond which so many are fitted, and the others placed
-BLOCK = 20_000  # rows placed at a time
 
 
 def run(arguments: SimpleNamespace) -> None:
@@ -36,6 +37,7 @@ def run(arguments: SimpleNamespace) -> None:
     uses = [arguments.file, *arguments.view, *links.values()]
     check_targets(arguments.out, arguments.report, arguments.model, uses=uses)
     _refuse_with_views(arguments)
+    _refuse_positions(arguments, given)
     data = load(arguments)
     extra = None if arguments.model is None else {"preparation": _kept(data, arguments.id_column)}
     views = [_same_rows(data, load(arguments, path), path) for path in arguments.view]
@@ -46,7 +48,7 @@ def run(arguments: SimpleNamespace) -> None:
 
     model, labels, some = _fitted(arguments, given, data, views, known)
     note(arguments, f"clustered into {model.structure_} in {time.perf_counter() - started:.1f} s; {_sure(model)}")
-    doubts = list(filter(None, [*data.doubts, formulas(data.roles.ids, data.roles.id_name)]))
+    doubts = list(filter(None, [*data.doubts, formulas(data.roles.ids, data.roles.id_name), _decided(data, labels)]))
     for doubt in doubts:
         warn(arguments, doubt)
     scores = {} if arguments.use_labels else _scores(data, model, labels)  # labels that were used prove nothing
@@ -54,11 +56,14 @@ def run(arguments: SimpleNamespace) -> None:
         note(arguments, f"{name}: {score}")
     report = None if arguments.report is None else _report(arguments, data, model, some, scores, doubts)
     every = spread(labels, data.rows, data.n_rows)
+    X = [data.X, *views] if views else data.X
+    asked = asked_columns(arguments, model, X, fitted=some is None)
+    columns = {name: spread(values, data.rows, data.n_rows) for name, values in asked.items()}
     more: dict[str, Any] = {} if report is None else {arguments.report: report}
     if extra is not None:
         more[arguments.model] = model._saved(extra)
     summary = _summary(arguments, data, model, labels, scores) if arguments.json else {}
-    write_labels(arguments, every, data.roles, model.structure_.names, summary, more)
+    write_labels(arguments, every, data.roles, model.structure_.names, summary, more, columns=columns)
     for path in filter(None, [arguments.out, *more]):
         log(arguments, f"written: {path}")
 
@@ -101,17 +106,6 @@ def _drawn(arguments: SimpleNamespace, data: Data, needs_all: bool) -> np.ndarra
     return np.sort(np.random.default_rng(arguments.random_state).choice(n, wanted, replace=False))
 
 
-def predicted(model: Any, X: Any, what: str) -> np.ndarray:
-    """Return the clusters of many rows, predicted block by block."""
-    n = X.shape[0]
-    labels = np.empty(n, dtype=np.intp)
-    with _progress.working(what):
-        for start in range(0, n, BLOCK):
-            _progress.overall_progress(start, n)
-            labels[start : start + BLOCK] = model.predict(X[start : start + BLOCK])
-    return labels
-
-
 def _report(
     arguments: SimpleNamespace, data: Data, model: Any, some: np.ndarray | None, scores: dict, doubts: list[str]
 ) -> str:
@@ -131,6 +125,19 @@ def _report(
     )
 
 
+def _decided(data: Data, labels: np.ndarray) -> str:
+    """Return a warning if one column of the file alone decides the clusters."""
+    found = None if data.prepared is None else deciding_column(data.prepared.by_column(), labels)
+    if found is None:
+        return ""
+    name = shlex.quote(found.column)
+    return (
+        f"column {quoted(found.column)} alone decides the clusters: it has {found.information:.0%} of the information "
+        f"about them, and the next, {quoted(found.next_column)}, {max(found.next_information, 0):.0%}. If you look for "
+        f"something else, fit without it (--drop {name}), or let it count less (--weight {name}:0.2 --kernel rbf)."
+    )
+
+
 def _left_out(data: Data, some: np.ndarray | None) -> list[str]:
     """Return sentences about the rows and columns that the page leaves out."""
     lacking = data.n_rows - len(data.rows)
@@ -144,6 +151,15 @@ def _refuse_with_views(arguments: SimpleNamespace) -> None:
     for name in ("report", "model"):
         if arguments.view and getattr(arguments, name) is not None:
             raise ValueError(f"--{name} is for one table; leave it out, or leave out --view.")
+
+
+def _refuse_positions(arguments: SimpleNamespace, given: dict[str, Any]) -> None:
+    structure = check_structure(given.get("n_clusters"), given.get("structure", "flat"))
+    if arguments.positions and str(structure).startswith("flat"):
+        raise ValueError(
+            f"--positions: {structure} has no positions between its clusters; leave it out, or name a chain, ring, "
+            "grid or tree with --structure."
+        )
 
 
 def _kept(data: Data, id_column: str | None) -> dict[str, Any]:

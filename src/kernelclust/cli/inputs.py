@@ -64,6 +64,7 @@ def load(arguments: SimpleNamespace, path: str | None = None) -> Data:
             dates=arguments.dates,
             cyclic=arguments.cyclic,
             standardize=arguments.standardize,
+            weights=arguments.weight,
         )
     for text in prepared.notes:
         note(arguments, f"{table.source}: {text}")

@@ -2,18 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import Any
 
 import kernelclust
-from kernelclust.kernels import Kernel, Precomputed, kernel_class
-from kernelclust.objectives import Dependence
-from kernelclust.solvers import Greedy
+from kernelclust._names import check_name, names
+from kernelclust.kernels import approximations, as_approximation, as_kernel, kernel_names
+from kernelclust.multikernel import as_method, method_names
+from kernelclust.objectives import as_objective
+from kernelclust.solvers import as_solver, solver_names
 from kernelclust.structures import as_structure
 
 SETTINGS = "structure n_clusters kernel min_cluster_size max_cluster_size n_jobs random_state".split()
-OBJECTIVE = "loss normalize rho size_prior".split()
+TERMS: dict[str, tuple[Callable[[Any], Any], Callable[[], list[str]]]] = {
+    "kernel": (as_kernel, kernel_names),
+    "approximation": (as_approximation, lambda: names(approximations)),
+    "objective": (as_objective, lambda: ["dependence"]),
+    "solver": (as_solver, solver_names),
+    "method": (as_method, method_names),
+}
+OWN_OPTIONS = {
+    "gamma": "kernel.gamma",
+    "indefinite": "kernel.indefinite",
+    "loss": "objective.loss",
+    "normalize": "objective.normalize",
+    "rho": "objective.rho",
+    "size_prior": "objective.size_prior",
+    "search": "solver.search",
+}
 ESTIMATORS = {
     "structured": "StructuredClustering",
     "kernel-kmeans": "KernelKMeans",
@@ -28,22 +45,59 @@ ESTIMATORS = {
 def settings(arguments: SimpleNamespace) -> dict[str, Any]:
     """Return the estimator's parameters that were given; the library's own defaults hold for all others."""
     given = given_options(arguments, SETTINGS)
-    if (gamma := getattr(arguments, "gamma", None)) is not None:
-        given["kernel"] = kernel_of(given.get("kernel", "rbf"), gamma)
-    if (indefinite := getattr(arguments, "indefinite", None)) is not None:
-        if given.get("kernel") != "precomputed":
-            raise ValueError(f"--indefinite {indefinite} is for --kernel precomputed; leave it out.")
-        given["kernel"] = Precomputed(indefinite=indefinite)
-    if objective := given_options(arguments, OBJECTIVE):
-        if "size_prior" in objective:
-            objective["size_prior"] = _number_or_name(objective["size_prior"])
-        objective |= {name: None for name in ("loss", "normalize") if objective.get(name) == "none"}
-        given["objective"] = Dependence(**objective)
-    if (search := getattr(arguments, "search", None)) is not None:
-        given["solver"] = Greedy(search=search)
+    parameters = {}  # by TERM.NAME: the option that gives it, as typed, and the value
+    for option, name in OWN_OPTIONS.items():
+        if (value := getattr(arguments, option, None)) is not None:
+            parameters[name] = f"--{option.replace('_', '-')} {value}", as_value(str(value))
+    for text in getattr(arguments, "set", ()):
+        name, equals, value = (part.strip() for part in text.partition("="))
+        if not equals or not value:
+            raise ValueError(f"--set {text!r}: give NAME=VALUE, such as kernel.gamma=0.5 or solver=polar.")
+        if name in parameters:
+            raise ValueError(f"--set {text}: {parameters[name][0]} already gives {name}; leave one of them out.")
+        parameters[name] = f"--set {text}", as_value(value)
+    for name in [name for name in parameters if "." not in name]:
+        option, value = parameters.pop(name)
+        _check_own(option, name, bool(getattr(arguments, "view", ())))
+        given[name] = value
+    for name, (option, value) in parameters.items():
+        kind, _, parameter = name.partition(".")
+        given[kind] = with_parameter(kind, given.get(kind), parameter, value, option)
     if "n_clusters" in given:  # the library cannot tell its default from a number that was typed
         as_structure(given.get("structure", "flat"), given["n_clusters"])
     return given
+
+
+def with_parameter(kind: str, term: Any, parameter: str, value: Any, option: str) -> Any:
+    """Return a term (a kernel, a solver, ...) with one parameter set; without a term, that of the library's default.
+
+    `kernel.gamma` without a kernel means the rbf kernel.
+    """
+    if kind not in TERMS:
+        raise ValueError(f"{option}: there is no term {kind!r}; there are {', '.join(TERMS)}.")
+    as_term, known = TERMS[kind]
+    if term is None:
+        defaults = [kernelclust.MultiKernelClustering(), kernelclust.StructuredClustering()]
+        default = next(model.get_params(deep=False)[kind] for model in defaults if hasattr(model, kind))
+        term = "rbf" if (kind, parameter) == ("kernel", "gamma") else default
+    made = as_term(term)
+    if made is None or parameter not in made.get_params(deep=False):
+        takers = [name for name in known() if parameter in as_term(name).get_params(deep=False)]
+        own = [] if made is None else sorted(made.get_params(deep=False))
+        hint = f" With this parameter there is: {', '.join(takers)}." if takers else ""
+        raise ValueError(
+            f"{option}: {kind} {term!r} has no parameter {parameter!r}; it has {', '.join(own) or 'none'}.{hint}"
+        )
+    return made.with_params(**{parameter: value})
+
+
+def _check_own(option: str, name: str, of_views: bool) -> None:
+    """Raise an error unless the estimator has a parameter of this name that has no option of its own."""
+    if name in SETTINGS:
+        raise ValueError(f"{option}: {name} has an option of its own, --{name.replace('_', '-')}.")
+    estimator = kernelclust.MultiKernelClustering() if of_views else kernelclust.StructuredClustering()
+    known = sorted(set(estimator.get_params(deep=False)) - set(SETTINGS) - {"verbose", "views"})
+    check_name("parameter", name, known, also=f", and parameters of {', '.join(TERMS)} such as kernel.gamma")
 
 
 def given_options(arguments: SimpleNamespace, names: Sequence[str]) -> dict[str, Any]:
@@ -52,27 +106,23 @@ def given_options(arguments: SimpleNamespace, names: Sequence[str]) -> dict[str,
     return {name: value for name, value in values.items() if value is not None}
 
 
-def kernel_of(kernel: str, gamma: str | None) -> str | Kernel:
-    """Return a kernel of this width, or the name as it is where no width is given."""
-    if gamma is None:
-        return kernel
-    if not kernel_class(kernel).has_gamma:
-        raise ValueError(f"--gamma {gamma}: --kernel {kernel} has no width; leave it out, or take --kernel rbf.")
-    made: Kernel = kernel_class(kernel)(gamma=_number_or_name(gamma))
-    return made
-
-
-def _number_or_name(text: str) -> float | str:
-    try:
-        return float(text)
-    except ValueError:
-        return text
+def as_value(text: str) -> Any:
+    """Return a text as the value that it writes: a number, true, false or none; else the text itself."""
+    words = {"true": True, "false": False, "none": None}
+    if text.lower() in words:
+        return words[text.lower()]
+    for number in (int, float):
+        try:
+            return number(text)
+        except ValueError:
+            continue
+    return text
 
 
 def of_views(given: dict[str, Any], verbose: int) -> Any:
     """Return the estimator of several tables; refuse options that it does not take."""
     if "solver" in given:
-        raise ValueError("--search is for one table; leave it out, or leave out --view.")
+        raise ValueError("--search and other parameters of solvers are for one table; leave them out, or --view.")
     return kernelclust.MultiKernelClustering(verbose=verbose, **given)
 
 

@@ -59,10 +59,19 @@ OUT = {
     "out": option(str, "--out", "-o", help="file for the labels (else standard output)", panel=WRITE, metavar="FILE")
 }
 WRITTEN = {**OUT, **JSON}
+PER_ROW = {
+    "positions": option(
+        bool, "--positions", help="add the position of each row along the structure", panel=WRITE, default=False
+    ),
+    "membership": option(
+        bool, "--membership", help="add the membership of each row in each cluster", panel=WRITE, default=False
+    ),
+}
 OUTPUT = {
     **OUT,
     "report": option(str, "--report", help="a self-contained HTML page about the fit", panel=WRITE, metavar="FILE"),
     "model": option(str, "--model", help="keep the model, for predict", panel=WRITE, metavar="FILE"),
+    **PER_ROW,
     **JSON,
 }
 
@@ -124,6 +133,14 @@ PREPARING = {
     "standardize": option(
         bool, "--standardize", help="give every column mean 0 and variance 1", panel=PREPARE, default=False
     ),
+    "weight": option(
+        list[str],
+        "--weight",
+        help="let a column count more or less: country:0.2 multiplies its numbers. May be repeated",
+        panel=PREPARE,
+        default=[],
+        metavar="COLUMN:FACTOR",
+    ),
 }
 KNOWN = {
     "label_column": option(
@@ -163,6 +180,17 @@ KERNEL = {
         panel=CLUSTER,
     ),
 }
+SET = {
+    "set": option(
+        list[str],
+        "--set",
+        help="any parameter of the estimator or of one of its terms: kernel.degree=2, solver=polar, solver.tol=1e-6. "
+        "May be repeated",
+        panel=CLUSTER,
+        default=[],
+        metavar="NAME=VALUE",
+    )
+}
 SEED = {
     "random_state": option(int, "--random-state", help="the same number, the same labels", panel=CLUSTER, default=0)
 }
@@ -176,6 +204,7 @@ MODEL = {
     "min_cluster_size": option(float, "--min-cluster-size", help="rows in every cluster at least", panel=CLUSTER),
     "max_cluster_size": option(float, "--max-cluster-size", help="and at most", panel=CLUSTER),
     "search": option(str, "--search", help="refine, place or global", panel=CLUSTER),
+    **SET,
     "sample": option(
         int,
         "--sample",

@@ -48,13 +48,13 @@ def check_targets(*paths: str | None, uses: Sequence[str | None]) -> None:
         used.append(str(target))
 
 
-def spread(labels: np.ndarray, rows: np.ndarray, n_rows: int) -> list[int | None]:
-    """Return a label for every row of the file, None for those that were left out."""
+def spread(values: np.ndarray, rows: np.ndarray, n_rows: int) -> list[Any]:
+    """Return a value for every row of the file, None for those that were left out."""
     if len(rows) == n_rows:
-        return labels.tolist()
-    out: list[int | None] = [None] * n_rows
-    for row, label in zip(rows.tolist(), labels.tolist(), strict=True):
-        out[row] = label
+        return values.tolist()
+    out: list[Any] = [None] * n_rows
+    for row, value in zip(rows.tolist(), values.tolist(), strict=True):
+        out[row] = value
     return out
 
 
@@ -66,17 +66,21 @@ def write_labels(
     summary: Mapping[str, Any],
     more: Mapping[str, str | Iterable[bytes]] | None = None,
     text: str | None = None,
+    columns: Mapping[str, list[Any]] | None = None,
 ) -> None:
     """Write the table of labels to --out, with `more` files; print it, or `text`, or with --json the summary.
 
+    `columns` are further values for every row.
+
     All files are in place at the end, or none: not where the disk is full, or where nothing can be printed.
     """
-    table = labels_csv(labels, roles.ids, roles.id_name, names)
+    columns = dict(columns or {})
+    table = labels_csv(labels, roles.ids, roles.id_name, names, columns)
     left = None
     with files_aside({**({} if arguments.out is None else {arguments.out: table}), **(more or {})}):
         try:
             if arguments.json:
-                print_json({**summary, "ids": roles.ids, "labels": labels})
+                print_json({**summary, "ids": roles.ids, "labels": labels, **columns})
             elif arguments.out is None or text is not None:
                 sys.stdout.write(table if text is None else text)
             sys.stdout.flush()
@@ -87,17 +91,26 @@ def write_labels(
 
 
 def labels_csv(
-    labels: Iterable[Any], ids: Sequence[str] | None = None, id_name: str = "row", names: Sequence[str] | None = None
+    labels: Iterable[Any],
+    ids: Sequence[str] | None = None,
+    id_name: str = "row",
+    names: Sequence[str] | None = None,
+    columns: Mapping[str, Sequence[Any]] | None = None,
 ) -> str:
-    """Return a table: the id or number from 0 of each row, its label, empty where it has none, and the label's name."""
+    """Return a table: the id or number from 0 of each row, its label and the label's name, and further columns.
+
+    A row that was left out has empty cells.
+    """
     labels = labels.tolist() if hasattr(labels, "tolist") else list(labels)
+    table: dict[str, Sequence[Any]] = {id_name: range(len(labels)) if ids is None else ids, "label": labels}
+    if names is not None:
+        table["name"] = ["" if label is None else names[label] for label in labels]
+    for name, values in (columns or {}).items():
+        table[name] = ["" if value is None else f"{value:.6g}" for value in values]
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    columns = [range(len(labels)) if ids is None else ids, labels]
-    if names is not None:
-        columns.append(["" if label is None else names[label] for label in labels])
-    writer.writerow([id_name, "label", "name"][: len(columns)])
-    writer.writerows(zip(*columns, strict=True))
+    writer.writerow(table)
+    writer.writerows(zip(*table.values(), strict=True))
     return text.getvalue()
 
 

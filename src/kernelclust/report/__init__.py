@@ -1,7 +1,8 @@
 """One self-contained page about a fit: what was found, how sure it is, the clusters in the user's own columns."""
 
+from kernelclust.report._deciding import Deciding, deciding_column
 from kernelclust.report._fit import html_report
 from kernelclust.report._page import Section, page
 from kernelclust.report._words import gap_in_words, order_in_words
 
-__all__ = ["Section", "gap_in_words", "html_report", "order_in_words", "page"]
+__all__ = ["Deciding", "Section", "deciding_column", "gap_in_words", "html_report", "order_in_words", "page"]

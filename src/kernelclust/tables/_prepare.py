@@ -112,6 +112,10 @@ class ColumnEncoder:
         scale = spread * size if spread > SCALE_TOL else 1.0
         return replace(self, mean=tuple((mean * size).tolist()), scale=scale)
 
+    def weighted(self, weight: float) -> ColumnEncoder:
+        """Return an encoder whose numbers are multiplied by a weight."""
+        return replace(self, mean=self.mean or (0.0,) * len(self.names()), scale=self.scale / weight)
+
     def scaled(self, X: np.ndarray) -> np.ndarray:
         return X if not self.mean else (X - np.array(self.mean)) / self.scale
 
@@ -133,9 +137,28 @@ class Prepared:
 
     def in_own_units(self, X: np.ndarray) -> np.ndarray:
         """Return prepared numbers X (n, d) in the units of the table, if columns were standardised."""
-        cuts = np.cumsum([len(encoder.names()) for encoder in self.encoders])[:-1]
-        pieces = np.split(X, cuts, axis=1)
-        return np.column_stack([one.unscaled(piece) for one, piece in zip(self.encoders, pieces, strict=True)])
+        pieces = zip(self.encoders, self._pieces(X), strict=True)
+        return np.column_stack([encoder.unscaled(piece) for encoder, piece in pieces])
+
+    def weighted(self, factors: Mapping[str, float]) -> Prepared:
+        """Return the same with some columns of the file multiplied by a factor, so that they count more or less."""
+        encoders = [one.weighted(factors[one.column]) if one.column in factors else one for one in self.encoders]
+        repeats = [len(one.names()) for one in self.encoders]
+        factor = np.repeat([factors.get(one.column, 1.0) for one in self.encoders], repeats)
+        return replace(self, X=self.X * factor, encoders=encoders)
+
+    def by_column(self) -> dict[str, np.ndarray]:
+        """Return one number for each row and column of the file: the number, the category, the place in the period."""
+        values = {}
+        for one, X in zip(self.encoders, self._pieces(self.X), strict=True):
+            X = one.unscaled(X)
+            kinds = {ONE_HOT: lambda X: X.argmax(axis=1), CYCLIC: lambda X: np.arctan2(X[:, 1], X[:, 0])}
+            values[one.column] = kinds.get(one.kind, lambda X: X[:, 0])(X)
+        return values
+
+    def _pieces(self, X: np.ndarray) -> list[np.ndarray]:
+        """Return the columns of X (n, d) that each encoder made."""
+        return np.split(X, np.cumsum([len(encoder.names()) for encoder in self.encoders])[:-1], axis=1)
 
     def to_dict(self) -> dict[str, Any]:
         """Return all that new rows need, as JSON has it."""
@@ -155,9 +178,13 @@ def prepare(
     dates: str = "error",
     cyclic: Sequence[str] = (),
     standardize: bool = False,
+    weights: Sequence[str] = (),
 ) -> Prepared:
     """Encode the columns in use; raise `Problems` with everything that prevents it."""
-    periods = _periods(cyclic, [column.name for column in used])
+    names = [column.name for column in used]
+    periods = _by_column("--cyclic", cyclic, names, "COLUMN:PERIOD, such as month:12, hour:24 or when:year")
+    given = _by_column("--weight", weights, names, "COLUMN:FACTOR, such as country:0.2")
+    factors = {names[k]: _positive("--weight", names[k], factor) for k, factor in given.items()}
     encoders: list[ColumnEncoder] = []
     values: list[np.ndarray] = []
     problems, left_out, notes = list(table.problems), [], []
@@ -173,11 +200,14 @@ def prepare(
             problems += _cell_problems(table, column, encoder, values[-1], missing)
             if encoder.notation is not None:
                 notes.append(_as_read(column, values[-1], encoder.notation))
+    if len({one.option for one in problems if one.option.startswith("--drop ")}) == len(used) - len(left_out):
+        problems = [replace(one, option="") for one in problems]  # nothing would be left
     refuse(table.source, problems)
     if not encoders:
         raise ValueError(f"{table.source}: no column is left to cluster.")
     notes = [f"read as numbers: {', '.join(notes)}"] if notes else []
-    return _encoded(table, encoders, values, missing, left_out, notes, standardize)
+    prepared = _encoded(table, encoders, values, missing, left_out, notes, standardize)
+    return prepared.weighted(factors) if factors else prepared
 
 
 def prepared_like(table: Table, settings: Mapping[str, Any], missing: str | None = None) -> Prepared:
@@ -238,15 +268,25 @@ def _encoded(
     return Prepared(X, [name for some in names for name in some], rows, encoders, missing, left_out, notes)
 
 
-def _periods(cyclic: Sequence[str], names: Sequence[str]) -> dict[int, str]:
-    """Return the period of every cyclic column, by its index among the columns in use."""
-    periods = {}
-    for text in cyclic:
-        name, colon, period = text.rpartition(":")
-        if not colon or not period:
-            raise ValueError(f"--cyclic {text!r}: give COLUMN:PERIOD, such as month:12, hour:24 or when:year.")
-        periods[find(name, names, "--cyclic")] = period.strip()
-    return periods
+def _by_column(option: str, given: Sequence[str], names: Sequence[str], form: str) -> dict[int, str]:
+    """Return what an option such as --cyclic hour:24 gives to columns, by their index among the columns in use."""
+    values = {}
+    for text in given:
+        name, colon, value = text.rpartition(":")
+        if not colon or not value:
+            raise ValueError(f"{option} {text!r}: give {form}.")
+        values[find(name, names, option)] = value.strip()
+    return values
+
+
+def _positive(option: str, name: str, text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.0
+    if not (np.isfinite(number) and number > 0):
+        raise ValueError(f"{option} {name}:{text}: give a positive number; --drop leaves a column out.")
+    return number
 
 
 def infer_encoder(
@@ -296,14 +336,7 @@ def infer_encoder(
 
 
 def _cyclic_numbers(column: Column, period: str) -> ColumnEncoder:
-    try:
-        number = float(period)
-    except ValueError:
-        number = 0.0
-    if not (np.isfinite(number) and number > 0):
-        raise ValueError(
-            f"--cyclic {column.name}:{period}: the period of a column of numbers is a positive number, such as 12."
-        )
+    number = _positive("--cyclic", column.name, period)
     return ColumnEncoder(column.name, CYCLIC, fill=_median(column.values), period=number)
 
 

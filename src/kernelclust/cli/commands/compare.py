@@ -109,7 +109,7 @@ def run(arguments: SimpleNamespace) -> None:
 
 def _candidates(arguments: SimpleNamespace) -> list[Candidate]:
     """Return all combinations of estimators, structures and kernels that fit together."""
-    from kernelclust.cli.models import ESTIMATORS, estimator, kernel_of, sized
+    from kernelclust.cli.models import ESTIMATORS, as_value, estimator, sized, with_parameter
     from kernelclust.structures import as_structure
     from kernelclust.tables import split
 
@@ -126,7 +126,11 @@ def _candidates(arguments: SimpleNamespace) -> list[Candidate]:
             model = kind(shape.n_clusters)
         else:
             continue  # a flat method has no business with an order
-        model.set_params(kernel=kernel_of(kernel, arguments.gamma), random_state=arguments.random_state)
+        width = arguments.gamma
+        wide = (
+            kernel if width is None else with_parameter("kernel", kernel, "gamma", as_value(width), f"--gamma {width}")
+        )
+        model.set_params(kernel=wide, random_state=arguments.random_state)
         found.append(Candidate(ESTIMATORS[name], structure, kernel, model))
     if len(found) < 2:
         raise ValueError("there is one candidate; give several --structures, --kernels or --estimators.")

@@ -21,6 +21,7 @@ OPTIONS = {
         panel=options.PREPARE,
     ),
     **options.WRITTEN,
+    **options.PER_ROW,
     **options.TALK,
 }
 
@@ -28,10 +29,10 @@ OPTIONS = {
 def run(arguments: SimpleNamespace) -> None:
     """Prepare the new rows as the fitted ones were, and write where they belong."""
     import kernelclust
-    from kernelclust.cli.fit import predicted
     from kernelclust.cli.guard import note, warn
     from kernelclust.cli.inputs import read_file
     from kernelclust.cli.outputs import check_targets, formulas, spread, write_labels
+    from kernelclust.cli.rows import asked_columns, predicted
     from kernelclust.tables import assign, prepared_like, text_columns
 
     check_targets(arguments.out, uses=[arguments.model, arguments.file])
@@ -55,9 +56,12 @@ def run(arguments: SimpleNamespace) -> None:
     if len(prepared.rows) < table.n_rows:
         note(arguments, f"{table.n_rows - len(prepared.rows)} of {table.n_rows} rows miss something and have no label")
     labels = predicted(model, prepared.X, f"placing rows of {table.source}")
+    note(arguments, f"placed {len(labels)} rows on {model.structure_}, in {len(set(labels.tolist()))} of its clusters")
+    asked = asked_columns(arguments, model, prepared.X, fitted=False)
+    columns = {name: spread(values, prepared.rows, table.n_rows) for name, values in asked.items()}
     if doubt := formulas(roles.ids, roles.id_name):
         warn(arguments, doubt)
     every = spread(labels, prepared.rows, table.n_rows)
     names = getattr(getattr(model, "structure_", None), "names", None)
     summary = {"model": arguments.model, "file": arguments.file, "structure": str(model.structure_)}
-    write_labels(arguments, every, roles, names, summary | {"warnings": arguments.warnings})
+    write_labels(arguments, every, roles, names, summary | {"warnings": arguments.warnings}, columns=columns)

@@ -37,6 +37,7 @@ OPTIONS = {
     **options.PREPARING,
     **options.STRUCTURE,
     **options.KERNEL,
+    **options.SET,
     **options.SEED,
     **options.TALK,
 }
