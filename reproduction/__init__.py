@@ -6,7 +6,7 @@ that only these tables use are here too, so that the library's users need not in
 
 from reproduction.data import Data
 from reproduction.frame import Cell, Result, Work, item_names, items, run, table_names
-from reproduction.show import as_csv, as_markdown, as_text, write
+from reproduction.show import as_csv, as_markdown, as_text, count, write
 
 __all__ = [
     "Cell",
@@ -16,6 +16,7 @@ __all__ = [
     "as_csv",
     "as_markdown",
     "as_text",
+    "count",
     "item_names",
     "items",
     "run",

@@ -1,4 +1,4 @@
-"""``python -m reproduction list`` and ``run NAME``: the papers' tables, their numbers beside ours."""
+"""``python -m reproduction list``, ``run NAME`` and ``count DIR``: the papers' tables, their numbers beside ours."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ from types import SimpleNamespace
 from kernelclust._names import check_name
 from kernelclust.cli.guard import guarded, note
 from kernelclust.cli.outputs import print_json
-from reproduction import Data, Work, as_text, item_names, items, table_names, write
+from reproduction import Data, Work, as_text, count, item_names, items, table_names, write
 from reproduction import run as run_table
+from reproduction.frame import MARKS
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; its exit code is that of the library's own commands."""
     arguments = _parser().parse_args(argv, SimpleNamespace())
-    return guarded(_list if arguments.what == "list" else _run_named, arguments)
+    return guarded({"list": _list, "run": _run_named, "count": _count}[arguments.what], arguments)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -35,7 +36,9 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--quick", action="store_true", help="a trial: few repetitions and samples")
     help_out = "folder for CSV, Markdown and PNG; a run that was stopped goes on there"
     run.add_argument("--out", "-o", metavar="DIR", help=help_out)
-    for command in (listing, run):
+    counting = commands.add_parser("count", help="how many cells of each paper are reproduced, better or missed")
+    counting.add_argument("folder", metavar="DIR", type=Path, help="folder that `run --out DIR` wrote to")
+    for command in (listing, run, counting):
         command.add_argument("--json", action="store_true", help="print JSON")
         command.add_argument("--quiet", action="store_true", help="say nothing but errors")
         command.add_argument("--verbose", action="store_true", help="say what is being done")
@@ -50,6 +53,16 @@ def _list(arguments: SimpleNamespace) -> None:
         return
     for one in found:
         print(f"{one['name']:<14} {one['state']:<15} {one['title']}\n{'':<30} {one['why']}")
+
+
+def _count(arguments: SimpleNamespace) -> None:
+    counted = count(arguments.folder)
+    if arguments.json:
+        print_json(counted)
+        return
+    print(f"{'':<6}" + "".join(f"{mark:>12}" for mark in MARKS))
+    for paper, numbers in counted.items():
+        print(f"{paper:<6}" + "".join(f"{numbers[mark]:>12}" for mark in MARKS))
 
 
 def _run_named(arguments: SimpleNamespace) -> None:

@@ -70,6 +70,11 @@ class StructuredRidge:
             )
         return found.reshape(shape)
 
+    @property
+    def value(self) -> float:
+        """Return t1 = 1'(gamma J + S)^-1 1, twice the least objective of eq. (3): eq. (9)."""
+        return float(np.vdot(self.root, self.solution))
+
     def scores(self) -> np.ndarray:
         """<w, phi(x_i, y)> of the trained predictor (m, c): a sample is predicted where its score is largest."""
         return self.gamma * (self.kernel @ (self.spread(self.solution) @ self.A))
@@ -152,7 +157,7 @@ def first_order_error(
         raise ValueError("the loss is zero for these labels: there is nothing to approximate.")
     r, x = ridge.root, ridge.solution
     first = ridge.product(r)
-    t1 = float(np.vdot(r, x))
+    t1 = ridge.value
     error = float(np.vdot(first, ridge.product(x))) / t1
     return FirstOrderError(t1, float(np.vdot(r, r - first)), error, _gamma_limit(ridge))
 

@@ -8,8 +8,10 @@ A script of tables/ (`p002_table_1.py` is 002-table-1) states, as module constan
     PAPER               row -> {column: the printed number}; a column without one is ours alone
 
 and has `measure(row, seed, work) -> {column: number}`, one repetition of one row. Where they apply: FILES (row -> name
-of a file in the data folder), STAND_INS (rows on other data than the paper's; all of them if STATE says so), QUICK
-(repetitions of a quick run), `draw(figure, result, work)`.
+of a file in the data folder), STAND_INS (rows on other data than the paper's; all of them if STATE says so), ABSENT
+(what the paper has and the script has not, and why), SIGNIFICANCE (level of the t-tests that tell which rows of a group
+are as good as the best; a group is what rows have before a colon), QUICK (repetitions of a quick run), `draw(figure,
+result, work)`.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ import platform
 import time
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
@@ -27,6 +29,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed
+from scipy.stats import ttest_ind
 
 import kernelclust
 from kernelclust import _progress
@@ -83,6 +86,7 @@ class Cell:
     values: tuple[float, ...]  # one for each repetition
     value: float  # the mean of these, or the best
     mark: str  # one of MARKS, or "" where nothing is compared
+    leads: bool = False  # whether it is the best of its group, or not significantly worse
 
     @property
     def deviation(self) -> float:
@@ -159,12 +163,12 @@ def run(
     check_number("repeats", n, whole=True, least=1)
     check_number("jobs", jobs, whole=True, least=1)
     files = getattr(table, "FILES", {})
-    absent = {
+    lacking = {
         row: work.data.missing(files[row]) for row in table.PAPER if row in files and not work.data.has(files[row])
     }
-    rows = [row for row in table.PAPER if row not in absent]
+    rows = [row for row in table.PAPER if row not in lacking]
     if not rows:
-        raise ValueError(f"{name} needs data: {'; '.join(dict.fromkeys(absent.values()))}.")
+        raise ValueError(f"{name} needs data: {'; '.join(dict.fromkeys(lacking.values()))}.")
     work.data.check(files[row] for row in rows if row in files)
     started = time.perf_counter()
     found = _repetitions(name, table, [(row, seed) for row in rows for seed in range(n)], work, jobs, keep)
@@ -172,6 +176,9 @@ def run(
     for row in rows:
         every = [found[row, seed] for seed in range(n)]
         cells += [_cell(table, row, column, [one[column] for one in every]) for column in every[0]]
+    if hasattr(table, "SIGNIFICANCE"):
+        cells = _leading(cells, table)
+    absent = {**lacking, **getattr(table, "ABSENT", {})}
     return Result(name, table, tuple(cells), absent, n, quick, time.perf_counter() - started)
 
 
@@ -203,6 +210,28 @@ def _cell(table: ModuleType, row: str, column: str, values: list[float]) -> Cell
     kind = table.COLUMNS[column]
     value = float(np.mean(values)) if not kind.best else max(values) if kind.better == "higher" else min(values)
     return Cell(row, column, paper, tuple(values), value, mark(paper, value, values, kind, other))
+
+
+def _leading(cells: list[Cell], table: ModuleType) -> list[Cell]:
+    """Return the cells, those marked that lead their group in a column."""
+    groups: dict[tuple[str, str], list[Cell]] = {}
+    for cell in cells:
+        groups.setdefault((cell.row.partition(": ")[0] if ": " in cell.row else "", cell.column), []).append(cell)
+    leading = set()
+    for (_, column), group in groups.items():
+        sign = 1 if table.COLUMNS[column].better == "higher" else -1
+        best = max(group, key=lambda cell: sign * cell.value)
+        leading |= {id(cell) for cell in group if _as_good(cell, best, table.SIGNIFICANCE)}
+    return [replace(cell, leads=id(cell) in leading) for cell in cells]
+
+
+def _as_good(cell: Cell, best: Cell, level: float) -> bool:
+    """Return whether a t-test finds no difference; values that do not vary have to be the same."""
+    if cell.value == best.value:
+        return True
+    if len(cell.values) < 2 or cell.deviation == best.deviation == 0:
+        return False
+    return bool(ttest_ind(cell.values, best.values, equal_var=False).pvalue >= level)
 
 
 def mark(paper: float | None, value: float, values: list[float], column: Column, other_data: bool) -> str:

@@ -16,8 +16,6 @@ WITHOUT = {
     "003-figure-1": (DRAWN, "A chain, a ring and a tree", "a drawing"),
     "003-figure-2": (DRAWN, "Pictures of the data", "pictures of data that are not to be had"),
     "003-figure-5": (DRAWN, "Where proteins are sorted to", "drawings of two trees"),
-    "000-figure-4": (GONE, "A dendrogram of the faces", "the pictures are not to be had; 000-table-3 has a stand-in"),
-    "000-figure-6": (DRAWN, "Where the samples of one cluster go", "a row of the matrices of 000-figure-5"),
     "004-table-1": (DRAWN, "Sizes of the data", "printed sizes"),
     "004-figure-1": (GONE, "Flower102 by the number of classes", "its four kernels are not to be had"),
     "004-figure-2": (GONE, "Caltech102 by the number of classes", "its 25 kernels are not to be had"),

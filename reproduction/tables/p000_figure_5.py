@@ -1,4 +1,4 @@
-"""Zhong, Pan, Kwok and Tsang (2010), figures 5 and 6: do mistakes stay within the subtree?"""
+"""Zhong, Pan, Kwok and Tsang (2010), figure 5: do mistakes stay within the subtree?"""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ FILES = dict.fromkeys(PAPER, "proteinfold_12views")
 
 
 def measure(row: str, seed: int, work: Work) -> dict[str, float]:
-    y, labels, tree = _labels(row, seed, work)
+    y, labels, tree = labels_and_tree(row, seed, work)
     near, wrong = tree.levels()[0][y] == tree.levels()[0][labels], labels != y
     return dict(zip(COLUMNS, (100 * near[wrong].mean(), 100 * (1 - wrong.mean())), strict=True))
 
 
-def _labels(method: str, seed: int, work: Work) -> tuple[np.ndarray, np.ndarray, Any]:
+def labels_and_tree(method: str, seed: int, work: Work) -> tuple[np.ndarray, np.ndarray, Any]:
     K, y, structure = shuffled(scop(work, range(1, 13)), seed)
     tree = as_structure(structure)
     return y, placed(y, labels_of(method, K, structure, seed, 2 if work.quick else 10), structure, tree.loss), tree
@@ -39,7 +39,7 @@ def _labels(method: str, seed: int, work: Work) -> tuple[np.ndarray, np.ndarray,
 
 def draw(figure: Any, result: Result, work: Work) -> None:
     for ax, method in zip(figure.subplots(2, 3).ravel(), METHODS, strict=True):
-        y, labels, tree = _labels(method, 0, work)
+        y, labels, tree = labels_and_tree(method, 0, work)
         counts = np.zeros_like(tree.loss)
         np.add.at(counts, (y, labels), 1)
         ax.imshow(counts, cmap="Greys")

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from reproduction.frame import CLAIM, STAND_IN, Column, Work
-from reproduction.tables._localization import FILE, LABELS, WHY, recalls
+from reproduction.tables._localization import ABSENT, FILE, LABELS, WHY, errors
 
-__all__ = ["WHY"]
+__all__ = ["ABSENT", "WHY"]
 
 TITLE = "Testing error of protein localisation by the number of labels, eukaryotic"
 STATE, REPEATS, QUICK = STAND_IN, 5, 1
@@ -15,5 +15,5 @@ FILES = dict.fromkeys(PAPER, FILE)
 
 
 def measure(row: str, seed: int, work: Work) -> dict[str, float]:
-    errors = [100 * (1 - recall.mean()) for recall in recalls(int(row.split()[0]), seed, work).values()]
-    return dict(zip(COLUMNS, (errors[1] < errors[0], *errors), strict=True))
+    plain, tree = (100 * share for share in errors(int(row.split()[0]), seed, work).values())
+    return dict(zip(COLUMNS, (tree < plain, plain, tree), strict=True))

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from reproduction.frame import CLAIM, STAND_IN, Column, Work
-from reproduction.tables._localization import FILE, LABELS, NAMES, WHY, recalls
+from reproduction.tables._localization import ABSENT, FILE, LABELS, NAMES, WHY, recalls
 
-__all__ = ["WHY"]
+__all__ = ["ABSENT", "WHY"]
 
 TITLE = "Recall in % of every location by the number of labels, eukaryotic: DIFFRAC, then CLUHSIC"
 STATE, REPEATS, QUICK = STAND_IN, 5, 1

@@ -211,7 +211,7 @@ WAYS = {
     "complete": lambda K, structure: tree_linkage(K, structure, "complete"),
     "ward": lambda K, structure: tree_linkage(K, structure, "ward"),
     "k-means": lambda K, structure: hierarchical_kmeans(K, structure, random_state=0),
-    "xwss": lambda K, structure: xwss(K, structure, random_state=0),
+    "xwss": lambda K, structure: xwss(K, structure, [hierarchical_kmeans(K, structure, random_state=0)]),
 }
 every_way = pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
 
@@ -352,12 +352,34 @@ def test_labels_are_their_own_prediction(spec, loss):
     X = np.random.default_rng(7).standard_normal((30, 2))
     structure = as_structure(spec)
     K = rbf_kernel(X, gamma=0.25)
-    labels = xwss(K, spec, loss=loss, C=1.0, init="random", random_state=0)
+    start = np.random.RandomState(0).permutation(np.arange(30) % structure.n_clusters)
+    labels = xwss(K, spec, [start], loss=loss, C=1.0)
     scores = ridge_scores(K, labels, structure.kernel, loss_matrix(loss, structure), 1.0)
     predicted = scores.argmax(axis=1)
     alone = np.bincount(labels)[labels] == 1
     assert_array_equal(predicted[~alone], labels[~alone])
-    assert_array_equal(xwss(K, spec, loss=loss, C=1.0, init=labels, max_iter=1), labels)
+    assert_array_equal(xwss(K, spec, [labels], loss=loss, C=1.0, max_iter=1), labels)
+
+
+def test_the_start_whose_regression_fits_best_wins():
+    """The least objective of eq. (3), by other means, over the labels that every start ends in."""
+    structure = as_structure("ring:4")
+    K, Delta = rbf_kernel(np.random.default_rng(7).standard_normal((24, 2)), gamma=0.5), structure.loss
+    starts = [np.random.RandomState(seed).permutation(np.arange(24) % 4) for seed in range(6)]
+    ends = [xwss(K, structure, [start], C=1.0) for start in starts]
+
+    def objective(labels):
+        f = ridge_scores(K, labels, structure.kernel, Delta, 1.0)
+        slack = sum(
+            Delta[y, z] * (1 - f[i, y] + f[i, z]) ** 2 for i, y in enumerate(labels) for z in range(4) if z != y
+        )
+        centred = K - K.mean(0) - K.mean(1)[:, None] + K.mean()
+        W = np.linalg.pinv(centred, rcond=1e-10) @ f @ np.linalg.pinv(structure.kernel)  # f = K W A
+        return 0.5 * np.trace(W.T @ f) + slack
+
+    values = [objective(labels) for labels in ends]
+    assert len({labels.tobytes() for labels in ends}) > 1
+    assert_array_equal(xwss(K, structure, starts, C=1.0), ends[int(np.argmin(values))])
 
 
 def test_one_round_is_the_prediction():
@@ -367,7 +389,7 @@ def test_one_round_is_the_prediction():
     start = np.random.default_rng(0).permutation(np.arange(60) % 5)
     K = rbf_kernel(X, gamma=0.25)
     with pytest.warns(ConvergenceWarning, match="max_iter=1"):
-        labels = xwss(K, structure, init=start, max_iter=1)
+        labels = xwss(K, structure, [start], max_iter=1)
     predicted = ridge_scores(K, start, structure.kernel, structure.loss, 0.1).argmax(axis=1)
     assert_array_equal(labels, predicted)
     assert (predicted != ridge_scores(K, start, np.eye(5), structure.loss, 0.1).argmax(axis=1)).any()
@@ -387,5 +409,6 @@ def test_it_ends_on_noise():
         X = np.random.default_rng(seed).standard_normal((25, 8))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
-            labels = xwss(rbf_kernel(X), "ring:5", init="random", C=0.01, random_state=seed, max_iter=30)
+            start = np.random.RandomState(seed).permutation(np.arange(25) % 5)
+            labels = xwss(rbf_kernel(X), "ring:5", [start], C=0.01, max_iter=30)
         assert_array_equal(np.unique(labels), np.arange(5))

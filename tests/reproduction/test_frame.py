@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from reproduction import as_csv, as_markdown, as_text, frame, item_names, items, run, table_names, write
+from reproduction import as_csv, as_markdown, as_text, count, frame, item_names, items, run, table_names, write
 from reproduction import data as files
 from reproduction.__main__ import main
 from reproduction.frame import CLAIM, Column, Work, mark
@@ -34,6 +34,27 @@ def test_the_best_repetition_counts_where_the_paper_says_so():
     assert (cell.value, cell.mark) == (80.5, "missed")
     assert cell.deviation == pytest.approx(np.std([70, 91], ddof=1))
     assert np.std([0.1] * 3, ddof=1) > 0 and frame._cell(table, "row", "ACC", [0.1] * 3).deviation == 0
+
+
+def test_rows_as_good_as_the_best_of_their_group_lead():
+    """A t-test of each row against the best: by hand t = 1 with 8 degrees of freedom (p = 0.35), t = 14 (p < 1e-6)."""
+    rows = {"g: best": 10, "g: near": 9, "g: far": -4}
+    values = {row: [first + step for step in range(5)] for row, first in rows.items()} | {
+        "h: a": [1] * 5,
+        "h: b": [2] * 5,
+    }
+    table = SimpleNamespace(PAPER={row: {} for row in values}, STATE="", SIGNIFICANCE=0.05)
+    table.COLUMNS = {"x": Column("higher")}
+
+    def leaders():
+        cells = [frame._cell(table, row, "x", [float(v) for v in every]) for row, every in values.items()]
+        return [cell.row for cell in frame._leading(cells, table) if cell.leads]
+
+    assert leaders() == ["g: best", "g: near", "h: b"]
+    table.SIGNIFICANCE = 0.5
+    assert leaders() == ["g: best", "h: b"]
+    table.COLUMNS = {"x": Column("lower")}
+    assert leaders() == ["g: far", "h: a"]
 
 
 def test_every_table_and_figure_is_listed_once_with_its_state():
@@ -110,6 +131,20 @@ def test_a_result_is_shown_and_written(small, tmp_path):
     written = write(result, tmp_path, Work(files.Data()))
     assert sorted(path.name for path in tmp_path.iterdir()) == ["small.csv", "small.md", "small.png"]
     assert len(written) == 3
+
+
+def test_cells_are_counted_by_paper(small, tmp_path, monkeypatch, capsys):
+    """What was written is read again: two reproduced, one missed; on other data none is compared."""
+    write(run("small", repeats=2), tmp_path, Work(files.Data()))
+    assert count(tmp_path) == {"small": {"reproduced": 2, "better": 0, "missed": 1, "stand-in": 0}}
+    small.STATE = frame.STAND_IN
+    (tmp_path / "other").mkdir()
+    write(run("small", repeats=2), tmp_path / "other", Work(files.Data()))
+    assert count(tmp_path / "other") == {"small": {"reproduced": 0, "better": 0, "missed": 0, "stand-in": 3}}
+    assert main(["count", str(tmp_path)]) == 0
+    assert capsys.readouterr().out.splitlines()[-1].split() == ["small", "2", "0", "1", "0"]
+    with pytest.raises(ValueError, match="no results"):
+        count(tmp_path / "other" / "none")
 
 
 @pytest.mark.parametrize("repeats", [0, 1.5])

@@ -40,15 +40,15 @@ class Fake(Data):
             y = np.arange(6 * 59) % 6
             words = rng.poisson(0.2, (len(y), 60)) + 4 * (np.arange(60) % 6 == y[:, None])
             words[:, :30] += 4 * (np.arange(30) % 2 == y[:, None] // 3)  # of the top group
+            words[:, 30:50] += 4 * (np.arange(20) % 4 == np.array([0, 0, 1, 2, 2, 3])[y][:, None])  # and of the next
             sparse = csr_matrix(words)
             csr = {"data": sparse.data, "indices": sparse.indices, "indptr": sparse.indptr}
-            names = ["comp.a", "comp.b", "comp.c", "rec.a", "rec.b", "rec.c"]
-            return {"y": y, **csr, "shape": np.array(words.shape), "class_names": np.array(names)}
+            return {"y": y, **csr, "shape": np.array(words.shape), "class_names": np.array(_sets.GROUPS)}
         if name in ("umist_faces", "coil20"):
             y, frame = np.repeat(np.arange(4), 36), np.tile(np.arange(36), 4)
             X = views(y, ["X"], 64)["X"] + np.sin(np.outer(frame, np.arange(64)) / 60)
             return {"y": y, "X": X.reshape(-1, 8, 8), "frame": frame, "angle_deg": 5 * frame}
-        if name == "protein_localization_euk4":
+        if name == "protein_localization_multiloc":
             y = np.repeat(np.arange(4), 60)
             return {"y": y, "class_names": np.array(["CYT", "EXT", "MIT", "NUC"]), **views(y, ["X"], 6)}
         y = np.repeat(np.arange(2), 20)
