@@ -11,6 +11,7 @@ from scipy import sparse
 
 import kernelclust
 from kernelclust._compiled import Compiled
+from kernelclust.solvers._placement_loops import walks
 
 
 def compiled():
@@ -43,13 +44,17 @@ def cases():
     yield "kernels._loops.less_itself_plus", (graph.indptr, graph.indices, graph.data, np.float32(0.3), V, U)
     yield "margin._loops.best_table", table
     A, M, linear = (np.abs(rng.standard_normal((6, 6))) for _ in range(3))
-    A, M, p, q = A + A.T, M + M.T, np.arange(6), np.array([0, 3, 2, 1, 4, 5])
-    yield "solvers._placement_loops.accept", (p, q, np.array([1, 3, -1]), A, M, linear, 1e-9)
-    yield "solvers._placement_loops.accept", (q, p, np.array([1, 3, -1]), A, M, linear, 1e-9)
-    for movable in (np.ones(6, dtype=bool), np.arange(6) > 0):
+    A, M, p, node = A + A.T, M + M.T, np.array([0, 3, 2, 1, 4, 5]), np.arange(6)
+    loops = "solvers._placement_loops."
+    yield loops + "exchange_rise", (p, 1, 4, A, M, linear)
+    yield loops + "exchange", (p, p, 1, 4)
+    paths = walks(6)
+    for path in paths:
+        yield loops + "walk_to_best", (p, p, path, np.zeros(6), A, M, linear, 1e-9)
+    for movable, some in ((np.ones(6, dtype=bool), paths), (node > 0, paths[:0])):
+        yield loops + "fill_rises", (np.zeros((3, 6, 6)), node, node, np.zeros(6), movable, some, A, M, linear)
         starts = np.stack([rng.permutation(6) for _ in range(4)])
-        scratch = np.zeros(7, dtype=np.intp), np.zeros(6, dtype=np.intp)
-        yield "solvers._placement_loops.improve", (starts, *scratch, movable, A, M, linear, 1e-9)
+        yield loops + "improve", (starts, node, np.zeros(6), movable, some, A, M, linear, 1e-9)
     yield "margin._loops._rise", (2, 5, *table[:4], 0.3)
 
 

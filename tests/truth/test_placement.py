@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 from kernelclust.objectives import Dependence
 from kernelclust.solvers import _placement as placement
 from kernelclust.solvers import best_placement, placement_margin, placement_problem
-from kernelclust.solvers._placement_loops import search
+from kernelclust.solvers._placement_loops import neighbours, search
 from kernelclust.structures import as_structure
 
 
@@ -126,6 +126,49 @@ def test_many_clusters_in_order_are_found_in_order():
     problem = placement_problem("distance", Dependence(rho=0.0).bind(as_structure("chain:40")), H @ S @ H, np.ones(40))
     found = best_placement(problem)
     assert found.tolist() in (position.astype(int).tolist(), (39 - position).astype(int).tolist())
+
+
+def one_move_away(c):
+    """Every placement one exchange, reversal or insertion from the identity, as a set."""
+    found = set()
+    for i in range(c):
+        for j in range(c):
+            p = list(range(c))
+            p[i], p[j] = j, i
+            found.add(tuple(p))
+            rest = [*range(i), *range(i + 1, c)]
+            found.add(tuple(np.argsort([*rest[:j], i, *rest[j:]])))
+            if i < j:
+                found.add((*range(i), *range(j, i - 1, -1), *range(j + 1, c)))
+    return found - {tuple(range(c))}
+
+
+@pytest.mark.parametrize("c", [4, 9])
+def test_neighbours_are_all_placements_one_move_away_best_first(c):
+    """Their scores, which the search counts in c steps each, are those of the definition."""
+    rng = np.random.default_rng(c)
+    A, M, linear = (rng.standard_normal((c, c)) for _ in range(3))
+    A, M = A + A.T, M + M.T
+    found = neighbours(np.ones(c, dtype=bool), A, M, linear)
+    assert {tuple(p) for p in found} == one_move_away(c)
+    scores = np.array([(A[np.ix_(p, p)] * M).sum() + linear[np.arange(c), p].sum() for p in found])
+    assert_allclose(scores, -np.sort(-scores), rtol=0, atol=1e-9)
+    assert_allclose(neighbours(np.ones(c, dtype=bool), A, M, linear, 3), found[:3])
+    held = neighbours(np.arange(c) > 0, A, M, linear)
+    assert len(held) == (c - 1) * (c - 2) / 2 and (held[:, 0] == 0).all()
+
+
+@pytest.mark.parametrize("c", [12, 33])
+def test_no_placement_one_move_away_from_an_optimum_is_better(c):
+    rng = np.random.default_rng(c)
+    A, M, linear = (rng.standard_normal((c, c)) for _ in range(3))
+    A, M = A + A.T, M + M.T
+    starts = np.array([rng.permutation(c) for _ in range(3)])
+    for start, p in zip(starts, search(starts, np.ones(c, dtype=bool), A, M, linear, 1e-9), strict=True):
+        every = np.array([p, start, *(np.array(q)[p] for q in one_move_away(c))])
+        scores = [(A[np.ix_(q, q)] * M).sum() + linear[np.arange(c), q].sum() for q in every]
+        assert max(scores) <= scores[0] + 1e-8
+        assert scores[0] > scores[1]
 
 
 @pytest.mark.parametrize("normalize", [None, "l1", "l2"])

@@ -1,13 +1,13 @@
 """Placement: which cluster sits at which node of the structure, a c x c problem on (S, n) alone.
 
 A placement p sends cluster j to node p_j and scores sum_jk A[p_j, p_k] M_jk, or F itself where a loss makes the
-norms depend on the places. Up to `MAX_EXHAUSTIVE` clusters every placement is tried; beyond, local search by swaps,
-3-cycles and reversals from many starts. Clusters whose place is known stay; what is known softly adds linear[j, p_j].
+norms depend on the places. Up to `MAX_EXHAUSTIVE` clusters every placement is tried; beyond, local search by exchanges,
+reversals, insertions and 3-cycles from many starts. Clusters whose place is known stay; what is known softly adds
+linear[j, p_j].
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
@@ -19,13 +19,15 @@ from kernelclust._names import check_name
 from kernelclust.constraints import Constraints, label_evidence, size_penalty
 from kernelclust.kernels import KernelOperator
 from kernelclust.objectives import PLACEMENTS, ClusterObjective
-from kernelclust.solvers._placement_loops import MAX_CLUSTERS_FOR_CYCLES, search
+from kernelclust.solvers._placement_loops import MAX_CLUSTERS_FOR_CYCLES, neighbours, search
 from kernelclust.structures import Structure, as_structure
 
 MAX_EXHAUSTIVE = 7  # 8! placements take longer than many local searches
 MAX_EXHAUSTIVE_MARGIN = 8  # wanted once a fit, and exact
 N_RESTARTS = 50
+N_RESTARTS_OF_MANY = 10  # beyond MAX_CLUSTERS_FOR_CYCLES clusters, where a search takes longer
 LOSS_COST = 5  # F under a loss is so many times as dear to search: fewer restarts
+N_NEIGHBOURS = 1000  # of many clusters, placements one move away that are compared with the present one
 MAX_TANGENTS = 20  # steps at most, from one quadratic score that touches F to the next
 N_RANDOM_PLACEMENTS = 2000  # random placements that the spread of scores is taken from
 ENTRIES_AT_A_TIME = 2**21  # entries of placed matrices at a time
@@ -240,8 +242,7 @@ def _compared(problem: PlacementProblem, free: np.ndarray) -> tuple[np.ndarray, 
         scores = problem.scores(others)
         all_scores = scores
     else:
-        others = np.vstack([_optima(problem), *_neighbours(identity)])
-        others = others[np.all(others[:, ~problem.movable] == identity[~problem.movable], axis=1)]
+        others = np.vstack([_optima(problem), _neighbours(problem)])
         scores = problem.scores(others)
         rng = np.random.RandomState(0)
         placements = np.tile(identity, (N_RANDOM_PLACEMENTS, 1))
@@ -370,7 +371,7 @@ def _starts(problem: PlacementProblem, restarts: int) -> np.ndarray:
     order_A = np.argsort(np.linalg.eigh(problem.A - problem.A.mean(0))[1][:, -1], kind="stable")
     M = problem.M - problem.M.mean(0) - problem.M.mean(1)[:, None] + problem.M.mean()
     spectral[np.argsort(np.linalg.eigh(M)[1][:, -1], kind="stable")] = order_A
-    random = _random_orders(c, restarts if c <= MAX_CLUSTERS_FOR_CYCLES else min(restarts, 5))
+    random = _random_orders(c, restarts if c <= MAX_CLUSTERS_FOR_CYCLES else min(restarts, N_RESTARTS_OF_MANY))
     return np.vstack([np.arange(c), spectral, random])
 
 
@@ -421,16 +422,16 @@ def _swaps(p: np.ndarray, free: np.ndarray) -> np.ndarray:
     return swapped
 
 
-def _neighbours(p: np.ndarray) -> Iterator[np.ndarray]:
-    """Yield every placement one swap, 3-cycle or reversal away."""
-    c = len(p)
-    yield _swaps(p, np.arange(c))
-    low, high = (at[:, None] for at in np.triu_indices(c, 2))
-    yield np.where((p >= low) & (p <= high), low + high - p, p)
-    if c <= MAX_CLUSTERS_FOR_CYCLES:
-        i, j, k = (at.ravel() for at in np.meshgrid(*[np.arange(c)] * 3, indexing="ij"))
-        some = (i < j) & (i < k) & (j != k)
-        i, j, k = i[some], j[some], k[some]
-        turned, row = np.tile(p, (len(i), 1)), np.arange(len(i))
-        turned[row, i], turned[row, j], turned[row, k] = p[j], p[k], p[i]
-        yield turned
+def _neighbours(problem: PlacementProblem) -> np.ndarray:
+    """Return placements one exchange, reversal, insertion or 3-cycle away from the identity: all of them where clusters
+    are few; else, without 3-cycles, those of the highest score, to first order in the norms where there is a loss."""
+    identity = np.arange(len(problem.A))
+    terms = (problem.A, problem.M, problem.linear) if problem.objective is None else problem.tangent(identity)
+    if len(identity) > MAX_CLUSTERS_FOR_CYCLES:
+        return neighbours(problem.movable, *terms, N_NEIGHBOURS)
+    i, j, k = (at.ravel() for at in np.meshgrid(*[np.flatnonzero(problem.movable)] * 3, indexing="ij"))
+    some = (i < j) & (i < k) & (j != k)
+    i, j, k = i[some], j[some], k[some]
+    turned, row = np.tile(identity, (len(i), 1)), np.arange(len(i))
+    turned[row, i], turned[row, j], turned[row, k] = j, k, i
+    return np.vstack([neighbours(problem.movable, *terms), turned])

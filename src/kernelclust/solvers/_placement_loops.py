@@ -1,79 +1,154 @@
-"""The search for places, compiled: a placement p of clusters scores sum_jk A[p_j, p_k] M_jk + sum_j linear[j, p_j]."""
+"""The search for nodes, compiled: a placement p of clusters scores sum_jk A[p_j, p_k] M_jk + sum_j linear[j, p_j].
+
+An exchange of two clusters changes the score by a sum over the others: c steps. Longer moves are walks of exchanges.
+The nodes low..high are reversed by reversing low + 1..high - 1 and then exchanging the clusters at the ends; a cluster
+is moved by exchanging it with the next one again and again. All reversals about one centre are judged on one walk, and
+all nodes that a cluster can move to on two, so that a sweep over all of them takes c^3 steps, not c^4.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
-from kernelclust._compiled import compiled, floats
+from kernelclust._compiled import compiled, floats, integers
 
-MAX_CLUSTERS_FOR_CYCLES = 30  # 3-cycles are tried up to so many clusters
+MAX_CLUSTERS_FOR_CYCLES = 30  # 3-cycles are tried up to so many clusters: they take c^4 steps
 
 
 def search(
     starts: np.ndarray, movable: np.ndarray, A: np.ndarray, M: np.ndarray, linear: np.ndarray, noise: float
 ) -> np.ndarray:
-    """Return the local optima (restarts x c) of all starts: first improvement over swaps, 3-cycles and reversals."""
+    """Return local optima (r, c), one from each start (r, c): no exchange, reversal, insertion or 3-cycle adds more
+    than `noise`. Nothing is reversed or inserted where a cluster is not movable."""
     optima = np.array(starts, dtype=np.intp, order="C")
-    moved, q = np.empty(optima.shape[1] + 1, dtype=np.intp), np.empty(optima.shape[1], dtype=np.intp)
-    M = (M + M.T) / 2  # what a move gains is counted as if it were: else moves could gain for ever
-    improve(optima, moved, q, np.array(movable, dtype=bool), floats(A), floats(M), floats(linear), float(noise))
+    c = optima.shape[1]
+    scratch = np.empty(c, dtype=np.intp), np.empty(c)
+    improve(optima, *scratch, *_moves(movable), floats(A), floats(_symmetric(M)), floats(linear), float(noise))
     return optima
 
 
-@compiled
-def accept(p, q, moved, A, M, linear, noise):
-    """Go from placement p to q, which differ in the clusters `moved`, up to -1, if that pays; else q becomes p."""
-    rise, number = 0.0, 0
-    while moved[number] >= 0:
-        j = moved[number]
-        number += 1
-        new, old = q[j], p[j]
-        rise += linear[j, new] - linear[j, old] + (A[new, new] - A[old, old]) * M[j, j]
-        for k in range(len(p)):
-            if k != j:  # two moved clusters see each other twice, others are seen once
-                share = 2.0 if q[k] == p[k] else 1.0
-                rise += share * (A[new, q[k]] - A[old, p[k]]) * M[j, k]
-    for s in range(number):
-        j = moved[s]
-        if rise > noise:
-            p[j] = q[j]
-        else:
-            q[j] = p[j]
-    return rise > noise
+def neighbours(
+    movable: np.ndarray, A: np.ndarray, M: np.ndarray, linear: np.ndarray, number: int | None = None
+) -> np.ndarray:
+    """Return the placements (r, c) one exchange, reversal or insertion away from the identity, in order of their
+    scores; at most so many."""
+    c = len(A)
+    nodes = np.arange(c)
+    rises = np.full((3, c, c), -np.inf)
+    scratch = nodes.copy(), nodes.copy(), np.empty(c)
+    fill_rises(rises, *scratch, *_moves(movable), floats(A), floats(_symmetric(M)), floats(linear))
+    best = np.argsort(-rises, axis=None, kind="stable")[: np.isfinite(rises).sum()][:number]
+    kind, i, j = (at[:, None] for at in np.unravel_index(best, rises.shape))
+    inside = (np.minimum(i, j) <= nodes) & (nodes <= np.maximum(i, j))
+    exchanged = np.where(nodes == i, j, np.where(nodes == j, i, nodes))
+    reversed_ = np.where(inside, i + j - nodes, nodes)
+    inserted = np.where(nodes == i, j, nodes - np.sign(j - i) * inside)
+    return np.select([kind == 0, kind == 1], [exchanged, reversed_], inserted)
+
+
+def _moves(movable: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return which clusters may move, and the paths that are walked."""
+    movable = np.array(movable, dtype=bool)
+    return movable, integers(walks(len(movable)) if movable.all() else np.empty((0, 4)))
+
+
+def walks(c: int) -> np.ndarray:
+    """Return (a, step of a, b, step of b) for each walk: clusters at nodes a and b are exchanged, then a and b step on
+    while both are nodes. The first 2c - 3 reverse stretches of nodes, the others move one cluster."""
+    centre, begin, ones = np.arange(1, 2 * c - 2), np.arange(c), np.ones(c, dtype=np.intp)
+    low = (centre - 1) // 2
+    reversals = np.column_stack([low, np.full_like(low, -1), centre - low, np.ones_like(low)])
+    up, down = ([begin, way * ones, begin + way, way * ones] for way in (1, -1))
+    return np.vstack([reversals, np.column_stack(up)[:-1], np.column_stack(down)[1:]])
+
+
+def _symmetric(M: np.ndarray) -> np.ndarray:
+    """Return M as the loops take it: where rounding made it uneven, moves could gain for ever."""
+    return (M + M.T) / 2
+
+
+@compiled(fastmath={"reassoc", "contract"})
+def exchange_rise(p, i, j, A, M, linear):
+    """Return what the score gains when clusters i and j exchange their nodes; A and M are symmetric."""
+    a, b = p[i], p[j]
+    rise = (A[b, b] - A[a, a]) * (M[i, i] - M[j, j]) / 2
+    rise -= (A[b, a] - A[a, a]) * (M[i, i] - M[j, i]) + (A[b, b] - A[a, b]) * (M[i, j] - M[j, j])
+    for k in range(len(p)):
+        rise += (A[b, p[k]] - A[a, p[k]]) * (M[i, k] - M[j, k])
+    return 2 * rise + linear[i, b] - linear[i, a] + linear[j, a] - linear[j, b]
 
 
 @compiled
-def improve(optima, moved, q, movable, A, M, linear, noise):
-    """Run the loop of `search`: every row of `optima` becomes one; `moved` (c + 1,) and q (c,) are for it alone."""
+def exchange(p, at, i, j):
+    """Exchange the nodes of clusters i and j in p, and in its inverse: at[node] is the cluster there."""
+    p[i], p[j] = p[j], p[i]
+    at[p[i]], at[p[j]] = i, j
+
+
+@compiled
+def walk_to_best(p, at, path, rises, A, M, linear, noise):
+    """Walk a path of `walks`, write to rises[step] what the score has gained by then, and go back to where it was
+    highest, or to the beginning if it gained no more than `noise`. Return whether p has changed."""
+    a, b, total, best, number, step = path[0], path[2], 0.0, noise, 0, 0
+    while 0 <= a < len(p) and 0 <= b < len(p):
+        i, j = at[a], at[b]
+        total += exchange_rise(p, i, j, A, M, linear)
+        exchange(p, at, i, j)
+        rises[step] = total
+        step += 1
+        if total > best:
+            best, number = total, step
+        a += path[1]
+        b += path[3]
+    while step > number:
+        step -= 1
+        a -= path[1]
+        b -= path[3]
+        exchange(p, at, at[a], at[b])
+    return number > 0
+
+
+@compiled
+def fill_rises(table, p, at, rises, movable, paths, A, M, linear):
+    """Write to table (3, c, c) what is added to the score of the identity p by the exchange of clusters i < j, the
+    reversal of nodes low < high, and the insertion of cluster i at node j; `at` is another identity."""
+    c = len(p)
+    for i in range(c):
+        for j in range(i + 1, c):
+            if movable[i] and movable[j]:
+                table[0, i, j] = exchange_rise(p, i, j, A, M, linear)
+    for r in range(len(paths)):
+        a, step_a, b, step_b = paths[r]
+        walk_to_best(p, at, paths[r], rises, A, M, linear, np.inf)
+        step = 1  # the first is an exchange
+        while 0 <= a + step * step_a < c and 0 <= b + step * step_b < c:
+            if step_a != step_b:
+                table[1, a + step * step_a, b + step * step_b] = rises[step]
+            else:
+                table[2, a, b + step * step_b] = rises[step]
+            step += 1
+
+
+@compiled
+def improve(optima, at, rises, movable, paths, A, M, linear, noise):
+    """Run the loop of `search`: every row of `optima` becomes one; `at` and `rises` (c,) are for it alone."""
     c = optima.shape[1]
-    stuck = 0
-    for k in range(c):
-        stuck += not movable[k]
     for r in range(len(optima)):
         p = optima[r]
         for k in range(c):
-            q[k] = p[k]
+            at[p[k]] = k
         improved = True
         while improved:
             improved = False
             for i in range(c):
                 for j in range(i + 1, c):
-                    if not (movable[i] and movable[j]):
-                        continue
-                    moved[0], moved[1], moved[2] = i, j, -1
-                    q[i], q[j] = p[j], p[i]
-                    improved |= accept(p, q, moved, A, M, linear, noise)
-                    low, high = (p[i], p[j]) if p[i] < p[j] else (p[j], p[i])
-                    if high < low + 2 or stuck:
-                        continue
-                    number = 0  # reverse the stretch of nodes between those of i and j
-                    for k in range(c):
-                        if low <= p[k] <= high and 2 * p[k] != low + high:
-                            moved[number] = k
-                            number += 1
-                            q[k] = low + high - p[k]
-                    moved[number] = -1
-                    improved |= accept(p, q, moved, A, M, linear, noise)
+                    if movable[i] and movable[j] and exchange_rise(p, i, j, A, M, linear) > noise:
+                        exchange(p, at, i, j)
+                        improved = True
+            if improved:  # longer moves only where no exchange is left: on chains and rings that ends higher
+                continue
+            for path in range(len(paths)):
+                improved |= walk_to_best(p, at, paths[path], rises, A, M, linear, noise)
             if improved or c > MAX_CLUSTERS_FOR_CYCLES:
                 continue
             for i in range(c):
@@ -81,8 +156,12 @@ def improve(optima, moved, q, movable, A, M, linear, noise):
                     for k in range(j + 1, c):
                         if not (movable[i] and movable[j] and movable[k]):
                             continue
-                        for turn in range(2):
-                            moved[0], moved[1 + turn], moved[2 - turn], moved[3] = i, j, k, -1
-                            for s in range(3):
-                                q[moved[s]] = p[moved[(s + 1) % 3]]
-                            improved |= accept(p, q, moved, A, M, linear, noise)
+                        for other in (j, k):  # i goes to its node, then j and k exchange theirs: one cycle each
+                            rise = exchange_rise(p, i, other, A, M, linear)
+                            exchange(p, at, i, other)
+                            rise += exchange_rise(p, j, k, A, M, linear)
+                            if rise > noise:
+                                exchange(p, at, j, k)
+                                improved = True
+                            else:
+                                exchange(p, at, i, other)
