@@ -116,8 +116,9 @@ def _report(
         model,
         X,
         title=f"{arguments.file} on {model.structure_}",
-        columns=data.names,
+        columns=None if data.images is not None else data.names,
         values=None if data.prepared is None else data.prepared.in_own_units(X),
+        images=None if data.images is None else data.images[used],
         ids=rows if data.roles.ids is None else [data.roles.ids[row] for row in rows],
         scores=scores,
         warnings=[*doubts, *_left_out(data, some)],
@@ -127,7 +128,9 @@ def _report(
 
 def _decided(data: Data, labels: np.ndarray) -> str:
     """Return a warning if one column of the file alone decides the clusters."""
-    found = None if data.prepared is None else deciding_column(data.prepared.by_column(), labels)
+    found = (
+        None if data.prepared is None or data.images is not None else deciding_column(data.prepared.by_column(), labels)
+    )
     if found is None:
         return ""
     name = shlex.quote(found.column)
@@ -166,7 +169,8 @@ def _kept(data: Data, id_column: str | None) -> dict[str, Any]:
     """Return the encoders of the columns, and the column that names rows, for the model's file."""
     if data.prepared is None:
         raise ValueError("--model keeps models of tables of columns, and this is a sparse matrix; leave it out.")
-    return data.prepared.to_dict() | ({} if id_column is None else {"id_column": data.roles.id_name})
+    more = {"id_column": data.roles.id_name if id_column is not None else None, "image_size": data.image_size}
+    return data.prepared.to_dict() | {name: value for name, value in more.items() if value is not None}
 
 
 def _summary(arguments: SimpleNamespace, data: Data, model: Any, labels: Any, scores: dict) -> dict:

@@ -13,7 +13,7 @@ from kernelclust._scale_warning import scale_warning
 from kernelclust.cli.guard import log, note
 from kernelclust.tables import Prepared, Roles, Table, assign, prepare, read, split
 
-HOW = ("delimiter", "header", "encoding", "decimal", "key")
+HOW = ("delimiter", "header", "encoding", "decimal", "key", "image_size")
 
 
 @dataclass(frozen=True)
@@ -27,6 +27,8 @@ class Data:
     roles: Roles
     prepared: Prepared | None
     doubts: list[str]
+    images: np.ndarray | None = None  # (n, h, w) or (n, h, w, 3), where rows are pictures
+    image_size: str | None = None
 
     def known(self) -> list[str] | None:
         """Return the known labels of the rows in use, as text."""
@@ -42,8 +44,9 @@ def read_file(arguments: SimpleNamespace, path: str, texts: tuple[str, ...] = ()
         table = read(path, **how, texts=texts)
     for text in table.notes:
         note(arguments, f"{table.source}: {text}")
-    names = "with" if table.has_names else "without"
-    log(arguments, f"read {table.n_rows} rows and {len(table.columns)} columns of {path} ({names} names)")
+    names = "with names" if table.has_names else "without names"
+    names = "of pixels" if table.images is not None else names
+    log(arguments, f"read {table.n_rows} rows and {len(table.columns)} columns of {path} ({names})")
     return table
 
 
@@ -73,8 +76,11 @@ def load(arguments: SimpleNamespace, path: str | None = None) -> Data:
     if prepared.left_out:
         note(arguments, f"columns left out: {', '.join(prepared.left_out)}")
     pairwise = (getattr(arguments, "kernel", None) or "").startswith("precomputed")
-    doubts = [] if pairwise else _doubts(table, prepared, standardized=arguments.standardize)
-    return Data(prepared.X, prepared.names, prepared.rows, table.n_rows, roles, prepared, doubts)
+    no_doubts = pairwise or table.images is not None
+    doubts = [] if no_doubts else _doubts(table, prepared, standardized=arguments.standardize)
+    images = None if table.images is None else table.images[prepared.rows]
+    pictures: dict[str, Any] = {"images": images, "image_size": table.image_size}
+    return Data(prepared.X, prepared.names, prepared.rows, table.n_rows, roles, prepared, doubts, **pictures)
 
 
 def _of_view(table: Table, wanted: dict[str, Any]) -> dict[str, Any]:

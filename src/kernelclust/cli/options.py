@@ -50,7 +50,7 @@ FILE = {
     "file": argument(
         "FILE",
         f"{', '.join(FORMATS[:-1])} or {FORMATS[-1]} (csv: text with any delimiter), also compressed (.gz, .bz2, .xz); "
-        "- is standard input; a folder of Parquet or CSV files is one table.",
+        "- is standard input; a folder of Parquet files, CSV files or pictures is one table.",
     )
 }
 
@@ -89,6 +89,12 @@ HOW = {
     "encoding": option(str, "--encoding", help="such as cp1252 (else UTF-8, or UTF-16 by its mark)", panel=READ),
     "decimal": option(str, "--decimal", help="the decimal sign, a point or a comma (else found)", panel=READ),
     "key": option(str, "--key", help="array of an npz or h5ad file, such as obsm/X_pca", panel=READ),
+    "image_size": option(
+        str,
+        "--image-size",
+        help="pixels that pictures are resized to: of the longer side, such as 32 (the default), or 32x24",
+        panel=READ,
+    ),
 }
 IDS = {"id_column": option(str, "--id-column", help="not clustered; names the rows in the output", panel=READ)}
 READING = {

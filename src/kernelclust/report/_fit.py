@@ -25,6 +25,7 @@ from kernelclust.plots import (
 )
 from kernelclust.report import _words as words
 from kernelclust.report._page import Section, bullets, code, facts, heat, page, paragraphs, picture, table
+from kernelclust.report._page import thumbnails as thumbnail_row
 
 USED = ("kernelclust", "scikit-learn", "numpy", "scipy")
 MOST_DRAWN, MOST_LINES = 5000, 1000  # samples in a picture, and rows in a heat map
@@ -47,6 +48,7 @@ def html_report(
     warnings: Sequence[str] = (),
     again: Mapping[str, str] | None = None,
     lead: Sequence[str] = (),
+    images: Any = None,
     thumbnails: Sequence[Any] | None = None,
     figures: Mapping[str, Any] | None = None,
 ) -> str:
@@ -77,8 +79,10 @@ def html_report(
         How to get the same again, such as a command; Python comes by itself.
     lead : sequence of str, optional
         What the data are, said beside the verdict.
-    thumbnails : sequence of 2-d arrays, optional
-        A picture for each cluster, drawn beside it.
+    images : array of shape (m, h, w) or (m, h, w, 3), optional
+        A picture of each sample. Typical and borderline samples are shown by them, and clusters by the most typical.
+    thumbnails : sequence of arrays of shape (h, w) or (h, w, 3), optional
+        A picture for each cluster, drawn beside it; by default the most typical of `images`.
     figures : mapping of captions to matplotlib figures, optional
         Further pictures.
 
@@ -102,7 +106,9 @@ def html_report(
     names = model.cluster_names_.tolist()
     ids = np.arange(len(labels)) if ids is None else ids
     near = _rows(model, X) if X is not None and hasattr(model, "transform") else None
-    told = _profile(model, X if values is None else values, labels, c, columns)
+    told = None if images is not None else _profile(model, X if values is None else values, labels, c, columns)
+    if thumbnails is None and images is not None and near is not None:
+        thumbnails = _most_typical(np.asarray(images), near)
     verdict = [
         words.found_in_words(model.structure_, sizes),
         words.order_in_words(model.structure_, getattr(model, "order_confidence_", None), _of_order(model, "pvalue")),
@@ -115,7 +121,7 @@ def html_report(
     following = f"<h2>What to do next</h2>{bullets(words.next_in_words(model, ids))}"
     top = paragraphs(*warnings, kind="warning") + f"<div class=lead>{first}{side}</div>{following}"
     sections = [
-        Section("The clusters", [_table(model, names, sizes, told, near, ids), _heat(told, names)]),
+        Section("The clusters", [_table(model, names, sizes, told, near, ids, images), _heat(told, names)]),
         Section(
             "Pictures",
             [_gallery([*drawn.values(), *_more(figures)])] if have_matplotlib() else [paragraphs(NO_PICTURES)],
@@ -204,7 +210,18 @@ def _evenly(n: int, most: int) -> np.ndarray:
     return np.unique(np.linspace(0, n - 1, min(n, most)).astype(int))
 
 
-def _table(model: Any, names: list[str], sizes: np.ndarray, told, near, ids) -> str:
+def _most_typical(images: np.ndarray, near: Rows) -> list[np.ndarray]:
+    """Return the most typical picture of each cluster, a blank one for a cluster without samples."""
+    return [images[rows[0]] if len(rows) else np.ones_like(images[0]) for rows in near.typical]
+
+
+def _table(model: Any, names: list[str], sizes: np.ndarray, told, near, ids, images: Any = None) -> str:
+    def shown(rows: np.ndarray) -> str:
+        captions = [str(ids[i]) for i in rows]
+        if images is None or not have_matplotlib() or not captions:
+            return ", ".join(captions) or "-"
+        return thumbnail_row([images[i] for i in rows], captions)
+
     linked = np.asarray(neighbours(model.structure_))
     rows = []
     for j, name in enumerate(names):
@@ -213,8 +230,8 @@ def _table(model: Any, names: list[str], sizes: np.ndarray, told, near, ids) -> 
             signs = ((column, mean, "high" if score > 0 else "low") for column, mean, score in told.telling(j))
             row["differs by"] = "; ".join(f"{column} {sign} ({mean:.4g})" for column, mean, sign in signs) or "-"
         if near is not None:
-            row["typical rows"] = ", ".join(str(ids[i]) for i in near.typical[j]) or "-"
-            row["borderline rows"] = ", ".join(str(ids[i]) for i in near.borderline[j]) or "-"
+            row["typical rows"] = shown(near.typical[j])
+            row["borderline rows"] = shown(near.borderline[j])
         if linked.any():
             row["next to"] = ", ".join(names[k] for k in np.flatnonzero(linked[j]))
         rows.append(row)

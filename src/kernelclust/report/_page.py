@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
@@ -40,6 +41,9 @@ th[aria-sort=descending] button::after { content: " \\2193" }
 .heat td { padding: .25rem .6rem; text-align: right; border: 2px solid var(--paper) } .heat th { padding: .25rem .6rem }
 .heat th[scope=col] { text-align: right }
 .swatch { display: inline-block; width: .85em; height: .85em; border-radius: 50%; margin-right: .45em }
+.thumbnails { display: flex; flex-wrap: wrap; gap: .5rem; font-size: .75rem; color: var(--soft) }
+.thumbnails span { max-width: 5.5rem; overflow-wrap: anywhere }
+.thumbnails img { width: 5rem; height: auto; image-rendering: auto; display: inline-block; border-radius: 3px }
 .warning { background: var(--warn); padding: .6rem 1rem; border-radius: 6px; max-width: none }
 pre { background: var(--card); padding: .8rem 1rem; border-radius: 6px; overflow-x: auto; font-size: .88rem }
 summary { cursor: pointer; font-size: 1.2rem; font-weight: 700; margin-top: 2.6rem }
@@ -68,6 +72,10 @@ INKS = {  # what pictures are drawn in, and what the page has in its place
     "#b9bec7": "var(--faint)",
     "#ffffff": "var(--paper)",
 }
+
+
+class Markup(str):
+    """A piece of HTML that is put into a page as it is."""
 
 
 @dataclass
@@ -114,7 +122,7 @@ def code(text: str) -> str:
 
 def facts(values: Mapping[str, Any]) -> str:
     """Return a table of two columns."""
-    rows = (f"<tr><th scope=row>{escape(k)}</th><td>{escape(shown(v))}</td></tr>" for k, v in values.items())
+    rows = (f"<tr><th scope=row>{escape(k)}</th><td>{_cell(v)}</td></tr>" for k, v in values.items())
     return f"<div class=wide><table>{''.join(rows)}</table></div>" if values else ""
 
 
@@ -126,7 +134,7 @@ def table(rows: Sequence[Mapping[str, Any]], swatches: Sequence[str] = ()) -> st
     body = []
     for k, row in enumerate(rows):
         dot = f'<span class=swatch style="background:{swatches[k]}"></span>' if len(swatches) else ""
-        cells = [f"{dot if i == 0 else ''}{escape(shown(value))}" for i, value in enumerate(row.values())]
+        cells = [f"{dot if i == 0 else ''}{_cell(value)}" for i, value in enumerate(row.values())]
         body.append("<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>")
     return f"<div class=wide><table><thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table></div>"
 
@@ -144,9 +152,27 @@ def heat(rows: Sequence[str], columns: Sequence[str], values: Any, scores: Any, 
             color = "33,113,181" if score > 0 else "217,95,2"
             strength = min(abs(score) / 2, 1) * 0.75
             style = f'style="background:rgba({color},{strength:.2f})" title="{escape(says.format(score))}"'
-            cells.append(f"<td {style}>{escape(shown(value))}</td>")
+            cells.append(f"<td {style}>{_cell(value)}</td>")
         body.append(f"<tr><th scope=row>{escape(name)}</th>{''.join(cells)}</tr>")
     return f"<div class=wide><table class=heat>{head}{''.join(body)}</table></div>"
+
+
+def _cell(value: Any) -> str:
+    return value if isinstance(value, Markup) else escape(shown(value))
+
+
+def thumbnails(images: Sequence[Any], captions: Sequence[str]) -> Markup:
+    """Return small pictures beside each other, each with its caption; images are (h, w), (h, w, 3) or (h, w, 4)."""
+    from matplotlib.image import imsave
+
+    shapes = []
+    for image, caption in zip(images, captions, strict=True):
+        png = io.BytesIO()
+        imsave(png, image, cmap="gray", format="png")
+        data = b64encode(png.getvalue()).decode()
+        text = escape(caption)
+        shapes.append(f'<span><img src="data:image/png;base64,{data}" alt="{text}" title="{text}"><br>{text}</span>')
+    return Markup(f"<div class=thumbnails>{''.join(shapes)}</div>")
 
 
 def shown(value: Any) -> str:

@@ -1,4 +1,4 @@
-"""A folder of files as one table: rows file by file, columns by name."""
+"""A folder of files as one table: rows file by file, columns by name; pictures are a row each."""
 
 from __future__ import annotations
 
@@ -12,20 +12,30 @@ import numpy as np
 
 from kernelclust._input import quoted
 from kernelclust.tables._table import Column, Table
+from kernelclust.tables.formats import image
 from kernelclust.tables.formats.csv import text_column
 
-KINDS = {"CSV": ".csv", "Parquet": ".parquet"}
+PICTURES = "pictures"
+KINDS: dict[str, tuple[str, ...]] = {"CSV": (".csv",), "Parquet": (".parquet",), PICTURES: image.SUFFIXES}
 PACKED = ("", ".gz", ".bz2", ".xz")
 
 
-def read_folder(folder: str, read: Callable[[str, Sequence[str]], Table], texts: Sequence[str]) -> Table:
-    """Read the CSV or the Parquet files of a folder, in the order of their names, by `read(path, texts)`.
+def read_folder(
+    folder: str,
+    read: Callable[[str, Sequence[str]], Table],
+    read_pictures: Callable[[Sequence[str]], Table],
+    texts: Sequence[str],
+) -> Table:
+    """Read the CSV or the Parquet files of a folder, in the order of their names, by `read(path, texts)`; or pictures.
 
     The table is what one file with all rows would give: a column that is text in one file is text in all. All files
     must have the same columns, in any order; a file without rows counts as none.
     """
-    paths, others = _files(folder)
+    kind, paths, others = _files(folder)
     notes = [f"{len(others)} other files and folders are not read, such as {others[0]}"] if others else []
+    if kind == PICTURES:
+        table = read_pictures(paths)
+        return replace(table, notes=[*notes, *table.notes])
     first = read(paths[0], texts)
     names = [column.name for column in first.columns]
     texts = [names[int(text) - 1] if _is_number_of(text, names) else text for text in texts]
@@ -52,19 +62,23 @@ def read_folder(folder: str, read: Callable[[str, Sequence[str]], Table], texts:
     return replace(first, source=folder, columns=columns, notes=notes, lines=None, problems=problems, row_name=rows)
 
 
-def _files(folder: str) -> tuple[list[str], list[str]]:
-    """Return the paths of the files of one kind, and the names of what else is there."""
+def _files(folder: str) -> tuple[str, list[str], list[str]]:
+    """Return the kind of the files, the paths of those of this kind, and the names of what else is there."""
     listed = sorted(name for name in os.listdir(folder) if not name.startswith((".", "_")))
-    kinds = {
-        kind: [name for name in listed if name.lower().endswith(tuple(suffix + packed for packed in PACKED))]
-        for kind, suffix in KINDS.items()
-    }
+    kinds = {kind: [name for name in listed if _ends(name, suffixes)] for kind, suffixes in KINDS.items()}
     found = [kind for kind, names in kinds.items() if names]
     if len(found) != 1:
-        what = "neither Parquet nor CSV files" if not found else "both Parquet and CSV files"
-        raise ValueError(f"{folder} holds {what} (*.parquet, *.csv); give a folder of one kind.")
+        what = " and ".join(f"{kind} files" if kind != PICTURES else kind for kind in found or list(KINDS))
+        holds = f"holds both {what}" if found else f"holds none of {what.replace(' and ', ', ')}"
+        suffixes = ", ".join(f"*{suffix}" for suffixes in KINDS.values() for suffix in suffixes)
+        raise ValueError(f"{folder} {holds} ({suffixes}); give a folder of one kind.")
     chosen = kinds[found[0]]
-    return [os.path.join(folder, name) for name in chosen], [name for name in listed if name not in chosen]
+    others = [name for name in listed if name not in chosen]
+    return found[0], [os.path.join(folder, name) for name in chosen], others
+
+
+def _ends(name: str, suffixes: tuple[str, ...]) -> bool:
+    return name.lower().endswith(tuple(suffix + packed for suffix in suffixes for packed in PACKED))
 
 
 def _is_number_of(text: str, names: Sequence[str]) -> bool:

@@ -35,15 +35,20 @@ def read(path: str, *, texts: tuple[str, ...] = (), **options: Any) -> Table:
     ----------
     path : str
         A file of one of the formats in `kernelclust.tables.formats`, as it is or compressed by gzip, bzip2 or xz; or a
-        folder of CSV or Parquet files.
+        folder of CSV files, Parquet files or pictures.
     texts : tuple of str
         Columns whose cells are read as texts, unchanged, by name or number from 1.
     **options
-        Options of the format: delimiter, header, encoding, decimal of text, key of NPZ and h5ad. None and "auto" mean
-        that the option is not given.
+        Options of the format: delimiter, header, encoding, decimal of text, key of NPZ and h5ad, image_size of
+        pictures. None and "auto" mean that the option is not given.
     """
     if os.path.isdir(path):
-        return read_folder(path, lambda file, texts: _read_file(file, tuple(texts), options), texts)
+        return read_folder(
+            path,
+            lambda file, texts: _read_file(file, tuple(texts), options),
+            lambda files: _reader("image", path, options, "read_folder")(files, path),
+            texts,
+        )
     table = _read_file(path, texts, options)
     if not table.n_rows:
         raise ValueError(f"{table.source} has a header but no rows of data.")
@@ -63,18 +68,19 @@ def _read_file(path: str, texts: tuple[str, ...], options: dict[str, Any]) -> Ta
         file.close()
 
 
-def _reader(name: str, source: str, options: dict[str, Any]) -> Callable[..., Table]:
+def _reader(name: str, source: str, options: dict[str, Any], function: str = "read") -> Callable[..., Table]:
     """Return the reader of a format with its options, after checking both and the libraries that it needs."""
     module = _names.load(formats, name)
     given = {key: value for key, value in options.items() if value not in (None, "auto")}
     for key in given:
         if key not in _names.keywords(module.read):
             takers = [name for name in _names.names(formats) if key in _names.keywords(_names.load(formats, name).read)]
-            raise ValueError(f"--{key} is for files of format {' or '.join(takers)}, and {source} is {name}; omit it.")
+            option = f"--{key.replace('_', '-')}"
+            raise ValueError(f"{option} is for files of format {' or '.join(takers)}, and {source} is {name}; omit it.")
     for library in module.NEEDS:
         if sys.modules.get(library, True) is None or find_spec(library) is None:
             raise ValueError(f"{source} is {name}, which {library} reads: pip install 'kernelclust[cli]'.")
-    return lambda *arguments, **more: module.read(*arguments, **more, **given)
+    return lambda *arguments, **more: getattr(module, function)(*arguments, **more, **given)
 
 
 def _format_of(file: IO[bytes], path: str) -> str:

@@ -74,6 +74,8 @@ class Table:
     matrix: Any = None  # a sparse matrix, which has no columns
     problems: list[Problem] = field(default_factory=list)  # found while reading
     decimal: str | None = None  # the decimal sign, "" if it is not known; None for formats without one
+    images: np.ndarray | None = None  # (n, h, w) or (n, h, w, 3), where the rows are pictures
+    image_size: str | None = None  # WxHxCHANNELS that picture files were resized to
     row_name: Callable[[int], str] | None = None  # of rows in messages, where they are not lines of one file
 
     @property

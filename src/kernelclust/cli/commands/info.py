@@ -16,7 +16,7 @@ OPTIONS = {**options.JSON, **options.TALK}
 
 CORE = ("kernelclust", "numpy", "scipy", "scikit-learn", "numba", "joblib", "daqp")
 EXTRAS = {
-    "cli": ("typer", "rich", "pyarrow", "h5py"),
+    "cli": ("typer", "rich", "pyarrow", "h5py", "pillow"),
     "plot": ("matplotlib", "pillow"),
     "graph": ("networkx",),
     "sdp": ("cvxpy",),

@@ -13,7 +13,7 @@ OPTIONS = {
     "model": options.argument("MODEL", "what fit --model wrote"),
     **options.FILE,
     **options.IDS,
-    **options.HOW,
+    **{name: one for name, one in options.HOW.items() if name != "image_size"},
     "missing": options.option(
         Literal["error", "drop", "median"],
         "--missing",
@@ -33,8 +33,9 @@ def run(arguments: SimpleNamespace) -> None:
     from kernelclust.cli.inputs import read_file
     from kernelclust.cli.outputs import check_targets, formulas, spread, write_labels
     from kernelclust.cli.rows import asked_columns, predicted
-    from kernelclust.tables import assign, prepared_like, text_columns
+    from kernelclust.tables import PICTURE_SUFFIXES, assign, prepared_like, text_columns
 
+    arguments.image_size = None
     check_targets(arguments.out, uses=[arguments.model, arguments.file])
     if not os.path.exists(arguments.model):
         raise FileNotFoundError(f"there is no model {arguments.model}; fit --model writes one.")
@@ -43,9 +44,11 @@ def run(arguments: SimpleNamespace) -> None:
         raise ValueError(f"{arguments.model} does not say how cells become numbers; fit --model keeps that.")
     model = kernelclust.load(arguments.model)
     try:
-        id_column, texts = settings.get("id_column"), text_columns(settings)
+        id_column, image_size, texts = settings.get("id_column"), settings.get("image_size"), text_columns(settings)
     except (AttributeError, KeyError, TypeError, ValueError):
         raise ValueError(f"{arguments.model} is damaged: it does not say how cells become numbers.") from None
+    if os.path.isdir(arguments.file) or arguments.file.lower().endswith(PICTURE_SUFFIXES):
+        arguments.image_size = image_size  # pictures are resized as those of the fit
     table = read_file(arguments, arguments.file, texts=(*texts, *([id_column] if id_column else [])))
     if arguments.id_column is None and id_column in [column.name for column in table.columns]:
         arguments.id_column = id_column
