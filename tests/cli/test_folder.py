@@ -133,7 +133,7 @@ def test_problems_name_the_file_and_its_line(frame, tmp_path, capsys):
 
 def test_folders_that_hold_no_table_are_refused(tmp_path, capsys):
     assert main(["fit", str(tmp_path)]) == 2
-    assert "neither Parquet nor CSV files" in capsys.readouterr().err
+    assert "none of CSV files, Parquet files, pictures" in capsys.readouterr().err
     (tmp_path / "a.csv").write_text("x,y\n")
     assert main(["fit", str(tmp_path)]) == 2
     assert "have no rows of data" in capsys.readouterr().err
@@ -143,4 +143,4 @@ def test_folders_that_hold_no_table_are_refused(tmp_path, capsys):
     assert "1 other files and folders are not read, such as README" in capsys.readouterr().err
     (tmp_path / "a.parquet").write_text("")
     assert main(["fit", str(tmp_path)]) == 2
-    assert "both Parquet and CSV files" in capsys.readouterr().err
+    assert "both CSV files and Parquet files" in capsys.readouterr().err

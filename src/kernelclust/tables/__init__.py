@@ -4,7 +4,7 @@ from kernelclust.tables._prepare import Prepared, prepare, prepared_like, text_c
 from kernelclust.tables._read import read
 from kernelclust.tables._roles import Roles, assign, read_links, split
 from kernelclust.tables._table import Column, Problem, Problems, Table, parse_number
-from kernelclust.tables.formats.image import SUFFIXES as PICTURE_SUFFIXES
+from kernelclust.tables.formats.jpg import SUFFIXES as PICTURE_SUFFIXES
 
 __all__ = [
     "PICTURE_SUFFIXES",

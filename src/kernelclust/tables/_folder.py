@@ -12,11 +12,11 @@ import numpy as np
 
 from kernelclust._input import quoted
 from kernelclust.tables._table import Column, Table
-from kernelclust.tables.formats import image
+from kernelclust.tables.formats import jpg
 from kernelclust.tables.formats.csv import text_column
 
 PICTURES = "pictures"
-KINDS: dict[str, tuple[str, ...]] = {"CSV": (".csv",), "Parquet": (".parquet",), PICTURES: image.SUFFIXES}
+KINDS: dict[str, tuple[str, ...]] = {"CSV": (".csv",), "Parquet": (".parquet",), PICTURES: jpg.SUFFIXES}
 PACKED = ("", ".gz", ".bz2", ".xz")
 
 

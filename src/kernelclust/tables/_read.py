@@ -46,7 +46,7 @@ def read(path: str, *, texts: tuple[str, ...] = (), **options: Any) -> Table:
         return read_folder(
             path,
             lambda file, texts: _read_file(file, tuple(texts), options),
-            lambda files: _reader("image", path, options, "read_folder")(files, path),
+            lambda files: _reader("jpg", path, options, "read_folder")(files, path),
             texts,
         )
     table = _read_file(path, texts, options)

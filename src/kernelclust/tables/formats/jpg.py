@@ -17,7 +17,7 @@ from kernelclust._input import quoted
 from kernelclust.tables._table import Column, Table
 from kernelclust.tables.formats._arrays import table_of
 
-SUFFIXES: tuple[str, ...] = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff")
+SUFFIXES = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff")
 BEGINS = (b"\xff\xd8\xff", b"\x89PNG", b"RIFF", b"BM", b"GIF8", b"II*\x00", b"MM\x00*")
 NEEDS = ("PIL",)
 LONG_SIDE = 32  # pixels, of the longer side
