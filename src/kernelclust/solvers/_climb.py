@@ -44,46 +44,31 @@ def climb(
     which the labels must keep, blocks move instead of samples and are exchanged where links or sizes stand in the way;
     what soft labels add counts as part of F.
     """
-    c = objective.n_clusters
     labels = np.array(labels, dtype=np.intp)
-    task = _Task(kernel, objective, labels, warm_start_sums, constraints, allow_empty)
+    task = _Task(kernel, objective, labels, warm_start_sums, constraints, tol, allow_empty)
     sums = task.sums
     S, n = sums.cluster_sums(labels), task.sizes(labels)
-    value, terms = task.value(S, n, labels)
-    history = [value]
+    history = [task.value(S, n, labels)[0]]
     stopped_because = "max_iter"
-    uneven = kernel.weight.max() >= MIN_UNEVEN_RATIO * kernel.weight.min()
-    rebuild = 1 if uneven else REBUILD_SWEEPS
-    spare = uneven and not kernel.cheap  # where a pass is dear, one for all, before it is said that nothing moves
+    spare = task.uneven and not kernel.cheap  # where a pass is dear, one for all, before it is said that nothing moves
     n_iter = 0
     while n_iter < max_iter:
-        n_iter += 1
-        threshold = tol * float(np.abs(terms).sum())
-        previous = labels, S, n, sums.sums.copy()
-        labels, moves = task.sweep(labels, S, n, threshold)
-        if kernel.cheap and n_iter % rebuild == 0:
-            sums.sums = sums.rebuilt(labels, c)
-        S, n = sums.cluster_sums(labels), task.sizes(labels)
-        value, terms = task.value(S, n, labels)
-        if moves and value <= history[-1]:  # gains were made of rounding
-            labels, S, n, sums.sums = previous
-            stopped_because = "converged"
-            break
-        set_step("searching: F = {:.6g} after {} sweeps of a start", value, n_iter)
-        if moves:
-            history.append(value)
+        labels, S, n, values, settled = task.sweeps(labels, S, n, history[-1], n_iter, max_iter - n_iter)
+        n_iter += len(values) + settled
+        history += values
+        set_step("searching: F = {:.6g} after {} sweeps of a start", history[-1], n_iter)
+        if not settled:
             continue
         if spare and len(history) > 1:
-            spare, sums.sums = False, sums.rebuilt(labels, c)
+            spare, sums.sums = False, sums.rebuilt(labels, len(n))
             S = sums.cluster_sums(labels)
-            terms = task.value(S, n, labels)[1]
             continue
         if placement is not None:
             node = placement(S, n) if constraints is None else placement(S, n, **constraints.placing(labels))
             order = np.argsort(node)
-            placed, placed_terms = task.value(S[np.ix_(order, order)], n[order], node[labels])
-            if placed > value + threshold:
-                labels, S, n, terms = node[labels], S[np.ix_(order, order)], n[order], placed_terms
+            placed = task.value(S[np.ix_(order, order)], n[order], node[labels])[0]
+            if placed > history[-1] + task.threshold(S, n, labels):
+                labels, S, n = node[labels], S[np.ix_(order, order)], n[order]
                 sums.sums = np.ascontiguousarray(sums.sums[order])
                 history.append(placed)
                 continue
@@ -102,9 +87,11 @@ class _Task:
         labels: np.ndarray,
         warm_start_sums: np.ndarray | None,
         constraints: Constraints | None,
+        tol: float,
         allow_empty: bool,
     ):
-        self.kernel, self.objective, self.constraints = kernel, objective, constraints
+        self.kernel, self.objective, self.constraints, self.tol = kernel, objective, constraints, float(tol)
+        self.uneven = kernel.weight.max() >= MIN_UNEVEN_RATIO * kernel.weight.min()
         self.form, self.loss = _form(objective, float(kernel.weight.sum()))
         members = Members(kernel.n_samples, None if constraints is None else constraints.mean)
         self.sums = running_sums(kernel, members, labels, objective.n_clusters, warm_start_sums)
@@ -120,22 +107,50 @@ class _Task:
         value, terms = self.objective.value_and_terms(S, n)
         return value + (0.0 if self.constraints is None else self.constraints.gain(labels)), terms
 
-    def sweep(self, labels: np.ndarray, S: np.ndarray, n: np.ndarray, threshold: float) -> tuple[np.ndarray, int]:
-        """Return labels after a visit to every block or, where none moves, after exchanges; and how many moved."""
+    def threshold(self, S: np.ndarray, n: np.ndarray, labels: np.ndarray) -> float:
+        """Return how much F has to rise for a move."""
+        return self.tol * float(np.abs(self.value(S, n, labels)[1]).sum())
+
+    def sweeps(self, labels: np.ndarray, S: np.ndarray, n: np.ndarray, value: float, n_iter: int, limit: int) -> tuple:
+        """Return labels, S and n after up to `limit` sweeps, F after each that raised it, and whether one did not."""
+        if self.constraints is None and self.loss is None and self.sums.held_features is not None:
+            state = self._state(labels.copy(), S, n)
+            values, settled = self.sums.sweep_all(limit, value, self.blocks, state, self.form, self.tol)
+            return state.label, state.S, state.n, values, settled
+        sums, c = self.sums, len(n)
+        before = labels, S, n, sums.sums.copy()
+        labels, moves = self._sweep(labels, S, n, self.threshold(S, n, labels))
+        if self.kernel.cheap and (n_iter + 1) % (1 if self.uneven else REBUILD_SWEEPS) == 0:
+            sums.sums = sums.rebuilt(labels, c)
+        S, n = sums.cluster_sums(labels), self.sizes(labels)
+        if not moves:
+            return labels, S, n, [], True
+        raised = self.value(S, n, labels)[0]
+        if raised <= value:  # gains were made of rounding
+            labels, S, n, sums.sums = before
+            return labels, S, n, [], True
+        return labels, S, n, [raised], False
+
+    def _state(self, label: np.ndarray, S: np.ndarray, n: np.ndarray) -> State:
         objective, known, T = self.objective, self.constraints, self.objective.T
-        label = labels.copy() if known is None else known.of_blocks(labels).astype(np.intp, copy=False)
         counts = np.bincount(label, minlength=len(n))
         blocked = NO_LINKS if known is None else count_blocked(label, *known.linked, len(n))
         inner = np.array(T.T @ S @ T if objective.has_loss else S, order="C")
         scratch = np.zeros((SCRATCH, len(n)))
-        state = State(label, counts, n.copy(), objective.inverse_norms(n), inner, blocked, scratch)
+        return State(label, counts, n.copy(), objective.inverse_norms(n), inner, blocked, scratch)
+
+    def _sweep(self, labels: np.ndarray, S: np.ndarray, n: np.ndarray, threshold: float) -> tuple[np.ndarray, int]:
+        """Return labels after a visit to every block or, where none moves, after exchanges; and how many moved."""
+        known = self.constraints
+        label = labels.copy() if known is None else known.of_blocks(labels).astype(np.intp, copy=False)
+        state = self._state(label, S, n)
         moves = self.sums.sweep(self.blocks, self.known, state, self.form, self.loss, threshold)
         if known is None or self.known is None:
             return label, moves
         if not moves:
             state = state._replace(n=n.copy(), S=S.copy())
             exchanges = Exchanges(self.sums, known, self.blocks, self.known, self.form, self.loss)
-            moves = exchanges.make(state, objective, threshold)
+            moves = exchanges.make(state, self.objective, threshold)
         return label[known.block], moves
 
 

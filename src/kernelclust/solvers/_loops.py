@@ -318,6 +318,65 @@ def sweep(at, stop, sums, held, wanted, reach, blocks, known, state, form, loss,
     return wanted[0] if found else stop, moves, found
 
 
+@compiled
+def sweep_features(limit, sums, rows, blocks, state, form, tol, values):
+    """Visit all samples, whose features are `rows` (m x d), again and again, until none moves or F does not rise.
+
+    For objectives without loss or constraints. values[t] becomes F after sweep t; values[0] is F before. Sums, labels, S
+    and n are those of the last rise. Returns the number of rises, and whether the last sweep moved nothing or raised
+    nothing; it is False after `limit` sweeps that all did.
+    """
+    weight, own, allow_empty = blocks
+    label, counts, n, x, S, blocked, scratch = state
+    wanted = np.empty(1, np.intp)
+    held = Held(True, 0, wanted[:0], rows, weight[:0], weight[:0])
+    before = label.copy()
+    for rises in range(limit):
+        size = 0.0
+        for j in range(len(n)):
+            for k in range(len(n)):
+                size += abs(form.A[j, k] * S[j, k] * x[j] * x[k])
+        threshold = tol * form.coef * size
+        moves = sweep(0, len(label), sums, held, wanted, 0, blocks, None, state, form, None, threshold)[1]
+        if moves == 0:
+            return rises, True
+        sums_of(rows, weight, state, sums, form)
+        values[rises + 1] = form_value(S, n, form, None, scratch)
+        if values[rises + 1] <= values[rises]:  # gains were made of rounding
+            for u in range(len(label)):
+                label[u] = before[u]
+            sums_of(rows, weight, state, sums, form)
+            return rises, True
+        for u in range(len(label)):
+            before[u] = label[u]
+    return limit, False
+
+
+@compiled
+def sums_of(rows, weight, state, sums, form):
+    """Compute feature sums, S, counts, n and x afresh from the labels, so that rounding cannot add up."""
+    label, counts, n, x, S = state.label, state.counts, state.n, state.x, state.S
+    c, d = sums.shape
+    for j in range(c):
+        counts[j], n[j] = 0, 0.0
+        for f in range(d):
+            sums[j, f] = 0.0
+    for u in range(len(label)):
+        j, w = label[u], weight[u]
+        counts[j] += 1
+        n[j] += w
+        for f in range(d):
+            sums[j, f] += w * rows[u, f]
+    for j in range(c):
+        x[j] = inverse_norm(n[j] + form.added, form.power)
+        for k in range(j + 1):
+            total = 0.0
+            for f in range(d):
+                total += sums[j, f] * sums[k, f]
+            S[j, k] = total
+            S[k, j] = total
+
+
 # -- exchanges of several blocks ---------------------------------------------------------------------------------------
 
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from scipy.linalg import qr
 
-from kernelclust.kernels import Spectrum
+from kernelclust.kernels import Spectrum, feature_sums
 from kernelclust.objectives import Assignment, ClusterObjective
 
 MAX_ROUNDS = 15  # of a k-means run
+HALVING_ROUNDS = 3  # of the search for halves of clusters
 
 
 def spectral_start(spectrum: Spectrum, n_clusters: int) -> np.ndarray:
@@ -42,15 +45,25 @@ def projected_start(spectrum: Spectrum, A: np.ndarray, rng: np.random.RandomStat
 
 def plus_plus_start(E: np.ndarray, weight: np.ndarray, n_clusters: int, rng: np.random.RandomState) -> np.ndarray:
     """Assign every sample to the nearest of k-means++ centres in feature space (rows of E)."""
+    return plus_plus_starts(E, weight, n_clusters, rng, 1)[0]
+
+
+def plus_plus_starts(
+    E: np.ndarray, weight: np.ndarray, n_clusters: int, rng: np.random.RandomState, number: int
+) -> list[np.ndarray]:
+    """Return several such labelings; all are drawn at once."""
     if not np.ptp(E, axis=0).any():
-        return random_start(len(E), n_clusters, rng)
-    return nearest(E, _greedy_centres(E, weight, n_clusters, rng))
+        return [random_start(len(E), n_clusters, rng) for _ in range(number)]
+    return list(nearest(E, _greedy_centres(E, weight, n_clusters, rng, number)))
 
 
-def _greedy_centres(E: np.ndarray, weight: np.ndarray, n_clusters: int, rng: np.random.RandomState) -> np.ndarray:
-    """Return centres (c, d) of greedy k-means++, as scikit-learn's `kmeans_plusplus` picks them; its checks and
+def _greedy_centres(
+    E: np.ndarray, weight: np.ndarray, n_clusters: int, rng: np.random.RandomState, number: int = 1
+) -> np.ndarray:
+    """Return centres (number, c, d) of greedy k-means++, as scikit-learn's `kmeans_plusplus` picks them; its checks and
     conversions took a third of a small fit."""
-    return E[plus_plus(E[None], weight[None], n_clusters, rng, trials=2 + int(np.log(n_clusters)))[0]]
+    weights = np.broadcast_to(weight, (number, len(weight)))
+    return E[plus_plus(E[None], weights, n_clusters, rng, trials=2 + int(np.log(n_clusters)))]
 
 
 def plus_plus(
@@ -82,7 +95,7 @@ def seeded_start(
     """Assign every sample to the nearest centre: the mean of those with a known label, else one that k-means++
     picks."""
     given = np.flatnonzero(known >= 0)
-    centres = _greedy_centres(E, weight, n_clusters, rng)
+    centres = _greedy_centres(E, weight, n_clusters, rng)[0]
     if len(given):
         sums = np.zeros((n_clusters, E.shape[1]))
         np.add.at(sums, known[given], E[given] * weight[given, None])
@@ -121,6 +134,59 @@ def fill_empty(labels: np.ndarray, E: np.ndarray, n_clusters: int) -> np.ndarray
         labels[chosen] = empty
         count[empty] = 1
     return labels
+
+
+# -- a cluster more here, one less there -------------------------------------------------------------------------------
+
+
+def swapped(E: np.ndarray, weight: np.ndarray, labels: np.ndarray, n_clusters: int) -> Iterator[np.ndarray]:
+    """Yield labelings with one cluster halved and two others merged, the most promising first, each halved once.
+
+    Local optima of k-means mostly differ by a cluster too many in one region and one too few in another, which moves
+    of single samples do not mend (Fränti, 2018: random swap clustering). Promising is a large fall of the squares
+    within clusters: what halving takes off, less what merging adds (Ward, 1963).
+    """
+    means, n = _means(E, weight, labels, n_clusters)
+    second, saved = _halves(E, weight, labels, means)
+    i, j = np.triu_indices(n_clusters, 1)
+    lost = n[i] * n[j] / (n[i] + n[j]) * np.square(means[i] - means[j]).sum(axis=1)
+    clusters = np.arange(n_clusters)[:, None]
+    cost = np.where((i == clusters) | (j == clusters), np.inf, lost)  # (c, pairs)
+    pair = cost.argmin(axis=1)
+    for halved in np.argsort(cost[clusters[:, 0], pair] - saved):
+        kept, free = i[pair[halved]], j[pair[halved]]
+        changed = np.where(labels == free, kept, labels)
+        changed[(labels == halved) & second] = free
+        yield changed
+
+
+def _means(E: np.ndarray, weight: np.ndarray, labels: np.ndarray, n_clusters: int) -> tuple[np.ndarray, np.ndarray]:
+    n = np.bincount(labels, weight, minlength=n_clusters)
+    return feature_sums(E, weight, labels, n_clusters) / np.where(n > 0, n, 1.0)[:, None], n
+
+
+def _halves(E: np.ndarray, weight: np.ndarray, labels: np.ndarray, means: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return which samples (m,) are in the second half of their cluster, and the squares (c,) that halving takes off.
+
+    Halves are those of 2-means, from both sides of the direction in which a cluster is widest.
+    """
+    c = len(means)
+    Z = E - means[labels]
+    widest = np.zeros_like(means)
+    order = np.argsort(np.einsum("ij,ij->i", Z, Z), kind="stable")
+    widest[labels[order]] = Z[order]  # the farthest sample, which is written last
+    for _ in range(HALVING_ROUNDS):
+        along = np.einsum("ij,ij->i", Z, widest[labels])
+        widest = feature_sums(Z, weight * along, labels, c)
+        widest /= np.maximum(np.linalg.norm(widest, axis=1, keepdims=True), np.finfo(float).tiny)
+    second = np.einsum("ij,ij->i", Z, widest[labels]) > 0
+    for _ in range(HALVING_ROUNDS):
+        centres, _ = _means(Z, weight, labels + c * second, 2 * c)
+        squares = np.square(centres).sum(axis=1)
+        apart, middle = centres[c:] - centres[:c], (squares[c:] - squares[:c]) / 2
+        second = np.einsum("ij,ij->i", Z, apart[labels]) > middle[labels]
+    centres, n = _means(Z, weight, labels + c * second, 2 * c)
+    return second, (n * np.square(centres).sum(axis=1)).reshape(2, c).sum(axis=0)
 
 
 # -- many small problems at once ---------------------------------------------------------------------------------------

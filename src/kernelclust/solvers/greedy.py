@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,10 @@ from kernelclust.solvers._placement import (
 INITS = ("auto", "spectral", "projected", "k-means++", "random")
 SEARCHES = ("refine", "place", "global")
 DEFAULT_STARTS = 10
-AUTO_STARTS, QUICK_STARTS = 20, 4
+AUTO_STARTS, QUICK_STARTS = 4, 1
+WIDE_STARTS, WIDE_QUICK_STARTS = 20, 4  # where clusters cannot be halved and merged: constraints, search="global"
+MAX_SWAPS = 3  # choices of a cluster to halve and two to merge, before it is left at that
+SWAP_TOL = 1e-9  # of F: a smaller rise is rounding
 ROUNDS, QUICK_ROUNDS = 20, 2  # perturbations of the best start of "auto"
 MAX_SUBSAMPLE = 3000  # samples that "auto" tries its starts on
 MAX_FOR_RANDOM_STARTS = 500  # samples up to which random starts are tried too where something is known
@@ -214,31 +218,27 @@ class Greedy(Solver):
             labels = self.init
             labels = labels if self.allow_empty else starts.fill_empty(labels, whole.E, c)
             return replace(climber, placed=True)(whole, labels)
-        number = self._count(run)
         if self.init == "auto":
-            return self._auto(problem, whole, climber, number, run, rng)
+            return self._auto(problem, whole, climber, run, rng)
+        number = 1 if self.init == "spectral" else DEFAULT_STARTS if isinstance(self.n_init, str) else int(self.n_init)
         candidates = [_start(self.init, problem, whole.E, climber.objective, rng) for _ in range(number)]
         return _best(_climb_all(whole, climber, candidates, run.n_jobs), run)
 
-    def _count(self, run: Run) -> int:
-        """Return how many starts are tried."""
-        if isinstance(self.n_init, str):
-            return {"spectral": 1, "auto": QUICK_STARTS if run.quick else AUTO_STARTS}.get(self.init, DEFAULT_STARTS)
-        return 1 if self.init == "spectral" else int(self.n_init)
-
-    def _auto(self, problem: Problem, whole: _Part, climber: _Climber, number: int, run: Run, rng) -> Solution:
-        """Try many starts where it is cheap, in the kernel's leading eigenvectors (and on a subsample of a large set),
-        then finish the best of them on the kernel itself."""
+    def _auto(self, problem: Problem, whole: _Part, climber: _Climber, run: Run, rng) -> Solution:
+        """Try starts where it is cheap, in the kernel's leading eigenvectors (and on a subsample of a large set), move
+        clusters of the best to where they are needed, shake it, then finish the best on the kernel itself."""
         objective = climber.objective
         c = objective.n_clusters
         m = len(whole.E)
+        free = whole.constraints is None and not climber.structured
+        number = self._n_starts(free, run.quick)
         chosen = np.arange(m) if m <= MAX_SUBSAMPLE else np.sort(rng.choice(m, MAX_SUBSAMPLE, replace=False))
         spectrum = problem.spectrum.at(chosen)
         with one_thread():
             part = whole.at(chosen)
             small = part.kernel
             candidates = [starts.spectral_start(spectrum, c)]
-            candidates += [starts.plus_plus_start(part.E, small.weight, c, rng) for _ in range(number)]
+            candidates += starts.plus_plus_starts(part.E, small.weight, c, rng, number)
             if climber.structured and c > 2:
                 candidates += [starts.projected_start(spectrum, objective.A, rng) for _ in range(number)]
             if part.constraints is not None:
@@ -249,6 +249,8 @@ class Greedy(Solver):
             quick = replace(quick, climbing=quick.climbing | {"tol": max(self.tol, START_TOL)})
             tried = _climb_all(part, quick, candidates, run.n_jobs)
             best = max(tried, key=lambda solution: solution.value)
+            if free:
+                best = _swap(part, quick, best)
             tried.append(_perturb(part, quick, best, QUICK_ROUNDS if run.quick else ROUNDS, rng))
         tried = _distinct(sorted(tried, key=lambda solution: -solution.value))
         for rank, solution in enumerate(tried):
@@ -261,6 +263,15 @@ class Greedy(Solver):
             kept = [_extend(whole.E - small.offset, small, labels, objective) for labels in kept]
         placed = replace(climber, placed=True)
         return _best(_climb_all(whole, placed, kept, run.n_jobs), run)
+
+
+    def _n_starts(self, free: bool, quick: bool) -> int:
+        """Return how many starts `_auto` tries; clusters that are `free` need few, because they are swapped."""
+        if not isinstance(self.n_init, str):
+            return int(self.n_init)
+        if free:
+            return QUICK_STARTS if quick else AUTO_STARTS
+        return WIDE_QUICK_STARTS if quick else WIDE_STARTS
 
 
 def _swelling(problem: Problem, placed: Solution, refined: Solution) -> float:
@@ -406,6 +417,20 @@ def _perturb(part: _Part, climber: _Climber, best: Solution, rounds: int, rng) -
         solution = again(part, labels)
         if solution.value > best.value:
             best = solution
+    return best
+
+
+def _swap(part: _Part, climber: _Climber, best: Solution) -> Solution:
+    """Halve a cluster and merge two others, and climb, while one of the most promising choices raises F."""
+    c, again, raised = climber.objective.n_clusters, replace(climber, placed=True), climber.objective.n_clusters > 2
+    while raised:
+        raised = False
+        for labels in islice(starts.swapped(part.E, part.kernel.weight, best.labels, c), MAX_SWAPS):
+            solution = again(part, starts.fill_empty(labels, part.E, c))
+            raised = solution.value > best.value + SWAP_TOL * abs(best.value)
+            if raised:
+                best = solution
+                break
     return best
 
 
