@@ -12,4 +12,5 @@ threadpool_limits(limits=1)
 def few_starts(monkeypatch):
     """For tests of manners, whatever the labels: as if a default fit tried few starts."""
     monkeypatch.setattr(greedy, "AUTO_STARTS", 3)
+    monkeypatch.setattr(greedy, "WIDE_STARTS", 3)
     monkeypatch.setattr(greedy, "ROUNDS", 2)

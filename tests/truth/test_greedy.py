@@ -13,7 +13,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from kernelclust import CLUHSIC, KernelKMeans, StructuredClustering
 from kernelclust.kernels import RBF, DenseKernel, LowRankKernel, one_hot
 from kernelclust.objectives import Dependence
-from kernelclust.solvers import Greedy, _loops, _running, best_placement, placement_problem
+from kernelclust.solvers import Greedy, _loops, _running, best_placement, greedy, placement_problem
 from kernelclust.solvers import _starts as starts
 from kernelclust.solvers._climb import climb
 from kernelclust.structures import as_structure
@@ -87,9 +87,11 @@ def test_compiled_sweeps_are_the_plain_sweeps(spec, terms, form, monkeypatch):
     objective = Dependence(**terms, rho=0.0).bind(as_structure(spec))
     kernel, labels = problem(2, form)
     fast = climb(kernel, objective, labels)
-    for name in ("inverse_norm", "visit_plain", "loss_norms", "visit_loss", "gains", "move_row", "may_move", "relabel"):
-        monkeypatch.setattr(_loops, name, getattr(_loops, name).py_func)
-    monkeypatch.setattr(_running, "sweep", _loops.sweep.py_func)
+    twins = {name: part.py_func for name, part in vars(_loops).items() if hasattr(part, "py_func")}
+    for name, twin in twins.items():
+        monkeypatch.setattr(_loops, name, twin)
+    for name in ("sweep", "sweep_features"):
+        monkeypatch.setattr(_running, name, twins[name])
     plain = climb(kernel, objective, labels)
     assert_array_equal(fast.labels, plain.labels)
     assert_allclose(fast.history, plain.history, rtol=1e-9)
@@ -121,6 +123,44 @@ def test_dense_and_low_rank_climb_alike():
         dense, labels = problem(seed, "dense")
         low, _ = problem(seed, "low_rank")
         assert_array_equal(climb(dense, objective, labels).labels, climb(low, objective, labels).labels)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_swapped_labels_halve_one_cluster_and_merge_two_most_promising_first(weighted):
+    """Against the squares within clusters from their definition, and the best halves by enumeration on a line."""
+    rng = np.random.default_rng(0)
+    E = np.repeat([0.0, 5.0, 9.0, 20.0, 40.0, 41.0], 5)[:, None] + rng.standard_normal((30, 1))
+    weight = rng.integers(1, 4, 30).astype(float) if weighted else np.ones(30)
+    labels = np.repeat([0, 0, 1, 1, 2, 3], 5)
+
+    def within(labels):
+        parts = [(E[labels == j, 0], weight[labels == j]) for j in range(4)]
+        return sum(w @ (x - np.average(x, weights=w)) ** 2 for x, w in parts)
+
+    found = list(starts.swapped(E, weight, labels, 4))
+    falls = [within(labels) - within(one) for one in found]
+    assert len(found) == 4 and falls == sorted(falls, reverse=True)
+    best = found[0]  # 9 and 20 are two, 40 and 41 are one
+    assert adjusted_rand_score(best, np.repeat([0, 0, 1, 2, 3, 3], 5)) == 1
+    cut = [np.where(E[10:20, 0] < x, 1, 4) for x in E[10:20, 0]]
+    halved = np.where(labels == 3, 2, labels)
+    options = [np.r_[halved[:10], np.where(side == 4, 3, 1), halved[20:]] for side in cut if len(set(side)) == 2]
+    assert_allclose(within(best), min(within(one) for one in options))
+
+
+def test_a_cluster_moves_to_where_it_is_needed():
+    """Two clusters in one far group, one for two others: no move of a single sample mends it, a swap does."""
+    rng = np.random.default_rng(0)
+    X = np.repeat([[0.0, 0.0], [10.0, 0.0], [100.0, 0.0], [60.0, 80.0]], 20, axis=0) + rng.standard_normal((80, 2))
+    kernel, objective = LowRankKernel(X), Dependence(rho=0.0).bind(as_structure("flat:4"))
+    wrong = np.repeat([0, 0, 1, 3], 20)
+    wrong[40:60] = np.where(X[40:60, 1] > 0, 1, 2)
+    stuck = climb(kernel, objective, wrong)
+    truth = np.repeat(np.arange(4), 20)
+    assert adjusted_rand_score(stuck.labels, truth) < 0.8
+    climber = greedy._Climber(objective, {"tol": 1e-6, "max_iter": 100, "allow_empty": False}, greedy._numbered)
+    found = greedy._swap(greedy._Part(kernel, kernel.factor), climber, stuck)
+    assert adjusted_rand_score(found.labels, truth) == 1 and found.value > stuck.value
 
 
 def all_labelings(m, c):

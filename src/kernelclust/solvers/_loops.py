@@ -322,12 +322,11 @@ def sweep(at, stop, sums, held, wanted, reach, blocks, known, state, form, loss,
 def sweep_features(limit, sums, rows, blocks, state, form, tol, values):
     """Visit all samples, whose features are `rows` (m x d), again and again, until none moves or F does not rise.
 
-    For objectives without loss or constraints. values[t] becomes F after sweep t; values[0] is F before. Sums, labels, S
-    and n are those of the last rise. Returns the number of rises, and whether the last sweep moved nothing or raised
-    nothing; it is False after `limit` sweeps that all did.
+    For objectives without loss or constraints. values[t] becomes F after sweep t; values[0] is F before. Sums, labels,
+    S and n are those of the last rise. Returns the number of rises, and whether the last sweep raised nothing; that is
+    False after `limit` rises.
     """
-    weight, own, allow_empty = blocks
-    label, counts, n, x, S, blocked, scratch = state
+    weight, label, n, x, S = blocks.weight, state.label, state.n, state.x, state.S
     wanted = np.empty(1, np.intp)
     held = Held(True, 0, wanted[:0], rows, weight[:0], weight[:0])
     before = label.copy()
@@ -341,7 +340,7 @@ def sweep_features(limit, sums, rows, blocks, state, form, tol, values):
         if moves == 0:
             return rises, True
         sums_of(rows, weight, state, sums, form)
-        values[rises + 1] = form_value(S, n, form, None, scratch)
+        values[rises + 1] = form_value(S, n, form, None, state.scratch)
         if values[rises + 1] <= values[rises]:  # gains were made of rounding
             for u in range(len(label)):
                 label[u] = before[u]

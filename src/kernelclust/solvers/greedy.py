@@ -32,9 +32,9 @@ from kernelclust.solvers._placement import (
 INITS = ("auto", "spectral", "projected", "k-means++", "random")
 SEARCHES = ("refine", "place", "global")
 DEFAULT_STARTS = 10
-AUTO_STARTS, QUICK_STARTS = 4, 1
+AUTO_STARTS, QUICK_STARTS = 8, 1
 WIDE_STARTS, WIDE_QUICK_STARTS = 20, 4  # where clusters cannot be halved and merged: constraints, search="global"
-MAX_SWAPS = 3  # choices of a cluster to halve and two to merge, before it is left at that
+MAX_SWAPS = 4  # choices of a cluster to halve and two to merge, before it is left at that
 SWAP_TOL = 1e-9  # of F: a smaller rise is rounding
 ROUNDS, QUICK_ROUNDS = 20, 2  # perturbations of the best start of "auto"
 MAX_SUBSAMPLE = 3000  # samples that "auto" tries its starts on
@@ -58,10 +58,12 @@ class Greedy(Solver):
         improved. "global": F from every start, point moves alternated with placement by F, or alone without a
         placement.
     init : {"auto", "spectral", "projected", "k-means++", "random"} or array of labels, default="auto"
-        "auto" tries a deterministic spectral start and `n_init` others in the kernel's leading eigenvectors, shakes
-        the best, then finishes it on the kernel itself. The others run every start on the kernel.
+        "auto" tries a deterministic spectral start and `n_init` others in the kernel's leading eigenvectors, halves a
+        cluster of the best and merges two others while that helps, shakes it, then finishes it on the kernel itself.
+        The others run every start on the kernel.
     n_init : int or "auto", default="auto"
-        Number of starts; "auto" is 20 for init="auto", 1 for "spectral", else 10.
+        Number of starts; "auto" is 8 for init="auto", and 20 with constraints or search="global", where clusters are
+        not halved and merged; 1 for "spectral", else 10.
     tol : float, default=1e-10
         A sample is moved when F rises by more than tol times the sum of F's absolute terms.
     allow_empty : bool, default=False
