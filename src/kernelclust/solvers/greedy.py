@@ -266,7 +266,6 @@ class Greedy(Solver):
         placed = replace(climber, placed=True)
         return _best(_climb_all(whole, placed, kept, run.n_jobs), run)
 
-
     def _n_starts(self, free: bool, quick: bool) -> int:
         """Return how many starts `_auto` tries; clusters that are `free` need few, because they are swapped."""
         if not isinstance(self.n_init, str):
