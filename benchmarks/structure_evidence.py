@@ -2,17 +2,22 @@
 
     python benchmarks/structure_evidence.py draw --out NAME [--first 0] [--draws 1000] [--jobs 2]
     python benchmarks/structure_evidence.py train NAME-0.pkl.xz NAME-1.pkl.xz ...
+    python benchmarks/structure_evidence.py score [--data DIR] [--draws 40] [--jobs 2] [--only nulls,chains,real,orders]
 
 draw: random data sets (`_structure_draws`), clustered by the library or with their true clusters; measurements of all
 pairs of clusters, and what the confidence of the order is made of, are stored with the truth in pickles of your own.
-train: fits the weights of engine/_structure_weights.py to four fifths of the draws, scores the others, and prints the
-weights. The weights in use are of the 12 500 draws of `--first 2 --draws 15000` that were finished first.
+train: fits the weights of engine/_structure_weights.py and prints them, with scores of draws that were left out.
+score: what a fit with the weights in use says of data that they were not fitted to (`_structure_tasks`). nulls: data
+without an order, on chain:6 and ring:6. chains: true chains of six. real (DIR: see docs/real-data.md): the most
+probable structure over clusters of our own. orders: chains and rings of pictures, is the confidence larger where the
+order is right?
 """
 
 from __future__ import annotations
 
 import argparse
 import lzma
+import os
 import pickle
 import sys
 import warnings
@@ -28,24 +33,30 @@ from scipy.cluster.hierarchy import linkage
 from scipy.optimize import minimize
 from scipy.spatial.distance import squareform
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import cross_val_predict
 
 sys.path.append(str(Path(__file__).resolve().parent))
+import _structure_tasks
+import real_data
 from _structure_draws import FAMILIES, GRIDS, Draw, draw
+from auto import SWEEPS
 
 from kernelclust import KernelKMeans, StructuredClustering, arrange
 from kernelclust.engine import _order, _structures
-from kernelclust.engine._arrangement_sums import tree_sum
+from kernelclust.metrics import clustering_accuracy, structured_accuracy
 
 SOURCES = {"asked": 0.55, "flat": 0.25, "true": 0.2}  # of the clusters
 KERNELS = ("rbf", "auto")
 
 
 class Recorded:
-    """While it is open, the pairs of clusters that were compared, their numbering, and what the order was judged by."""
+    """Record, while it is open, the pairs of clusters that were compared, their numbers, the table of structures, and
+    what the order was judged by."""
 
     def __enter__(self) -> Recorded:
-        self.pairs, self.signals, self.rank = None, None, None
-        self._functions = _structures.pairs_of, _order._order_of, _order.Clusters.rank
+        self.pairs = self.signals = self.rank = self.table = None
+        self._functions = _structures.pairs_of, _order._order_of, _order.Clusters.rank, _order.structure_table
 
         def pairs_of(*given: Any) -> Any:
             self.pairs = self._functions[0](*given)
@@ -60,11 +71,16 @@ class Recorded:
             self.rank = self._functions[2].fget(given)
             return self.rank
 
+        def table(*given: Any) -> Any:
+            self.table = self._functions[3](*given)
+            return self.table
+
         _structures.pairs_of, _order._order_of, _order.Clusters.rank = pairs_of, order_of, property(rank)
+        _order.structure_table = table
         return self
 
     def __exit__(self, *_: Any) -> None:
-        _structures.pairs_of, _order._order_of, _order.Clusters.rank = self._functions
+        _structures.pairs_of, _order._order_of, _order.Clusters.rank, _order.structure_table = self._functions
 
 
 def asked_for(one: Draw, rng: np.random.Generator) -> tuple[str, Any]:
@@ -133,7 +149,8 @@ def record(seed: int, first: int = 0) -> dict[str, Any] | None:
     linked = _structures.links(shape.kernel)
     right, links = False, None
     if y is not None and one.links is not None:
-        right = asked == one.family and strictly_right(y, labels, one.links, asked, linked)
+        follows = asked == one.family or (asked, one.family) == ("chain", "ring")  # a ring that is cut at one place
+        right = follows and strictly_right(y, labels, one.links, one.family, linked)
         node = np.bincount(y * c + labels, minlength=c * c).reshape(c, c).argmax(axis=0)[np.argsort(seen.rank)]
         links = one.links[np.ix_(node, node)] if len(set(node)) == c else None  # clusters as `pairs_of` numbers them
     return {
@@ -182,28 +199,51 @@ def _safe(seed: int, first: int) -> Any:
 
 
 def link_weights(records: list[dict[str, Any]], ridge: float = 1e-3) -> np.ndarray:
-    """Return the weights that maximise the likelihood of the true chain or tree among all spanning trees."""
-    known = [one for one in records if one["links"] is not None and one["family"] in ("chain", "tree")]
+    """Return the weights (2, 7) that maximise the likelihood of the true chain or tree among all spanning trees."""
+    known: dict[int, list[Any]] = {}  # by the number of clusters
+    for one in records:
+        if one["links"] is not None and one["family"] in ("chain", "tree"):
+            pairs = one["pairs"]
+            f = np.concatenate([(1 - pairs.touch) * pairs.features, pairs.touch * pairs.features], axis=2)
+            known.setdefault(one["c"], []).append((f, np.triu(one["links"])))
+    stacked = [tuple(map(np.stack, zip(*some, strict=True))) for some in known.values()]
 
     def loss(theta: np.ndarray) -> tuple[float, np.ndarray]:
         value, slope = 0.0, np.zeros_like(theta)
-        for one in known:
-            features, true = one["pairs"].features, np.triu(one["links"])
-            trees = tree_sum(features @ theta)
-            value += trees.log_sum - float((features @ theta)[true].sum())
-            slope += np.einsum("jk,jkf->f", np.triu(trees.links, 1) - true, features)
-        return value / len(known) + ridge * float(theta @ theta), slope / len(known) + 2 * ridge * theta
+        for features, true in stacked:
+            s, c = features @ theta, true.shape[1]
+            top = np.where(np.eye(c), -np.inf, s).max(axis=(1, 2), keepdims=True)
+            w = np.where(np.eye(c), 0.0, np.exp(s - top))
+            laplacian = np.eye(c) * w.sum(axis=2)[:, None] - w
+            inverse = np.zeros_like(w)
+            inverse[:, 1:, 1:] = np.linalg.inv(laplacian[:, 1:, 1:])
+            own = np.diagonal(inverse, axis1=1, axis2=2)
+            shares = w * (own[:, :, None] + own[:, None] - 2 * inverse)  # of links in the sum over all trees
+            log_sum = np.linalg.slogdet(laplacian[:, 1:, 1:])[1] + (c - 1) * top[:, 0, 0]
+            value += float(log_sum.sum() - s[true].sum())
+            slope += np.einsum("njk,njkf->f", np.triu(shares, 1) - true, features)
+        n = sum(len(true) for _, true in stacked)
+        return value / n + ridge * float(theta @ theta), slope / n + 2 * ridge * theta
 
-    start = np.zeros(known[0]["pairs"].features.shape[2])
-    return np.asarray(minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": 40}).x)
+    found = minimize(loss, np.zeros(stacked[0][0].shape[3]), jac=True, method="L-BFGS-B", options={"maxiter": 300})
+    return np.asarray(found.x).reshape(2, -1)
 
 
 def numbers(pairs: Any, theta: np.ndarray) -> dict[str, float]:
     """Return what the softmax weighs, under these weights of links."""
-    _structures.LINK_WEIGHTS = tuple(theta)
-    s = _structures.link_scores(pairs.features)
+    _structures.LINK_WEIGHTS = tuple(map(tuple, theta))
+    s = _structures.link_scores(pairs)
     merges = linkage(squareform(pairs.distance, checks=False), "average")
     return _structures.numbers_of(pairs, s, _structures.families_of(s, pairs.distance), merges)
+
+
+def confidence_signals(records: list[dict[str, Any]], p: np.ndarray, asked: np.ndarray) -> np.ndarray:
+    """Return atanh T, J, logit P(family) and log c; a chain may be a ring that is cut at one place."""
+    chosen = p[np.arange(len(p)), asked] + np.where(asked == 1, p[:, 2], 0.0)
+    chosen = np.clip(chosen, 1e-4, 1 - 1e-4)
+    fit, _, jitter = np.array([one["signals"][:3] for one in records]).T
+    n_clusters = [one["c"] for one in records]
+    return np.c_[np.arctanh(np.clip(fit, -0.99, 0.99)), jitter, np.log(chosen / (1 - chosen)), np.log(n_clusters)]
 
 
 def train(files: Sequence[str], jobs: int) -> None:
@@ -212,8 +252,8 @@ def train(files: Sequence[str], jobs: int) -> None:
         with lzma.open(file) as stream:
             records += pickle.load(stream)
     for one in records:
-        parts = [np.asarray(part, dtype=float) for part in one["pairs"]]
-        one["pairs"] = _structures.Pairs(*parts[:3], float(parts[3]))
+        features, distance, hole, touch = (np.asarray(part, dtype=float) for part in one["pairs"])
+        one["pairs"] = _structures.Pairs(features, distance, float(hole), float(touch))
     fresh = np.arange(len(records)) >= 0.8 * len(records)
     theta = link_weights([one for one, is_fresh in zip(records, fresh, strict=True) if not is_fresh])
     rows = Parallel(n_jobs=jobs, batch_size=50)(delayed(numbers)(one["pairs"], theta) for one in records)
@@ -222,28 +262,175 @@ def train(files: Sequence[str], jobs: int) -> None:
     mean, sd = X.mean(axis=0), X.std(axis=0) + 1e-9
     Z = np.clip((X - mean) / sd, -3, 3)
     family = np.array([list(FAMILIES).index(one["family"]) for one in records])
-    softmax = LogisticRegression(C=1.0, max_iter=400, tol=1e-3).fit(Z[~fresh], family[~fresh])
-    p = softmax.predict_proba(Z)
-    best = p.argmax(axis=1)
-    print(f"{fresh.sum()} fresh draws: most probable structure right {np.mean(best == family, where=fresh):.3f}")
     asked = np.array([list(FAMILIES).index(one["asked"]) for one in records])
-    odds = np.log(np.clip(p, 1e-4, 1 - 1e-4) / np.clip(1 - p, 1e-4, 1 - 1e-4))[np.arange(len(p)), asked]
-    fit, _, jitter = np.array([one["signals"][:3] for one in records]).T
-    signals = np.c_[np.arctanh(np.clip(fit, -0.99, 0.99)), jitter, odds, *(asked == k for k in (2, 3, 4))]
     right = np.array([one["right"] for one in records])
-    confidence = LogisticRegression(C=10.0).fit(signals[~fresh], right[~fresh])
-    said = confidence.predict_proba(signals)[:, 1]
-    for low, high in pairwise((0, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0)):
-        cell = fresh & (said >= low) & (said <= high)
-        print(
-            f"  confidence {low} to {high}: {said[cell].mean():.2f} said, {right[cell].mean():.2f} right ({cell.sum()})"
-        )
+
+    softmax = LogisticRegression(C=0.1, max_iter=400, tol=1e-3)
+    p = cross_val_predict(softmax, Z, family, method="predict_proba")  # of draws that it was not fitted to
+    best = p.argmax(axis=1)
     print(
-        "links", theta.round(5).tolist(), "confidence", [*confidence.coef_[0].round(4), *confidence.intercept_.round(4)]
+        f"most probable structure right: {np.mean(best == family):.3f} of {len(best)}, the last fifth apart "
+        f"{np.mean(softmax.fit(Z[~fresh], family[~fresh]).predict(Z[fresh]) == family[fresh]):.3f}"
     )
+    print("  by family", {name: round(float(np.mean(best[family == k] == k)), 2) for k, name in enumerate(FAMILIES)})
+    order = p[:, 1:5].sum(axis=1)[np.isin(family, (0, 5))]
+    print(f"  without an order: P(order) > .5 in {np.mean(order > 0.5):.3f}, > .9 in {np.mean(order > 0.9):.3f}")
+    signals = confidence_signals(records, p, asked)
+    constants = {}
+    for k, name in enumerate(FAMILIES):
+        some = asked == k
+        if not some.any():
+            continue
+        logistic = LogisticRegression(C=10.0)
+        said = cross_val_predict(logistic, signals[some], right[some], method="predict_proba")[:, 1]
+        cells = []
+        for low, high in pairwise((0, 0.1, 0.3, 0.5, 0.7, 0.9, 1.01)):
+            cell = (said >= low) & (said < high)
+            cells.append(
+                f"{said[cell].mean():.2f} / {right[some][cell].mean():.2f} ({cell.sum()})" if cell.any() else ""
+            )
+        print(f"  {name}, said / right: " + ", ".join(cells))
+        logistic.fit(signals[some], right[some])
+        constants[name] = [*logistic.coef_[0], *logistic.intercept_]
+    softmax.fit(Z, family)
+    print("LINK_WEIGHTS", theta.round(4).tolist())
+    for name, values in constants.items():
+        print(f'    "{name}": ({", ".join(f"{value:.5g}" for value in values)}),')
     for name, one, spread, weights in zip(names, mean, sd, softmax.coef_.T, strict=True):
         print(f'    "{name}": ({", ".join(f"{value:.5g}" for value in (one, spread, *weights))}),')
-    print("intercepts", softmax.intercept_.round(5).tolist())
+    print("INTERCEPTS", softmax.intercept_.round(5).tolist())
+
+
+# -- scoring ----------------------------------------------------------------------------------------------------------
+
+
+def judged(task: Any, kernel: str, structure: Any = None) -> dict[str, Any]:
+    """Return what a fit says of a task: on a structure, or of clusters that were found without one."""
+    c = task.n_clusters
+    with warnings.catch_warnings(), Recorded() as seen:
+        warnings.simplefilter("ignore")
+        if structure is None:
+            told, labels = {}, KernelKMeans(c, kernel=kernel, random_state=0).fit_predict(task.X)
+            if len(np.unique(labels)) == c:
+                labels = arrange(task.X, labels, f"chain:{c}", kernel=kernel).labels
+        else:
+            model = StructuredClustering(structure=structure, kernel=kernel, random_state=0).fit(task.X)
+            labels, told = model.labels_, {"confidence": model.order_confidence_, "pvalue": model.order_.pvalue}
+            told["structure"] = model.structure_
+    return {
+        "group": task.group,
+        "kernel": kernel,
+        "numbers": labels if seen.rank is None else seen.rank[labels],
+        "labels": labels,
+        "table": seen.table,
+        "pairs": seen.pairs,
+        "signals": seen.signals,
+        **told,
+    }
+
+
+def score_nulls(draws: int, work: Parallel) -> list[Any]:
+    """Print how often data without an order have a confidence of 0.7 or p <= 0.05: shares of the fits."""
+    tasks = [(task, k, s) for task in _structure_tasks.nulls(draws) for k in KERNELS for s in ("chain:6", "ring:6")]
+    found = work(delayed(judged)(*task) for task in tasks)
+    print("without an order: confidence >= .7 / p <= .05")
+    columns = [(k, s) for k in KERNELS for s in ("chain:6", "ring:6")]
+    print(f"{'':22}" + "".join(f"{f'{k} {s}':>16}" for k, s in columns))
+    for kind in _structure_tasks.NULLS:
+        cells = []
+        for k, s in columns:
+            rows = [one for task, one in zip(tasks, found, strict=True) if (task[0].group, *task[1:]) == (kind, k, s)]
+            sure, small = (np.mean([f(one) for one in rows]) for f in (_is_sure, lambda one: one["pvalue"] <= 0.05))
+            cells.append(f"{sure:.2f} / {small:.2f}")
+        print(f"  {kind:20}" + "".join(f"{cell:>16}" for cell in cells), flush=True)
+    return found
+
+
+def _is_sure(one: dict[str, Any]) -> bool:
+    return bool(one["confidence"] >= 0.7)
+
+
+def score_chains(draws: int, work: Parallel) -> list[Any]:
+    """Print how often true chains that come out in order have a confidence of 0.7."""
+    tasks = [(task, kernel, "chain:6") for task in _structure_tasks.chains(draws) for kernel in KERNELS]
+    found = work(delayed(judged)(*task) for task in tasks)
+    for group in dict.fromkeys(one["group"] for one in found):
+        for kernel in KERNELS:
+            rows = [
+                one
+                for (task, k, _), one in zip(tasks, found, strict=True)
+                if (task.group, k) == (group, kernel)
+                and strictly_right(task.y, one["labels"], np.eye(6), "chain", None)
+            ]
+            print(f"  {group}, {kernel}: {len(rows)} in order, >= .7 in {np.mean([_is_sure(one) for one in rows]):.2f}")
+    return found
+
+
+def score_real(load: Any, work: Parallel) -> list[Any]:
+    """Print how often the most probable structure is the true one, with clusters of our own."""
+    tasks = [(task, kernel) for task in _structure_tasks.real(load) for kernel in KERNELS]
+    found = work(delayed(judged)(*task) for task in tasks)
+    for task, one in zip([task for task, _ in tasks], found, strict=True):
+        p = {} if one["table"] is None else {row.name: row.probability for row in one["table"]}
+        one["said"] = max(p, key=p.get) if p else "flat"
+        one["right"] = one["said"] in task.families
+        one["order"] = sum(p.get(name, 0.0) for name in ("chain", "ring", "tree", "grid")) if p else 0.0
+        one["no order"] = task.families == _structure_tasks.NO_ORDER
+        if task.families == ("tree",) and p:
+            c = task.n_clusters
+            node = np.bincount(task.y * c + one["numbers"], minlength=c * c).reshape(c, c).argmax(axis=0)
+            one["links right"] = sum(bool(task.links[node[j], node[k]]) for j, k in one["table"]["tree"].arrangement)
+    for kernel in KERNELS:
+        rows = [one for one in found if one["kernel"] == kernel]
+        print(f"real data, clusters by {kernel!r}:")
+        for group in dict.fromkeys(one["group"] for one in rows):
+            some = [one for one in rows if one["group"] == group]
+            links = f", links {[one['links right'] for one in some if 'links right' in one]}" if "tree" in group else ""
+            print(f"  {group:28}{sum(one['right'] for one in some):3} of {len(some)}{links}")
+        coil = np.array([one["group"].startswith("COIL") for one in rows])
+        right = np.array([one["right"] for one in rows])
+        claimed = [one["order"] > 0.5 for one in rows if one["no order"]]
+        print(f"  COIL {right[coil].mean():.3f}, all others {right[~coil].mean():.3f}", flush=True)
+        print(f"  without an order: P(order) > .5 in {np.mean(claimed):.3f} of {len(claimed)}", flush=True)
+    return found
+
+
+def score_orders(load: Any, work: Parallel) -> list[Any]:
+    """Print the area under the ROC curve of the confidence, over chains and rings of pictures."""
+    names, given = zip(*((name, task) for name, make in SWEEPS.items() for task in make(load)), strict=True)
+    shuffled = [real_data.shuffled(task, 0) for task in given]
+    c = [int(str(task.structure).split(":")[1]) for task in given]
+    tasks = [_structure_tasks.Task(n, t.X, t.y, k, ()) for n, t, k in zip(names, shuffled, c, strict=True)]
+    fits = [(task, kernel, one.structure) for task, one in zip(tasks, given, strict=True) for kernel in KERNELS]
+    found = work(delayed(judged)(*fit) for fit in fits)
+    for (task, _, _), one in zip(fits, found, strict=True):
+        ours = structured_accuracy(task.y, one["labels"], one.pop("structure"))
+        one["right"] = bool(ours >= 0.9 * clustering_accuracy(task.y, one["labels"]))
+    for kernel in KERNELS:
+        rows = [one for one in found if one["kernel"] == kernel]
+        told, right = np.array([one["confidence"] for one in rows]), np.array([one["right"] for one in rows])
+        sure = told >= 0.7
+        print(
+            f"orders of pictures, {kernel!r}: AUC {roc_auc_score(right, told):.3f}, {sure.sum()} of {len(sure)} have "
+            f".7 or more, {right[sure].mean():.2f} of them right; below .3 {right[told < 0.3].sum()} of "
+            f"{(told < 0.3).sum()} right",
+            flush=True,
+        )
+    return found
+
+
+def score(given: argparse.Namespace) -> int:
+    work, wanted, found = Parallel(n_jobs=given.jobs, batch_size=4), given.only.split(","), {}
+    for name, run in (("nulls", score_nulls), ("chains", score_chains)):
+        if name in wanted:
+            found[name] = run(given.draws, work)
+    for name, run in (("real", score_real), ("orders", score_orders)):
+        if name in wanted and given.data:
+            found[name] = run(real_data.loader(Path(given.data)), work)
+    if given.out:
+        with lzma.open(given.out, "wb", preset=1) as file:
+            pickle.dump(found, file)
+    return 0
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -257,7 +444,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     training = commands.add_parser("train")
     training.add_argument("files", nargs="+")
     training.add_argument("--jobs", type=int, default=2)
+    scoring = commands.add_parser("score")
+    scoring.add_argument("--data", default=os.environ.get("KERNELCLUST_DATA"))
+    scoring.add_argument("--draws", type=int, default=40, help="data sets of each kind")
+    scoring.add_argument("--jobs", type=int, default=2)
+    scoring.add_argument("--only", default="nulls,chains,real,orders")
+    scoring.add_argument("--out", help="also write all measurements to this file, to train or score with other weights")
     given = parser.parse_args(argv)
+    if given.command == "score":
+        return score(given)
     if given.command == "draw":
         Path(given.out).parent.mkdir(parents=True, exist_ok=True)
         draw_all(given.out, given.first, given.draws, given.jobs)

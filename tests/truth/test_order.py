@@ -322,7 +322,8 @@ def test_known_places_leave_less_to_doubt():
 
 
 def test_links_are_shares_of_repeats_that_keep_them():
-    """The mean of two shares, of changed distances and of halves, times 0.6 + 0.4 confidence; the same both ways."""
+    """The mean of two shares, of changed distances and of halves, times 0.6 + 0.4 confidence; the same both ways. Where
+    structures are compared, changed distances alone."""
     kept = links(kernel_of("chain:6"))
     X, y = on_a_line(6)
     sure = order_of(clusters_of(X, y, "chain:6"))
@@ -342,6 +343,10 @@ def test_links_are_shares_of_repeats_that_keep_them():
         assert_allclose(found.links[kept], np.mean(shares, axis=0)[kept])
         assert np.isnan(found.links[~kept]).all()
         assert_array_equal(found.links, found.links.T)
+        compared = order_of(given, compare_structures(given), "chain")
+        scale = (0.6 + 0.4 * compared.confidence) / (0.6 + 0.4 * found.confidence)
+        assert_allclose(compared.links[kept], shares[0][kept] * scale)
+        assert np.isnan(compared.halves) and not np.isnan(found.halves)
 
 
 def test_no_order_to_judge():
@@ -434,16 +439,32 @@ def test_separate_clusters_without_an_order_have_no_confident_order(kernel):
     assert said[1].confidence > 0.9 and said[1].pvalue <= 0.05
 
 
-def test_confidence_rises_with_the_probability_of_the_family_asked_for():
+def with_probabilities(table, **p):
+    """Return a table with these probabilities; "flat" has the rest."""
+    p["flat"] = 1 - sum(p.values())
+    return replace(table, rows=tuple(row._replace(probability=p.get(row.name, 0.0)) for row in table))
+
+
+def test_a_chain_may_be_a_ring_that_is_cut_and_no_other_structure():
     X, y = on_a_line(6)
     given = clusters_of(X, y, "chain:6")
     table = compare_structures(given)
-    rows = {row.name: row for row in table}
-    found = []
+    asked = [{"chain": 0.6}, {"chain": 0.2, "ring": 0.4}, {"chain": 0.2, "tree": 0.4}, {"chain": 0.2}]
+    chain, ring, tree, less = (order_of(given, with_probabilities(table, **p), "chain").confidence for p in asked)
+    assert_allclose(ring, chain)
+    assert_allclose(tree, less)
+    assert less < chain
+    around = clusters_of(X, y, "ring:6")
+    as_ring = [order_of(around, with_probabilities(table, **p), "ring").confidence for p in ({"chain": 0.6}, {})]
+    assert_allclose(*as_ring)
+
+
+def test_confidence_rises_with_the_probability_of_the_family_asked_for():
+    X, y = on_a_line(6)
+    given = clusters_of(X, y, "chain:6")
+    table, found = compare_structures(given), []
     for p in (0.01, 0.5, 0.99):
-        rest = [row._replace(probability=(1 - p) / 5) for name, row in rows.items() if name != "chain"]
-        changed = replace(table, rows=(rows["chain"]._replace(probability=p), *rest))
-        found.append(order_of(given, changed, "chain"))
+        found.append(order_of(given, with_probabilities(table, chain=p), "chain"))
     confidence = [order.confidence for order in found]
     assert confidence == sorted(confidence) and len(set(confidence)) == 3
     odds = np.log(np.array(confidence) / (1 - np.array(confidence)))

@@ -28,7 +28,7 @@ from kernelclust.engine._steps import (
     steps,
 )
 from kernelclust.engine._structure_table import StructureTable
-from kernelclust.engine._structure_weights import CONFIDENCE, CONFIDENCE_CONSTANTS
+from kernelclust.engine._structure_weights import CONFIDENCE
 from kernelclust.engine._structures import MAX_CLUSTERS, MIN_CLUSTERS, structure_table
 from kernelclust.kernels import LowRankKernel, leading_spectrum
 from kernelclust.objectives import ClusterObjective
@@ -61,7 +61,10 @@ LINK = 0.6  # of the share of repeats that keep a link, where the order is wrong
 FEW = 3  # arrangements that data can hardly choose between
 UNSURE = 0.5  # confidence below which there is a warning
 LOOSE = 0.8  # correlation of distances with steps
-CLEARLY = 0.9  # probability above which another structure is named
+# Another structure is named that has this probability and is so many times as probable as the one asked for: on
+# simulated fits 40 % of those on a wrong structure are warned of, 96 % of the warnings are justified, and 92 % name the
+# true structure. A probability of 0.9 alone would warn of 21 %.
+CLEARLY, CLEAR_ODDS = 0.7, 20
 NOISE = 0.2  # p-value from which noise is named
 SMALLEST_PROBABILITY = 1e-4  # of a structure, as in training
 
@@ -147,14 +150,15 @@ def _order_of(given: Clusters, table: StructureTable | None, family: str | None)
         return Order(np.nan, np.nan, nothing, connected, number)
     D = given.distances()
     fit, rank_fit = distance_fit(D, steps(A))
-    given = _thinned(given, max(HALVED, 40 * c))
-    jitters, halves = _jitters(given, D), _halves(given)
-    J, h = _mean([r >= KEPT for r, _ in jitters]), _mean([r for r, _ in halves])
-    question = _open(given.known)
-    if table is None or family not in CONFIDENCE_CONSTANTS:
-        confidence = _likelihood(fit, h, J, connected, number) ** question
+    jitters = _jitters(given, D)
+    J, question = _mean([r >= KEPT for r, _ in jitters]), _open(given.known)
+    if table is not None and family in CONFIDENCE:
+        halves, h = [], np.nan
+        confidence = _probability(fit, J, family, table) ** question
     else:
-        confidence = _probability(fit, J, family, table[family].probability) ** question
+        halves = _halves(_thinned(given, max(HALVED, 40 * c)))
+        h = _mean([r for r, _ in halves])
+        confidence = _likelihood(fit, h, J, connected, number) ** question
     kept = [np.mean([A[np.ix_(at, at)] >= A for _, at in some], axis=0) for some in (jitters, halves) if some]
     told = (np.mean(kept, axis=0) * (LINK + (1 - LINK) * confidence)) ** question
     shares = np.where(linked, (told + told.T) / 2, np.nan)
@@ -208,10 +212,10 @@ def doubt_in_words(order: Order, structure: str) -> str:
     if not order.connected:
         share = f"of {JITTERS} slight changes of the distances between them {JITTERS * order.jitter:.0f} keep it"
         return f"{said}: {share}.{noise} The clusters may be right."
+    follow = f"follow it {'loosely' if order.fit < LOOSE else 'well'} (correlation {order.fit:.2f})"
+    kept = f"of {JITTERS} slight changes of these distances {JITTERS * order.jitter:.0f} keep it"
     return (
-        f"{said} (confidence {order.confidence:.2f}): distances between them follow it "
-        f"{'loosely' if order.fit < LOOSE else 'well'} (correlation {order.fit:.2f}), and halves of the samples "
-        f"{'agree with it' if order.halves >= KEPT else 'give others'} (agreement {order.halves:.2f}).{noise} "
+        f"{said} (confidence {order.confidence:.2f}): distances between them {follow}, and {kept}.{noise} "
         "The clusters may be right."
     )
 
@@ -222,7 +226,7 @@ def _fits_better(order: Order) -> str:
     if order.structures is None or order.family is None:
         return ""
     likely, asked = order.structures.rows[0], order.structures[order.family]
-    if likely.name == asked.name or likely.probability <= CLEARLY:
+    if likely.probability <= max(CLEARLY, CLEAR_ODDS * asked.probability):
         return ""
     name = "No order" if likely.name == "flat" else f"A {likely.name}"
     than = f"a {asked.name} ({asked.probability:.2f}): see order_.structures."
@@ -310,12 +314,15 @@ def _table(given: Clusters, labels: np.ndarray) -> np.ndarray:
     return flat.reshape(c, c)
 
 
-def _probability(fit: float, jitter: float, family: str, probability: float) -> float:
-    """Return the probability that there is an order of this family and that all clusters are strictly in it."""
-    atanh, kept, weight = CONFIDENCE
-    p = min(max(probability, SMALLEST_PROBABILITY), 1 - SMALLEST_PROBABILITY)
-    z = atanh * np.arctanh(fit) + kept * jitter + weight * np.log(p / (1 - p)) + CONFIDENCE_CONSTANTS[family]
-    return float(1 / (1 + np.exp(-z)))
+def _probability(fit: float, jitter: float, family: str, table: StructureTable) -> float:
+    """Return the probability that there is an order of this family and that all clusters are strictly in it.
+
+    A chain may be a ring that is cut at one place: its order is right all the same.
+    """
+    p = table[family].probability + (table["ring"].probability if family == "chain" else 0.0)
+    p = min(max(p, SMALLEST_PROBABILITY), 1 - SMALLEST_PROBABILITY)
+    signals = np.array([np.arctanh(fit), jitter, np.log(p / (1 - p)), np.log(len(table.links)), 1.0])
+    return float(1 / (1 + np.exp(-signals @ CONFIDENCE[family])))
 
 
 def _likelihood(fit: float, halves: float, jitter: float, connected: bool, arrangements: float) -> float:

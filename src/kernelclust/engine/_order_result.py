@@ -40,9 +40,10 @@ class ClusterOrder:
     ----------
     confidence : float or None
         Estimated probability that there is an order of the kind asked for and that this one is right, every cluster
-        strictly at its place; the estimator's `order_confidence_`. Beyond 12 clusters, with known labels, and for
-        trees, products and kernels without `structures`, it takes for granted that there is an order. None without
-        `compute_confidence`, with an empty cluster, and beyond 50 clusters.
+        strictly at its node; the estimator's `order_confidence_`. A chain through clusters on a ring is right if it
+        follows the ring. Beyond 12 clusters, with known labels, and for hierarchies, products and kernels without
+        `structures`, it assumes that there is an order. None without `compute_confidence`, with an empty cluster, and
+        beyond 50 clusters.
     pvalue : float or None
         Test of any order at all: the fraction of draws of unstructured noise, clustered, and of separate clusters at
         random centres, both in 2 and in 3 dimensions (the largest counts), that fit this structure at least as well
@@ -51,8 +52,9 @@ class ClusterOrder:
         correct.
     links : (c, c) array or None
         Estimated probability that two neighbours on the structure are true neighbours: the fraction of perturbed
-        distances and of halves that put them side by side, times 0.6 + 0.4 `confidence`; NaN where there is no link. It
-        separates certain orders from uncertain ones better than right links from wrong ones of one order.
+        distances (without `structures`, the mean of this and the fraction of reclustered halves of the samples) that
+        put them side by side, times 0.6 + 0.4 `confidence`; NaN where there is no link. It separates certain orders
+        from uncertain ones better than right links from wrong ones of one order.
     margin : float or None
         How much better this arrangement is than the best different one, in standard deviations over all arrangements.
         A description: in a long chain it is small however clear the order is. None where known labels leave no other.

@@ -1,9 +1,10 @@
 """Compare structures over the same clusters: flat, chain, ring, tree, grid and hierarchy, with probabilities.
 
-Eight features of each pair of clusters give the score of a link; exact sums over arrangements and how well distances
-follow the best one of each family give 61 numbers; a softmax gives the probabilities. All weights are frozen
-(`_structure_weights`). Only distances between samples and their means count, so that nothing depends on the unit of the
-data, on rotations, on the order of samples or on the numbers of clusters.
+Seven features of each pair of clusters give the score of a link, with one set of weights for clusters that touch and
+another for separate ones; exact sums over arrangements, and how well distances and contacts follow the best one of each
+family, give the numbers that a softmax turns into probabilities. All weights are frozen (`_structure_weights`). Only
+distances between samples and their means count, so that nothing depends on the unit of the data, on rotations, on the
+order of samples or on the numbers of clusters.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ MIN_CLUSTERS, MAX_CLUSTERS = 4, 12  # fewer have too few arrangements; sums over
 NEAREST = 0.2  # fraction of the samples of a cluster that face another one
 MAX_NEIGHBOURS, MIN_NEIGHBOURS = 10, 3
 EXPECTED = 0.1  # fraction of the links expected by chance that weighs like no evidence
+TOUCHING = 5.0  # links of the neighbour graph to other clusters with which a cluster half touches them
 GRID_RESTARTS = 12
 LARGEST_FIT = 0.995
 ROUNDING = 1e-12  # of the largest variance: directions with a smaller one are no dimensions
@@ -53,12 +55,12 @@ def family_of(structure: Structure) -> str | None:
 
 
 class Pairs(NamedTuple):
-    """Measurements of all pairs of clusters; `features` (c, c, 8) are weighted by LINK_WEIGHTS."""
+    """Measurements of all pairs of clusters; `features` (c, c, 7) are weighted by LINK_WEIGHTS."""
 
     features: np.ndarray
     distance: np.ndarray  # (c, c) between means
-    neighbours: np.ndarray  # (c, c) links of the neighbour graph of the samples
     hole: float  # least distance of a mean from the centre, over the root mean square of all
+    touch: float  # from 0 (separate clusters) to 1 (every cluster has many neighbours in others)
 
 
 def pairs_of(E: np.ndarray, weight: np.ndarray, labels: np.ndarray) -> Pairs | None:
@@ -75,10 +77,10 @@ def pairs_of(E: np.ndarray, weight: np.ndarray, labels: np.ndarray) -> Pairs | N
     - the second one with L^2 in place of D;
     - log (N_jk + 0.5) / (0.1 N'_jk + 0.5): N_jk links of the neighbour graph, N'_jk those expected by chance;
     - the mean of log (u' Sigma_j u / mean variance of j) over both, u the direction between the means;
-    - 2 a_jk - min_l a_jl - min_l a_kl;
-    - the mean of log (N_jk + 0.5) / (sum_l N_jl + 0.5 c) over both: the fraction of a cluster's outward links.
+    - 2 a_jk - min_l a_jl - min_l a_kl.
 
-    Features of neighbours count samples, whatever their weight.
+    `touch` is the mean over clusters of N_j / (N_j + 5), N_j their links to others: where clusters do not touch, the
+    features of contact are empty. Features of neighbours count samples, whatever their weight.
     """
     c, (m, q) = int(labels[-1]) + 1, E.shape
     means, covariances, n = _moments(E, weight, labels, c)
@@ -108,8 +110,8 @@ def pairs_of(E: np.ndarray, weight: np.ndarray, labels: np.ndarray) -> Pairs | N
     N += N.T
     chance = np.outer(counts, counts) * 2 * k / m
     contact = np.log((N + 0.5) / (0.5 + EXPECTED * chance))
-    outwards = np.where(off, N, 0.0).sum(axis=1)
-    preference = np.log((N + 0.5) / (outwards[:, None] + 0.5 * c))
+    outward = np.where(off, N, 0.0).sum(axis=1)
+    touch = float(np.mean(outward / (outward + TOUCHING)))
 
     along = np.einsum("jka,jab,jkb->jk", apart, covariances, apart) / np.where(raw > 0, raw, 1.0)
     share = along / np.maximum(trace / q, np.finfo(float).tiny)[:, None]
@@ -122,11 +124,11 @@ def pairs_of(E: np.ndarray, weight: np.ndarray, labels: np.ndarray) -> Pairs | N
         contact,
         (elongation + elongation.T) / 2,
         2 * a - nearest_a[:, None] - nearest_a,
-        (preference + preference.T) / 2,
     ]
     radius = np.sqrt(((means - means.mean(axis=0)) ** 2).sum(axis=1))
     hole = float(radius.min() / np.sqrt((radius**2).mean()))
-    return Pairs(np.where(off[:, :, None], np.stack(parts, axis=2), 0.0), np.where(off, np.sqrt(D), 0.0), N, hole)
+    features = np.where(off[:, :, None], np.stack(parts, axis=2), 0.0)
+    return Pairs(features, np.where(off, np.sqrt(D), 0.0), hole, touch)
 
 
 def _moments(E: np.ndarray, weight: np.ndarray, labels: np.ndarray, c: int) -> tuple[np.ndarray, ...]:
@@ -177,7 +179,6 @@ class Family(NamedTuple):
     linked: np.ndarray  # (c, c) bool
     links: np.ndarray  # (c, c)
     evidence: float  # log of the mean weight of an arrangement
-    certainty: float = 0.0  # log of the probability of the best arrangement, given the family
 
 
 def structure_table(E: np.ndarray, weight: np.ndarray, labels: np.ndarray) -> StructureTable | None:
@@ -191,7 +192,7 @@ def structure_table(E: np.ndarray, weight: np.ndarray, labels: np.ndarray) -> St
     pairs = pairs_of(_dimensions(E), weight, labels)
     if pairs is None:
         return None
-    s = link_scores(pairs.features)
+    s = link_scores(pairs)
     merges = linkage(squareform(pairs.distance, checks=False), "average")
     families = families_of(s, pairs.distance)
     p = probabilities(numbers_of(pairs, s, families, merges), has_grid="grid" in families)
@@ -212,9 +213,10 @@ def _dimensions(E: np.ndarray) -> np.ndarray:
     return np.asarray(E @ directions[:, values > ROUNDING * values[-1]]) if len(values) and values[-1] > 0 else E
 
 
-def link_scores(features: np.ndarray) -> np.ndarray:
-    """Return s_jk = theta . f_jk (c, c), less their mean; zero on the diagonal."""
-    s = features @ np.array(LINK_WEIGHTS)
+def link_scores(pairs: Pairs) -> np.ndarray:
+    """Return s_jk = ((1 - t) theta + t theta') . f_jk (c, c), t = `touch`, less their mean; zero on the diagonal."""
+    separate, touching = np.array(LINK_WEIGHTS)
+    s = pairs.features @ ((1 - pairs.touch) * separate + pairs.touch * touching)
     s = (s + s.T) / 2
     pairs = np.triu_indices(len(s), 1)
     s = s - s[pairs].mean()
@@ -235,8 +237,7 @@ def families_of(s: np.ndarray, distance: np.ndarray) -> dict[str, Family]:
     arrangements = {"chain": lgamma(c + 1) - log(2), "ring": lgamma(c) - log(2), "tree": (c - 2) * log(c)}
     sums = {"chain": chain.log_sum, "ring": ring.log_sum, "tree": tree.log_sum}
     for name, family in found.items():
-        best = float(s[family.linked].sum()) / 2
-        found[name] = family._replace(evidence=sums[name] - arrangements[name], certainty=best - sums[name])
+        found[name] = family._replace(evidence=sums[name] - arrangements[name])
     grids = [_best_grid(s, rows, c // rows) for rows in range(2, int(c**0.5) + 1) if c % rows == 0 and c // rows > 2]
     if grids:
         found["grid"] = max(grids, key=lambda grid: _step_fit(distance, grid.linked))
@@ -280,69 +281,61 @@ def _nested(merges: np.ndarray) -> Arrangement:
 
 
 def numbers_of(pairs: Pairs, s: np.ndarray, families: dict[str, Family], merges: np.ndarray) -> dict[str, float]:
-    """Return the 61 numbers that tell families apart, by the names in WEIGHTS.
+    """Return the 33 numbers that tell families apart, by the names in WEIGHTS.
 
-    `evidence`: log of the mean weight over all arrangements; `certainty`: log of the best one's share of the sum;
-    `step_fit` and `length_fit`: atanh of the correlation of distances between means with steps and with path lengths
-    on the best arrangement, `hierarchy_fit` with the heights at which average linkage merges; `neighbours`: fraction
-    of the links of the neighbour graph along it; `contrast`, `gap` and `two_steps`: log distances of other pairs less
-    those of links, standardised, at their closest, and of pairs two steps apart.
+    `evidence`: log of the mean weight over all arrangements; `certainty`: log of the share of the best tree in the sum
+    over all; `step_fit` and `length_fit`: atanh of the correlation of distances between means with steps and with path
+    lengths on the best arrangement, `hierarchy_fit` with the heights at which average linkage merges; `contrast` and
+    `gap`: log distances of other pairs less those of links, standardised and at their closest; `touch` and `hole` as in
+    `Pairs`. Numbers of grids are zero where the clusters have none. Twice as many were tried; these were left when
+    dropping the least of them no longer kept the likelihood of simulated data.
     """
     c, distance = len(s), pairs.distance
     upper = np.triu_indices(c, 1)
     far, log_far = distance[upper], np.log(distance[upper])
-    tree = families["tree"].linked
-    degrees, is_link = tree.sum(axis=0), tree[upper]
+    chain, ring, tree, grid = (families.get(name) for name in ("chain", "ring", "tree", "grid"))
+    assert chain is not None and ring is not None and tree is not None  # only a grid may be missing
+    is_link, n_trees = tree.linked[upper], (c - 2) * log(c)
     gap, elongation = pairs.features[..., 2][upper], pairs.features[..., 5][upper]
-    around = s[upper][families["ring"].linked[upper]]
-    cophenetic = _correlation(cophenet(merges), far)
+    around = s[upper][ring.linked[upper]]
+    chain_fit, ring_fit, tree_fit = (_atanh(_step_fit(distance, one.linked)) for one in (chain, ring, tree))
+    among_trees = chain.evidence - tree.evidence + (lgamma(c + 1) - log(2) - n_trees)
     found = {
-        "chain_among_trees": families["chain"].evidence
-        - families["tree"].evidence
-        + (lgamma(c + 1) - log(2) - (c - 2) * log(c)),
-        "hierarchy_fit": _atanh(cophenetic),
-        "has_grid": float("grid" in families),
+        "chain_among_trees": among_trees,
+        "chain_among_trees_per_cluster": among_trees / c,
+        "chain_share_of_trees": np.exp(among_trees),
+        "ring_evidence_per_cluster": ring.evidence / c,
+        "tree_evidence_per_cluster_times_touch": tree.evidence / c * pairs.touch,
+        "tree_certainty": s[upper][is_link].sum() - tree.evidence - n_trees,
+        "chain_step_fit_squared": chain_fit**2,
+        "ring_step_fit_squared": ring_fit**2,
+        "ring_step_fit_times_touch": ring_fit * pairs.touch,
+        "ring_step_fit_times_hole": ring_fit * pairs.hole,
+        "tree_step_fit": tree_fit,
+        "hierarchy_fit": _atanh(_correlation(cophenet(merges), far)),
+        "ring_length_fit": _atanh(_correlation(far, _path_lengths(ring.linked, distance)[upper])),
+        "tree_length_fit": _atanh(_correlation(far, _path_lengths(tree.linked, distance)[upper])),
         "distance_spread": log_far.std(),
-        "nearest_distance": log_far.min() - log_far.mean(),
+        "relative_distance": pairs.features[..., 6][upper].mean(),
         "link_gap": gap[is_link].mean(),
-        "other_gap": gap[~is_link].mean(),
         "link_elongation": elongation[is_link].mean(),
         "other_elongation": elongation[~is_link].mean(),
-        "log_n_clusters": log(c),
-        "leaves": (degrees == 1).mean(),
-        "largest_degree": degrees.max() / c,
-        "detour_by_means": pairs.features[..., 1][upper].mean(),
         "detour_by_samples": pairs.features[..., 3][upper].mean(),
         "weakest_ring_link": around.min() - np.median(around),
-        "hole": pairs.hole,
-        "relative_distance": pairs.features[..., 6][upper].mean(),
+        "log_n_clusters": log(c),
         **_merge_numbers(merges, distance),
     }
-    total = max(float(pairs.neighbours[upper].sum()), 1.0)
-    for name in ("chain", "ring", "tree", "grid"):
-        family = families.get(name)
-        linked = None if family is None else family.linked
-        found[f"{name}_evidence"] = 0.0 if family is None else family.evidence
-        found[f"{name}_step_fit"] = 0.0 if linked is None else _atanh(_step_fit(distance, linked))
-        contrast = (0.0, 0.0, 0.0) if linked is None else _contrast(linked, log_far)
-        found |= zip((f"{name}_contrast", f"{name}_gap", f"{name}_two_steps"), contrast, strict=True)
-        if family is None or linked is None or name == "grid":
-            continue
-        found[f"{name}_certainty"] = family.certainty
-        found[f"{name}_length_fit"] = _atanh(_correlation(far, _path_lengths(linked, distance)[upper]))
-        found[f"{name}_neighbours"] = float(pairs.neighbours[upper][linked[upper]].sum()) / total
-    for name in ("chain_evidence", "ring_evidence", "tree_evidence", "grid_evidence", "chain_among_trees"):
-        found[f"{name}_per_cluster"] = found[name] / c
-    for name in ("chain_step_fit", "ring_step_fit", "tree_step_fit", "hierarchy_fit"):
-        found[f"{name}_squared"] = found[name] ** 2
-    found["ring_step_fit_times_hole"] = found["ring_step_fit"] * pairs.hole
-    found["chain_share_of_trees"] = float(np.exp(found["chain_among_trees"]))
+    found["chain_contrast"], _ = _contrast(chain.linked[upper], log_far)
+    for name, family in (("ring", ring), ("tree", tree), ("grid", grid)):
+        contrast = (0.0, 0.0) if family is None else _contrast(family.linked[upper], log_far)
+        found[f"{name}_contrast"], found[f"{name}_gap"] = contrast
+    found["grid_evidence_per_cluster"] = 0.0 if grid is None else grid.evidence / c
+    found["grid_step_fit"] = 0.0 if grid is None else _atanh(_step_fit(distance, grid.linked))
     return {name: float(value) for name, value in found.items()}
 
 
 def _merge_numbers(merges: np.ndarray, distance: np.ndarray) -> dict[str, float]:
-    """Return the largest jump of the log heights of average linkage, where it is, the silhouette of the means cut
-    there, and the spread of the log heights."""
+    """Return where the log heights of average linkage jump most, and the silhouette of the means cut there."""
     heights = np.log(np.maximum(merges[:, 2], np.finfo(float).tiny))
     c, jumps = len(heights) + 1, np.diff(heights)
     at = int(np.argmax(jumps))
@@ -356,22 +349,14 @@ def _merge_numbers(merges: np.ndarray, distance: np.ndarray) -> dict[str, float]
             continue
         inside, outside = distance[j, alike].mean(), min(others)
         silhouettes.append((outside - inside) / max(inside, outside))
-    return {
-        "merge_jump": jumps[at],
-        "merge_jump_at": (at + 1) / c,
-        "merge_silhouette": float(np.mean(silhouettes)),
-        "merge_spread": heights.std(),
-    }
+    return {"merge_jump_at": (at + 1) / c, "merge_silhouette": float(np.mean(silhouettes))}
 
 
-def _contrast(linked: np.ndarray, log_far: np.ndarray) -> tuple[float, float, float]:
-    upper = np.triu_indices(len(linked), 1)
-    near = linked[upper]
-    links, others = log_far[near], log_far[~near]
-    two = log_far[_path_lengths(linked)[upper] == 2]
+def _contrast(is_link: np.ndarray, log_far: np.ndarray) -> tuple[float, float]:
+    """Return how much farther other pairs are than links: in standard deviations, and at their closest."""
+    links, others = log_far[is_link], log_far[~is_link]
     spread = np.sqrt((others.var() + links.var()) / 2 + 0.01)
-    difference = float((others.mean() - links.mean()) / spread)
-    return difference, float(others.min() - links.max()), float(two.mean() - links.mean())
+    return float((others.mean() - links.mean()) / spread), float(others.min() - links.max())
 
 
 def _step_fit(distance: np.ndarray, linked: np.ndarray) -> float:

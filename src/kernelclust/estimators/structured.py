@@ -113,16 +113,15 @@ class StructuredClustering(Placing, KernelClusterer):
     sizes_ : (c,) array
         Weight of every cluster.
     order_confidence_ : float or None
-        How likely the order of the clusters is right, in [0, 1]: 1 / (1 + exp(-3.2 atanh T - 2.2 h - 1.8 J + 5.3)),
-        fitted to simulated data, half of them in the right order. T is the correlation of distances between cluster
-        means (with kernel="auto" its own, or the mean of these and of rbf kernels of its views) with steps on the
-        structure, h how far halves of the samples, clustered again, give the same order, J the share of slightly
-        changed distances (by 20 %) that do. Below 0.5 there is a warning. Where places of clusters are known from
-        labels it is raised to the power log q! / log c!, q clusters being without: 1 where all are known. None where
-        there is one arrangement only ("flat"), an empty cluster, or more than 50 of them. On trees and products it
-        comes from J alone and is weak: read it as "sure" or "not", no more. With three arrangements ("ring:4",
-        "chain:3") signals hardly tell, and it stays near 0.5. Too high on rings of views that look alike from opposite
-        sides, and for noise in a plane, which *is* arranged.
+        Estimated probability that there is an order of the kind asked for and that this one is right, every cluster
+        strictly at its node: a logistic function of atanh T, J, log P / (1 - P) and log c, with weights for each kind
+        of structure from simulated data. T is the correlation of distances between cluster means with steps on the
+        structure, J the fraction of perturbed distances (by 20 %) that keep the order, and P the probability of the
+        structure in `order_.structures`. Below 0.5 there is a warning. With known labels it is raised to the power
+        log q! / log c!, q clusters being without: 1 where all are known. None where there is one arrangement only
+        ("flat"), with an empty cluster, and beyond 50 clusters. Where structures are not compared it assumes that there
+        is an order, and with three arrangements ("ring:4", "chain:3") it stays near 0.5. Too high on rings of views
+        that look alike from opposite sides, and for noise in a plane, which *is* arranged.
     order_ : ClusterOrder or None
         Everything else about the order: `pvalue`, `links`, `margin`, `structures`, the probabilities of no order,
         chain, ring, tree, grid and hierarchy over the same 4 to 12 clusters, `alternatives(n)` and `queries(n)`, the
