@@ -49,8 +49,8 @@ FORMATS = sorted(module.name for module in _FORMATS if not module.name.startswit
 FILE = {
     "file": argument(
         "FILE",
-        f"{', '.join(FORMATS[:-1])} or {FORMATS[-1]} (csv: text with any delimiter; jpg: pictures of any kind), also "
-        "compressed (.gz, .bz2, .xz); - is standard input; a folder of Parquet files, CSV files or pictures is one table.",
+        f"{', '.join(FORMATS[:-1])} or {FORMATS[-1]} (csv: text with any delimiter; jpg: pictures), also compressed "
+        "(.gz, .bz2, .xz); - is standard input; a folder of Parquet files, CSV files or pictures is one table.",
     )
 }
 
