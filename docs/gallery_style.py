@@ -16,6 +16,7 @@ ORDER = [
     "branches",
     "pseudotime",
     "sequences",
+    "seriation",
     "text",
     "how_sure",
     "selection",

@@ -20,6 +20,7 @@ if TYPE_CHECKING:  # what editors and type checkers see; `_HOME` says the same t
         StructuredClustering,
     )
     from kernelclust.estimators.arrange import arrange
+    from kernelclust.estimators.seriate import seriate
     from kernelclust.objectives import structured_hsic
     from kernelclust.selection import select_n_clusters, select_structure, stability_bound
 
@@ -39,6 +40,7 @@ __all__ = [
     "load_extra",
     "select_n_clusters",
     "select_structure",
+    "seriate",
     "stability_bound",
     "structured_hsic",
 ]

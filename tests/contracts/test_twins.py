@@ -56,6 +56,16 @@ def cases():
         starts = np.stack([rng.permutation(6) for _ in range(4)])
         yield loops + "improve", (starts, node, np.zeros(6), movable, some, A, M, linear, 1e-9)
     yield "margin._loops._rise", (2, 5, *table[:4], 0.3)
+    D, order = np.abs(K[:9, :9] + K[:9, :9].T), rng.permutation(9)
+    for cyclic in (False, True):
+        loops = "estimators._seriate_loops"
+        yield f"{loops}.distance_to", (D, 3, order, 8, cyclic)
+        yield f"{loops}.tilt_at", (D, order, 7, 3, cyclic)
+        yield f"{loops}.insert", (D, order, 2, cyclic, 3, 5, 1e-9)
+        yield f"{loops}.reverse", (D, order, 2, cyclic, 1e-9)
+        yield f"{loops}.shift_tilts", (D, rng.random(13), order[:8], rng.random(8), 3, 2, cyclic, -1.0)
+        yield "metrics._seriation_loops.count_events", (D, order, cyclic)
+    yield "metrics._seriation_loops.falls", (rng.random(11), np.empty(11), 11)
 
 
 CASES = list(cases())

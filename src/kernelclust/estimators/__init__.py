@@ -8,6 +8,7 @@ from kernelclust.estimators.discriminative import Diffrac, DisKMeans
 from kernelclust.estimators.margin import MaxMarginClustering
 from kernelclust.estimators.multikernel import MultiKernelClustering
 from kernelclust.estimators.presets import CLUHSIC, CLUHSICAL, KernelKMeans
+from kernelclust.estimators.seriate import Seriation, seriate
 from kernelclust.estimators.structured import StructuredClustering, adopt, config_of
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "KernelKMeans",
     "MaxMarginClustering",
     "MultiKernelClustering",
+    "Seriation",
     "StructuredClustering",
     "adopt",
     "arrange",
@@ -26,5 +28,6 @@ __all__ = [
     "check_structure",
     "config_of",
     "run_with_callbacks",
+    "seriate",
     "structures_of",
 ]

@@ -1,12 +1,15 @@
-"""How good is a clustering: scores of two labellings, of labels in a structure, and of two kernels."""
+"""How good is a clustering or an order: scores of labellings, of labels in a structure, of two kernels, of orders."""
 
 from ._labels import check_values, node_labels
 from .agreement import clustering_accuracy, clustering_distance, pair_f_score, purity_score
 from .dependence import HSICTest, hsic, hsic_test
+from .seriation import anti_robinson_deviation, anti_robinson_events, path_length
 from .structured import level_accuracies, structured_accuracy, structured_loss
 
 __all__ = [
     "HSICTest",
+    "anti_robinson_deviation",
+    "anti_robinson_events",
     "check_values",
     "clustering_accuracy",
     "clustering_distance",
@@ -15,6 +18,7 @@ __all__ = [
     "level_accuracies",
     "node_labels",
     "pair_f_score",
+    "path_length",
     "purity_score",
     "structured_accuracy",
     "structured_loss",

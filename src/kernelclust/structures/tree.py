@@ -217,7 +217,7 @@ def _read_file(name: str) -> str:
         problem = getattr(error, "strerror", None) or "it is no text in UTF-8"
         raise ValueError(
             f"structure 'tree:{name}': the Newick file {name!r} cannot be read: {problem}. Give the path from the "
-            "folder where Python runs, or the tree itself, such as 'tree:(A,(B,C))'."
+            "current folder, or the tree itself, such as 'tree:(A,(B,C))'."
         ) from error
     if not text.startswith(("(", "[")):
         raise ValueError(f"structure 'tree:{name}': the file {name!r} holds no Newick tree, which begins with '('.")
