@@ -7,6 +7,8 @@ for l2.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from kernelclust import KernelKMeans, StructuredClustering
@@ -29,7 +31,7 @@ ON_RINGS = ["kernel k-means", "XWSS", *OBJECTIVES, OURS]
 
 
 def labels_of(method: str, K: np.ndarray, structure: str, seed: int, restarts: int) -> np.ndarray:
-    given = {"kernel": "precomputed", "random_state": seed}
+    given: dict[str, Any] = {"kernel": "precomputed", "random_state": seed}
     if method in LINKAGES:
         return tree_linkage(K, structure, LINKAGES[method])
     if method == "kernel hierarchical k-means":

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from copy import copy
 from dataclasses import replace
 from numbers import Integral
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 from warnings import catch_warnings, simplefilter
 
 import numpy as np
@@ -66,10 +66,11 @@ class KernelClusterer(CallbackSupportMixin, ClusterMixin, BaseEstimator):
     max_iter: Any = 100
     n_jobs: Any = None
     verbose: Any = 0
+    labels_: np.ndarray
     _fitted_on_device: bool = False  # whether what was fitted lies on a device
     _terms: ClassVar[dict[str, Callable[[Any], Any]]] = {"kernel": as_kernel, "approximation": as_approximation}
 
-    def set_params(self, **params):
+    def set_params(self, **params: Any) -> Self:
         """Set parameters of the estimator, and with `term__parameter` (`kernel__gamma`) those of its terms.
 
         A term that is still a name becomes an object: set_params(kernel__gamma=2.0) makes RBF(gamma=2.0) of "rbf".
@@ -105,7 +106,7 @@ class KernelClusterer(CallbackSupportMixin, ClusterMixin, BaseEstimator):
             with whole_or_nothing(self):
                 return self._fit(X, *arguments)
 
-    def fit_predict(self, X, y=None, **params):
+    def fit_predict(self, X: Any, y: Any = None, **params: Any) -> np.ndarray:
         """`labels_` after `fit(X, y, **params)`: known labels and links are used."""
         return self.fit(X, y, **params).labels_
 
@@ -214,7 +215,7 @@ class KernelClusterer(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         if self.verbose:
             log(f"{type(self).__name__}: {line}")
 
-    def save(self, path, extra=None) -> None:
+    def save(self, path: str | os.PathLike[str], extra: dict[str, Any] | None = None) -> None:
         """Write the fitted model to one file, which `kernelclust.load` reads; no pickle, nothing that is run.
 
         The file is written aside and renamed: it is whole, or the old one is still there. All methods and attributes

@@ -41,6 +41,9 @@ class Placing(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     structure_: Structure
     sizes_: np.ndarray
     labels_: np.ndarray
+    position_: np.ndarray | None
+    medoids_: np.ndarray
+    order_confidence_: float | None
     _used: np.ndarray | None
     _prediction: Prediction
     _places: Places
@@ -123,7 +126,7 @@ class Placing(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
                 "links keep all of them elsewhere."
             )
 
-    def transform(self, X):
+    def transform(self, X: Any) -> np.ndarray:
         """Distances |phi(x) - mu_j| to the means of the clusters in the kernel's feature space, as KMeans has them.
 
         |phi(x) - mu_j|^2 = k(x, x) - 2 G_j / n_j + S_jj / n_j^2, with G_j the similarities of x with cluster j, summed,
@@ -145,7 +148,7 @@ class Placing(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         check_is_fitted(self)
         return self._answer("distances", X, width=self._n_features_out)
 
-    def membership(self, X):
+    def membership(self, X: Any) -> np.ndarray:
         """Soft labels: the share of every cluster in a sample,
 
             p_j = e^(-|phi(x) - mu_j|^2 / 2t) / sum_k e^(-|phi(x) - mu_k|^2 / 2t).
@@ -168,7 +171,7 @@ class Placing(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         return self._answer("membership", X, width=self._n_features_out)
 
     @available_if(lambda self: self._has_positions)
-    def position(self, X):
+    def position(self, X: Any) -> np.ndarray:
         """Return a continuous place along the structure: label j stands for j - 0.5 to j + 0.5.
 
         Within its cluster j (the label that `predict` gives) a sample lies the farther along the nearer it is to the
@@ -204,7 +207,7 @@ class Placing(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         return self._answer("position", X, width=scales.width)
 
     @available_if(lambda self: self._has_positions)
-    def pseudotime(self, X=None, *, root=0):
+    def pseudotime(self, X: Any = None, *, root: Any = 0) -> np.ndarray:
         """Return how far samples are from a root cluster along the structure; neighbouring clusters are one step apart.
 
         The distance of `position(X)` from the root: from its outer side where it is at an end of a chain, a graph or a
@@ -240,7 +243,7 @@ class Placing(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         return pseudotime(self, self._positions_of(X), root)
 
     @available_if(lambda self: self._has_positions)
-    def lineages(self, X=None, *, root=0):
+    def lineages(self, X: Any = None, *, root: Any = 0) -> Any:
         """Return the paths from a root cluster to all other ends, and pseudotime and weight of samples on each.
 
         For chains, and graphs whose nodes are the clusters, all of them connected, without a cycle. tradeSeq's

@@ -71,7 +71,9 @@ class Arrangement:
         )
 
 
-def arrange(X, labels, structure="chain", *, kernel="auto", sample_weight=None, names=None) -> Arrangement:
+def arrange(
+    X: Any, labels: Any, structure: Any = "chain", *, kernel: Any = "auto", sample_weight: Any = None, names: Any = None
+) -> Arrangement:
     """Number the groups of any clustering along a structure; no sample is moved to another group.
 
     Groups are placed such that neighbours on the structure have close means in the kernel's feature space: of all

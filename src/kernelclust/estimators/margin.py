@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, Self
+
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Bunch, check_random_state
@@ -120,19 +122,19 @@ class MaxMarginClustering(KernelClusterer):
 
     def __init__(
         self,
-        n_clusters=2,
+        n_clusters: int = 2,
         *,
-        loss="nmi",
-        C="auto",
-        bias=False,
-        kernel="linear",
-        approximation="auto",
-        solver="cutting_plane",
-        max_iter=100,
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-    ):
+        loss: Any = "nmi",
+        C: Any = "auto",
+        bias: bool = False,
+        kernel: Any = "linear",
+        approximation: Any = "auto",
+        solver: Any = "cutting_plane",
+        max_iter: int = 100,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
         self.n_clusters = n_clusters
         self.loss = loss
         self.C = C
@@ -145,7 +147,9 @@ class MaxMarginClustering(KernelClusterer):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X, y=None, sample_weight=None, must_link=None, cannot_link=None):
+    def fit(
+        self, X: Any, y: Any = None, sample_weight: Any = None, must_link: Any = None, cannot_link: Any = None
+    ) -> Self:
         """Cluster the samples, and keep to the labels that are known.
 
         Parameters
@@ -315,7 +319,7 @@ class MaxMarginClustering(KernelClusterer):
         advice = "solver=CuttingPlane(balance=0) or another value near it, loss='nmi'" if free else "a larger C"
         warn(f"{what}. Try {advice}, another kernel or CuttingPlane(n_components=...).")
 
-    def decision_function(self, X):
+    def decision_function(self, X: Any) -> np.ndarray:
         """Signed distance to the hyperplane, up to a factor: above 0 for label 1. (n, k) scores for k > 2 clusters.
 
         Parameters
@@ -325,12 +329,12 @@ class MaxMarginClustering(KernelClusterer):
         check_is_fitted(self)
         return where(X).each(self, self._decision, X, width=None if self.n_clusters <= 2 else int(self.n_clusters))
 
-    def predict(self, X):
+    def predict(self, X: Any) -> np.ndarray:
         """Side of the hyperplane, or cluster with the highest score, of new samples; X as in `decision_function`."""
         check_is_fitted(self)
         return where(X).each(self, self._predicted, X, np.int64)
 
-    def score(self, X, y=None, sample_weight=None):
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """How well the hyperplane keeps the clusters of X apart, from 0 (not at all) to 1.
 
             1 - min_t (t^2 |w|^2 / 2 + C xi(t w)) / (C xi(0)),   C = 10 / n^2 (10 k / n^2 for k > 2 clusters)

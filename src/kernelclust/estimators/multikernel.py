@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -147,23 +147,23 @@ class MultiKernelClustering(Placing, KernelClusterer):
 
     def __init__(
         self,
-        n_clusters=None,
+        n_clusters: int | None = None,
         *,
-        method="mkkm-mr",
-        kernel="auto",
-        views=None,
-        structure="flat",
-        approximation="auto",
-        objective="dependence",
-        min_cluster_size=None,
-        max_cluster_size=None,
-        label_weight=None,
-        compute_confidence=True,
-        max_iter=100,
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-    ):
+        method: Any = "mkkm-mr",
+        kernel: Any = "auto",
+        views: Any = None,
+        structure: Any = "flat",
+        approximation: Any = "auto",
+        objective: Any = "dependence",
+        min_cluster_size: Any = None,
+        max_cluster_size: Any = None,
+        label_weight: float | None = None,
+        compute_confidence: bool = True,
+        max_iter: int = 100,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
         self.n_clusters = n_clusters
         self.method = method
         self.kernel = kernel
@@ -180,7 +180,16 @@ class MultiKernelClustering(Placing, KernelClusterer):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X, y=None, sample_weight=None, must_link=None, cannot_link=None, *, observed=None):
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        must_link: Any = None,
+        cannot_link: Any = None,
+        *,
+        observed: Any = None,
+    ) -> Self:
         """Learn weights and labels, and keep to what is known about the samples.
 
         Parameters
@@ -252,7 +261,7 @@ class MultiKernelClustering(Placing, KernelClusterer):
         }
         self._keep_places(fit)
 
-    def predict(self, X, *, observed=None):
+    def predict(self, X: Any, *, observed: Any = None) -> np.ndarray:
         """Place new samples where F of the combined kernel rises most; the nearest mean for flat clusters.
 
         Parameters
@@ -267,7 +276,7 @@ class MultiKernelClustering(Placing, KernelClusterer):
         """
         return self._answer("labels", X, np.int64, observed=observed)
 
-    def score(self, X, y=None, sample_weight=None, *, observed=None):
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None, *, observed: Any = None) -> float:
         """How nearly clusters explain X as well as so many clusters could: a number in [0, 1], larger is better.
 
         (1 - sum_i w_i |phi(x_i) - mu_y(i)|^2 / sum_i w_i |phi(x_i)|^2) / reach, phi the features of the combined kernel

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from kernelclust.estimators.structured import StructuredClustering
 from kernelclust.objectives import Dependence
 from kernelclust.solvers import Greedy, Solver
 
+T = TypeVar("T", bound=StructuredClustering)
 
-def preset(*, fixed: dict[str, Any] | None = None, added: dict[str, Any] | None = None, **defaults: Any) -> Callable:
+
+def preset(
+    *, fixed: dict[str, Any] | None = None, added: dict[str, Any] | None = None, **defaults: Any
+) -> Callable[[type[T]], type[T]]:
     """Class decorator: StructuredClustering's parameters with other defaults, some `fixed`, some `added`.
 
     The signature is made from the base class, so that scikit-learn (get_params, clone) and help() see it.
     """
     fixed, added = fixed or {}, added or {}
 
-    def decorate(cls: type) -> type:
+    def decorate(cls: type[T]) -> type[T]:
         base = inspect.signature(StructuredClustering.__init__).parameters.values()
         parameters = [one.replace(default=defaults.get(one.name, one.default)) for one in base if one.name not in fixed]
         parameters += [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=added[name]) for name in added]
@@ -31,7 +35,7 @@ def preset(*, fixed: dict[str, Any] | None = None, added: dict[str, Any] | None 
                 setattr(self, name, value)
 
         __init__.__signature__ = signature  # type: ignore[attr-defined]
-        cls.__init__ = __init__  # type: ignore[misc]
+        cls.__init__ = __init__  # type: ignore[method-assign]
         for name, value in fixed.items():
             setattr(cls, name, value)
         return cls

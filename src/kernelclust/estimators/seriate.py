@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from scipy.cluster.hierarchy import leaves_list, linkage, optimal_leaf_ordering
 from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
+from scipy.spatial.distance import squareform
 from sklearn.manifold import spectral_embedding
 from sklearn.metrics import pairwise_distances
 
@@ -19,11 +21,14 @@ from kernelclust.estimators._seriate_loops import insert, reverse
 from kernelclust.metrics import anti_robinson_deviation, anti_robinson_events, path_length
 
 MAX_SAMPLES = 20_000  # all distances of more do not fit into memory: 3 GB here
-N_NEIGHBORS = 15  # of the graph whose slowest function is the first order
+N_NEIGHBORS = 15  # of the graph whose slowest function is a first order
+MANY = 1000  # samples up to which two more first orders are tried
+FEW_NEIGHBORS = 3  # for curves of few samples that come close to themselves, such as turning objects
 LEAST_LINK = 1e-3  # weight of a link of the graph at least, as in kernel="graph"
 WIDEST = 10  # the first band is this fraction of the samples; wider ones fold curves
 MAX_SWEEPS = 3  # over the samples, for each band; more change little
 REACH, LEAST_REACH = 4, 50  # bands, and steps at least, that a sample moves at once at most
+NEARLY = 0.01  # relative difference of the criterion that does not decide: under noise, many orders are as short
 SMALL = 10  # samples up to which the best order is sought, from random ones too
 N_RANDOM = 50
 FEW = 5  # samples whose graph has too few functions
@@ -76,7 +81,8 @@ def seriate(
     """Order the samples themselves, such that near ones are near in the order.
 
     The order begins with the slowest function of a graph of nearest neighbours (on a circle: the angle of the two
-    slowest) and is improved by moving samples, one at a time, under the banded anti-Robinson criterion
+    slowest; up to 1000 samples also with fewer neighbours, or the leaves of a dendrogram, where the path is shorter)
+    and is improved by moving samples, one at a time, under the banded anti-Robinson criterion
 
         sum over pairs at most b steps apart of (b + 1 - steps) d(x, y),
 
@@ -171,20 +177,32 @@ def _ordered(D: np.ndarray, cyclic: bool, bandwidth: int) -> np.ndarray:
             warn(f"all {n} samples are equal: there is no order to find.")
         return np.arange(n)
     bandwidth = min(bandwidth, widest)
-    first = _turned(D, _slowest(D, cyclic), cyclic)
-    orders = [_searched(D, first, cyclic, bandwidth, max(bandwidth, min(n // WIDEST, widest)))]
+    first = [_slowest(D, N_NEIGHBORS, cyclic)]
+    if n <= MANY:
+        first += [_slowest(D, FEW_NEIGHBORS, cyclic), _leaves(D)]
+    band = max(bandwidth, min(n // WIDEST, widest))
+    orders = [_searched(D, _turned(D, order, cyclic), cyclic, bandwidth, band) for order in first]
     if n <= SMALL:
         rng = np.random.RandomState(0)
-        orders += [_searched(D, first[rng.permutation(n)], cyclic, bandwidth, bandwidth) for _ in range(N_RANDOM)]
-    return _turned(D, min(orders, key=lambda order: _banded(D, order, cyclic, bandwidth)), cyclic)
+        random = [orders[0][rng.permutation(n)] for _ in range(N_RANDOM)]
+        orders += [_searched(D, order, cyclic, bandwidth, bandwidth) for order in random]
+    values = [_banded(D, order, cyclic, bandwidth) for order in orders]
+    enough = min(values) * (1.0 if n <= SMALL else 1.0 + NEARLY)
+    return _turned(D, next(order for order, value in zip(orders, values, strict=True) if value <= enough), cyclic)
 
 
-def _slowest(D: np.ndarray, cyclic: bool) -> np.ndarray:
+def _leaves(D: np.ndarray) -> np.ndarray:
+    """Return the leaves of a tree of average linkage, ordered such that their path is shortest."""
+    condensed = squareform(D, checks=False)
+    return leaves_list(optimal_leaf_ordering(linkage(condensed, "average"), condensed))
+
+
+def _slowest(D: np.ndarray, n_neighbors: int, cyclic: bool) -> np.ndarray:
     """Return samples by the slowest function of a neighbour graph, or by the angle of the two slowest."""
     n = len(D)
     if n <= FEW:
         return np.argsort(D.sum(axis=1), kind="stable")
-    k = min(N_NEIGHBORS, n - 1)
+    k = min(n_neighbors, n - 1)
     reach = np.partition(D, k, axis=1)[:, k]  # the sample itself is the nearest
     unit = np.maximum(reach, 1e-6 * D.max())
     linked = np.maximum.outer(reach, reach) >= D
@@ -239,10 +257,10 @@ def _confidence(D: np.ndarray, order: np.ndarray, cyclic: bool, bandwidth: int) 
     if n < 10 or not D.any():
         return None
     same = [_agreement(*_halves(D, order[rng.permutation(n)], cyclic, bandwidth), cyclic, rng) for _ in range(N_SPLITS)]
-    return float((1 + np.sqrt(max(2 * np.mean(same) - 1, 0.0))) / 2)
+    return float((1 + np.sqrt(max(2 * float(np.mean(same)) - 1, 0.0))) / 2)
 
 
-def _halves(D: np.ndarray, shuffled: np.ndarray, cyclic: bool, bandwidth: int) -> list[np.ndarray]:
+def _halves(D: np.ndarray, shuffled: np.ndarray, cyclic: bool, bandwidth: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the places of all samples by the order of either half: for the other, the median of the nearest ones'."""
     places = []
     for half in (np.sort(shuffled[::2]), np.sort(shuffled[1::2])):
@@ -253,7 +271,7 @@ def _halves(D: np.ndarray, shuffled: np.ndarray, cyclic: bool, bandwidth: int) -
             place = np.median(near, axis=1)
         place[order] = np.arange(len(order))
         places.append(place)
-    return places
+    return places[0], places[1]
 
 
 def _agreement(one: np.ndarray, other: np.ndarray, cyclic: bool, rng: np.random.RandomState) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
@@ -168,22 +168,22 @@ class StructuredClustering(Placing, KernelClusterer):
 
     def __init__(
         self,
-        n_clusters=None,
+        n_clusters: int | None = None,
         *,
-        structure="flat",
-        kernel="auto",
-        approximation="auto",
-        objective="dependence",
-        solver="greedy",
-        min_cluster_size=None,
-        max_cluster_size=None,
-        label_weight=None,
-        compute_confidence=True,
-        max_iter=100,
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-    ):
+        structure: Any = "flat",
+        kernel: Any = "auto",
+        approximation: Any = "auto",
+        objective: Any = "dependence",
+        solver: Any = "greedy",
+        min_cluster_size: Any = None,
+        max_cluster_size: Any = None,
+        label_weight: float | None = None,
+        compute_confidence: bool = True,
+        max_iter: int = 100,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
         self.n_clusters = n_clusters
         self.structure = structure
         self.kernel = kernel
@@ -199,7 +199,9 @@ class StructuredClustering(Placing, KernelClusterer):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X, y=None, sample_weight=None, must_link=None, cannot_link=None):
+    def fit(
+        self, X: Any, y: Any = None, sample_weight: Any = None, must_link: Any = None, cannot_link: Any = None
+    ) -> Self:
         """Cluster the samples, and keep to what is known about them.
 
         Parameters
@@ -239,7 +241,7 @@ class StructuredClustering(Placing, KernelClusterer):
         """
         return self._whole(X, y, sample_weight, must_link, cannot_link)
 
-    def partial_fit(self, X, y=None, sample_weight=None, *, refit="auto"):
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, refit: Any = "auto") -> Self:
         """Learn from another batch of a stream of samples.
 
         An even sample of all rows seen so far, 5000 of them, is kept, and clustered again whenever twice as many rows
@@ -331,7 +333,7 @@ class StructuredClustering(Placing, KernelClusterer):
         }
         self._keep_places(found)
 
-    def predict(self, X):
+    def predict(self, X: Any) -> np.ndarray:
         """Place new samples where F rises most, the clusters held as they are; for a flat l2 fit, the nearest mean.
 
         Where clusters were placed and not refined (see `search`) it is F without structure, the nearest mean again.
@@ -347,7 +349,7 @@ class StructuredClustering(Placing, KernelClusterer):
         """
         return self._answer("labels", X, np.int64)
 
-    def score(self, X, y=None, sample_weight=None):
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """How nearly clusters explain X as well as so many clusters could: a number in [0, 1], larger is better.
 
         (1 - sum_i w_i |phi(x_i) - mu_y(i)|^2 / sum_i w_i |phi(x_i) - mu|^2) / reach, with y(i) the place that `predict`

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,16 +31,16 @@ class ConfusionDisplay(Display):
     columns: list[str]
 
     @classmethod
-    def example(cls):
+    def example(cls) -> Self:
         return cls(np.array([[2, 0], [1, 3]]), ["a", "b"], ["0", "1"])
 
     @classmethod
-    def from_estimator(cls, model, X, y, *, ax=None):
+    def from_estimator(cls, model: Any, X: Any, y: Any, *, ax: Any = None) -> Self:
         """Draw the labels that the model predicts for X, against y."""
         return cls.from_predictions(y, predicted(model, X), getattr(model, "structure_", None), ax=ax)
 
     @classmethod
-    def from_predictions(cls, y_true, labels, structure=None, *, ax=None):
+    def from_predictions(cls, y_true: Any, labels: Any, structure: Any = None, *, ax: Any = None) -> Self:
         """Draw known labels against nodes; -1, None and '' are left out."""
         cluster = np.asarray(labels)
         structure, c = places_on(structure, cluster)

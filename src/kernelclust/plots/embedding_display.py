@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,11 +44,11 @@ class EmbeddingDisplay(Display):
         self.structure, self.n_clusters = places_on(self.structure, self.labels)
 
     @classmethod
-    def example(cls):
+    def example(cls) -> Self:
         return cls(np.arange(12.0).reshape(4, 3) ** 2, np.array([0, 0, 1, 2]), "chain:3")
 
     @classmethod
-    def from_estimator(cls, model, X, *, ax=None):
+    def from_estimator(cls, model: Any, X: Any, *, ax: Any = None) -> Self:
         """Draw samples X, fitted or new, as `predict` and `transform` take them."""
         labels = predicted(model, X)
         structure = getattr(model, "structure_", None)
@@ -60,7 +60,7 @@ class EmbeddingDisplay(Display):
         return cls(along, labels, structure, "directions between means, in feature space").plot(ax)
 
     @classmethod
-    def from_predictions(cls, X, labels, structure=None, *, ax=None):
+    def from_predictions(cls, X: Any, labels: Any, structure: Any = None, *, ax: Any = None) -> Self:
         """Draw the rows of any table with their labels."""
         return cls(X, labels, structure).plot(ax)
 

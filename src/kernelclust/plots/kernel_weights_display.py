@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,11 +27,11 @@ class KernelWeightsDisplay(Display):
             raise ValueError(f"names has {len(self.names)} entries, but there are {p} kernels; give one for each.")
 
     @classmethod
-    def example(cls):
+    def example(cls) -> Self:
         return cls(np.array([0.3, 0.7]), np.array([0.1, 0.5]), ["first", "second"])
 
     @classmethod
-    def from_estimator(cls, model, *, names=None, ax=None):
+    def from_estimator(cls, model: Any, *, names: Any = None, ax: Any = None) -> Self:
         """Draw a fitted MultiKernelClustering; `names` are those of its kernels."""
         check_is_fitted(model)
         if not hasattr(model, "weights_"):

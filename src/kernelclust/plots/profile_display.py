@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,16 +57,18 @@ class ProfileDisplay(Display):
     n_columns: int
 
     @classmethod
-    def example(cls):
+    def example(cls) -> Self:
         return cls(np.array([[1.0, -1.0], [0.2, -0.2]]), ["height", "width"], ["0", "1"], 2)
 
     @classmethod
-    def from_estimator(cls, model, X, *, columns=None, ax=None):
+    def from_estimator(cls, model: Any, X: Any, *, columns: Sequence[str] | None = None, ax: Any = None) -> Self:
         """Draw the clusters that the model predicts for X, by the frame's own columns."""
         return cls.from_predictions(X, predicted(model, X), getattr(model, "structure_", None), columns=columns, ax=ax)
 
     @classmethod
-    def from_predictions(cls, X, labels, structure=None, *, columns=None, ax=None):
+    def from_predictions(
+        cls, X: Any, labels: Any, structure: Any = None, *, columns: Sequence[str] | None = None, ax: Any = None
+    ) -> Self:
         """Draw any table and labels; `columns` are names in place of the frame's own."""
         cluster = np.asarray(labels)
         structure, c = places_on(structure, cluster)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, Self, cast
 
 import numpy as np
 
@@ -32,12 +32,12 @@ class SelectionDisplay(Display):
     selection: Selection
 
     @classmethod
-    def example(cls):
+    def example(cls) -> Self:
         x = np.repeat([0.0, 1.0, 5.0], 8)[:, None] + 0.01 * np.arange(24)[:, None]
         return cls(select_n_clusters(x, [2, 3], kernel="linear", n_null=2, n_perturbations=0, random_state=0))
 
     @classmethod
-    def from_selection(cls, selection, *, ax=None):
+    def from_selection(cls, selection: Any, *, ax: Any = None) -> Self:
         """Draw what `select_n_clusters` or `select_structure` returned."""
         return cls(selection).plot(ax)
 

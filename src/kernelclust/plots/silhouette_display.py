@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -42,11 +42,11 @@ class SilhouetteDisplay(Display):
     structure: Any = None
 
     @classmethod
-    def example(cls):
+    def example(cls) -> Self:
         return cls(np.array([0.5, 0.9, -0.1]), np.array([0, 0, 1]))
 
     @classmethod
-    def from_estimator(cls, model, X, *, ax=None):
+    def from_estimator(cls, model: Any, X: Any, *, ax: Any = None) -> Self:
         """Draw samples X, fitted or new."""
         if not hasattr(model, "transform"):
             raise TypeError(f"{type(model).__name__} has no distances to clusters (transform), so no silhouette.")
@@ -54,7 +54,7 @@ class SilhouetteDisplay(Display):
         return cls.from_predictions(model.transform(X), labels, getattr(model, "structure_", None), ax=ax)
 
     @classmethod
-    def from_predictions(cls, distances, labels, structure=None, *, ax=None):
+    def from_predictions(cls, distances: Any, labels: Any, structure: Any = None, *, ax: Any = None) -> Self:
         """Draw distances (m, c) to the clusters, as `transform` returns them."""
         cluster, away = np.asarray(labels), np.asarray(distances, dtype=float)
         structure, c = places_on(structure, cluster)

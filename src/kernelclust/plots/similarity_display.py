@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,17 +30,17 @@ class SimilarityDisplay(Display):
     structure: Structure | None = None
 
     @classmethod
-    def example(cls):
+    def example(cls) -> Self:
         return cls(np.eye(3))
 
     @classmethod
-    def from_estimator(cls, model, *, ax=None):
+    def from_estimator(cls, model: Any, *, ax: Any = None) -> Self:
         """Draw <mu_j, mu_k> of the kernel of the fit, from the centre of all samples."""
         structure = structure_of(model)
         return cls(model.diagnostics_.cluster_similarity, structure).plot(ax)
 
     @classmethod
-    def from_predictions(cls, K, labels, structure=None, *, ax=None):
+    def from_predictions(cls, K: Any, labels: Any, structure: Any = None, *, ax: Any = None) -> Self:
         """Draw means of similarities K (m, m) between samples, such as ``rbf_kernel(X)``."""
         cluster = np.asarray(labels)
         structure, c = places_on(structure, cluster)

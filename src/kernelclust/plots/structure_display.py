@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -73,11 +73,13 @@ class StructureDisplay(Display):
         _check_lengths(self.structure, **options)
 
     @classmethod
-    def example(cls):
+    def example(cls) -> Self:
         return cls("ring:4", sizes=[3, 1, 2, 2], thumbnails=[np.eye(3)] * 4)
 
     @classmethod
-    def from_estimator(cls, model, *, values=None, thumbnails=None, names=None, ax=None):
+    def from_estimator(
+        cls, model: Any, *, values: Any = None, thumbnails: Any = None, names: Any = None, ax: Any = None
+    ) -> Self:
         """Draw the clusters of a fitted estimator that has a structure, with the strength of its links.
 
         A link of a structure that was found is as strong as it is probable (`order_.structures.links`); of one that was
@@ -88,7 +90,16 @@ class StructureDisplay(Display):
         return cls(structure, sizes, values, thumbnails, names, _strengths(model)).plot(ax)
 
     @classmethod
-    def from_predictions(cls, labels, structure, *, values=None, thumbnails=None, names=None, ax=None):
+    def from_predictions(
+        cls,
+        labels: Any,
+        structure: Any,
+        *,
+        values: Any = None,
+        thumbnails: Any = None,
+        names: Any = None,
+        ax: Any = None,
+    ) -> Self:
         """Draw clusters of these labels, which are nodes of the structure."""
         structure, c = places_on(structure_of(structure), np.asarray(labels))
         return cls(structure, np.bincount(labels, minlength=c), values, thumbnails, names).plot(ax)

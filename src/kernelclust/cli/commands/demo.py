@@ -55,7 +55,8 @@ def run(arguments: SimpleNamespace) -> None:
     print()
     print(f"fitted in {seconds:.1f} s (the first time with compiling)")
     print(gap_in_words(model.objective_, model.upper_bound_, model.gap_))
-    print(order_in_words(model.structure_, model.order_confidence_, model.order_.pvalue))
+    if model.order_ is not None:
+        print(order_in_words(model.structure_, model.order_confidence_, model.order_.pvalue))
 
     figures: dict[str, Any] = {}
     files: dict[str, str | bytes] = {}
