@@ -133,9 +133,9 @@ def collinear(n: int, rng: np.random.Generator, noise: float = 0.25) -> tuple[np
 def ring(n: int, rng: np.random.Generator, noise: float = 0.15, inner: float = 0.5) -> tuple[np.ndarray, np.ndarray]:
     """A round group inside a ring of radius 3; the paper's claims need a group that is not a mere spot."""
     y = np.arange(n) % 2
-    angle = rng.uniform(0, 2 * np.pi, n)
-    radius = 3.0 * y + np.where(y == 0, inner, noise) * rng.standard_normal(n)
-    return radius[:, None] * np.c_[np.cos(angle), np.sin(angle)], y
+    angle, radius = rng.uniform(0, 2 * np.pi, n), 3.0 + noise * rng.standard_normal(n)
+    outer = radius[:, None] * np.c_[np.cos(angle), np.sin(angle)]
+    return np.where(y[:, None] == 1, outer, inner * rng.standard_normal((n, 2))), y
 
 
 def xor(n: int, rng: np.random.Generator, noise: float = 0.3) -> tuple[np.ndarray, np.ndarray]:

@@ -5,12 +5,14 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from scipy.special import xlogy
+from scipy.stats import norm
 
 from reproduction import as_csv, as_markdown, as_text, count, frame, item_names, items, run, table_names, write
 from reproduction import data as files
 from reproduction.__main__ import main
 from reproduction.frame import CLAIM, Column, Work, mark
-from reproduction.tables import _margin
+from reproduction.tables import _margin, p003_table_1
 
 
 def test_marks_follow_the_rule():
@@ -199,6 +201,37 @@ def test_sizes_that_the_papers_print_wrongly():
     assert X.shape == (354, 64)  # the row above
     assert files.FILES["ionosphere"].n_samples == 351
     assert files.FILES["breastcancer_wisconsin"].n_samples == 699
+
+
+def test_losses_that_the_papers_print_wrongly():
+    """003, table 1: a mistake costs at least the least and at most the largest entry of the loss, under one naming."""
+    impossible = []
+    for at, name in enumerate(p003_table_1.SETS):
+        loss = p003_table_1.LOSSES[name]
+        costs = loss[~np.eye(len(loss), dtype=bool)]
+        for method, printed in p003_table_1.PRINTED.items():
+            if printed[at]:
+                accuracy, _, mean = printed[at]
+                share = 1 - accuracy / 100
+                if not share * costs.min() - 0.006 <= mean <= share * costs.max() + 0.006:
+                    impossible.append(f"{name}: {method}")
+    flat = [f"{name}: {method}" for name in ("teapot", "face", "coil") for method in ("KM", "KKM", "NCut", "DIFFRAC")]
+    assert impossible == [*(row for row in flat if row != "teapot: DIFFRAC"), "coil: SDPLR"]
+
+
+def test_no_linear_split_of_ringnorm_comes_near_the_printed_nmi():
+    """Along a unit direction the classes are N(0, 4) and N(m, 1), m at most 2: the best threshold by true classes."""
+    thresholds, best = np.linspace(-6, 8, 1401), []
+    for mean in (0.0, 0.5, 1.0, 1.5, 2.0):
+        below = np.array([norm.cdf(thresholds, 0, 2), norm.cdf(thresholds, mean, 1)]) / 2
+        tables = np.stack([below, 0.5 - below])  # (side, class, threshold)
+        joint = xlogy(tables, tables).sum(axis=(0, 1))
+        sides = tables.sum(axis=1)
+        entropy = -xlogy(sides, sides).sum(axis=0)
+        information = joint + entropy + np.log(2)
+        best.append(np.nanmax(np.where(entropy > 1e-6, information / np.sqrt(entropy * np.log(2)), 0)))
+    assert best == sorted(best) and best[-1] == pytest.approx(0.276, abs=0.001)
+    assert frame.load("001-table-3").PAPER["ringnorm"]["MMC-multi"] == 0.422
 
 
 @pytest.mark.parametrize("make, classes", [("collinear", 3), ("ring", 2), ("xor", 2), ("ringnorm", 2)])
