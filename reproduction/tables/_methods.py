@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -49,8 +50,13 @@ def random_starts(K: np.ndarray, n_clusters: int, number: int, seed: int) -> lis
 
 
 def tree_starts(K: np.ndarray, structure: Any, number: int, seed: int) -> list[np.ndarray]:
-    """Kernel k-means down the tree, one random start a node."""
-    seeds = range(number * seed, number * (seed + 1))
+    """Return labelings by kernel k-means down the tree, one random start a node; methods share them."""
+    return [labels.copy() for labels in _tree_starts(K.tobytes(), len(K), structure, number, seed)]
+
+
+@lru_cache(maxsize=16)
+def _tree_starts(entries: bytes, m: int, structure: Any, number: int, seed: int) -> list[np.ndarray]:
+    K, seeds = np.frombuffer(entries).reshape(m, m), range(number * seed, number * (seed + 1))
     return [hierarchical_kmeans(K, structure, n_init=1, random_state=one) for one in seeds]
 
 
