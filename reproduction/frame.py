@@ -10,7 +10,7 @@ A script of tables/ (`p002_table_1.py` is 002-table-1) states, as module constan
 and has `measure(row, seed, work) -> {column: number}`, one repetition of one row. Where they apply: FILES (row -> name
 of a file in the data folder), STAND_INS (rows on other data than the paper's; all of them if STATE says so), ABSENT
 (what the paper has and the script has not, and why), SIGNIFICANCE (level of the t-tests that tell which rows of a group
-are as good as the best; a group is what rows have before a colon), QUICK (repetitions of a quick run), `draw(figure,
+are as good as the best; a group is what all rows have before a colon), QUICK (repetitions of a quick run), `draw(figure,
 result, work)`.
 """
 
@@ -29,7 +29,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed
-from scipy.stats import ttest_ind
+from scipy.stats import ttest_ind_from_stats
 
 import kernelclust
 from kernelclust import _progress
@@ -214,9 +214,10 @@ def _cell(table: ModuleType, row: str, column: str, values: list[float]) -> Cell
 
 def _leading(cells: list[Cell], table: ModuleType) -> list[Cell]:
     """Return the cells, those marked that lead their group in a column."""
+    grouped = all(": " in cell.row for cell in cells)
     groups: dict[tuple[str, str], list[Cell]] = {}
     for cell in cells:
-        groups.setdefault((cell.row.partition(": ")[0] if ": " in cell.row else "", cell.column), []).append(cell)
+        groups.setdefault((cell.row.partition(": ")[0] if grouped else "", cell.column), []).append(cell)
     leading = set()
     for (_, column), group in groups.items():
         sign = 1 if table.COLUMNS[column].better == "higher" else -1
@@ -231,7 +232,8 @@ def _as_good(cell: Cell, best: Cell, level: float) -> bool:
         return True
     if len(cell.values) < 2 or cell.deviation == best.deviation == 0:
         return False
-    return bool(ttest_ind(cell.values, best.values, equal_var=False).pvalue >= level)
+    samples = [value for one in (cell, best) for value in (np.mean(one.values), one.deviation, len(one.values))]
+    return bool(ttest_ind_from_stats(*samples, equal_var=False).pvalue >= level)
 
 
 def mark(paper: float | None, value: float, values: list[float], column: Column, other_data: bool) -> str:

@@ -57,6 +57,9 @@ def test_rows_as_good_as_the_best_of_their_group_lead():
     assert leaders() == ["g: best", "h: b"]
     table.COLUMNS = {"x": Column("lower")}
     assert leaders() == ["g: far", "h: a"]
+    values["alone"] = [-9] * 5  # without a colon: one group of all rows
+    table.PAPER["alone"] = {}
+    assert leaders() == ["alone"]
 
 
 def test_every_table_and_figure_is_listed_once_with_its_state():
