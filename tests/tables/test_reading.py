@@ -145,6 +145,31 @@ def test_a_header_of_years_is_a_header_and_said(tmp_path):
     assert read(put(tmp_path, "2019,2020,2021\n2020,2021,2022\n2021,2022,2023\n")).n_rows == 3  # all rows are years
 
 
+def test_a_first_line_is_never_lost_without_a_word(tmp_path):
+    """A row is a row whatever stands below it; where the file does not show which it is, the file is refused."""
+    for rows in (
+        "red,1.5\n01,2.5\nblue,3.5\n",
+        "p 0,1\np 1,2\n",
+        "1,2\n3,4\n",
+        "red,a\nblue,b\nred,a\n",
+        "3 kg\n4 kg\n",
+    ):
+        table = read(put(tmp_path, rows))
+        assert not table.has_names and table.n_rows == rows.count("\n") and not table.notes
+    for rows in ("a,b\n1,2\n", "id,a\np,1\nq,2\n", "weight\n3 kg\n4 kg\n", ",a\n0,1\n1,2\n"):
+        table = read(put(tmp_path, rows))
+        assert table.has_names and table.n_rows == rows.count("\n") - 1 and not table.notes
+    for rows in ("colour,size\nred,small\nblue,large\n", "0,1,2\n5,6,7\n", ",0,1,2\n0,5,6,7\n"):
+        table = read(put(tmp_path, rows))
+        assert table.has_names and "add --header no" in table.notes[0]
+    doubtful = put(tmp_path, "red,1.5\n01,2.5\n02,3.5\n")
+    with pytest.raises(
+        ValueError, match=r"line 1: 'red' stands over numbers.*'1.5' is a number.*--header yes.*--header no"
+    ):
+        read(doubtful)
+    assert (read(doubtful, header="yes").n_rows, read(doubtful, header="no").n_rows) == (2, 3)
+
+
 def test_texts_are_kept_as_written_where_asked(tmp_path):
     (ids, _) = read(put(tmp_path, "id,x\n007,1\nNA,2\n1.0,3\n"), texts=("id",)).columns
     assert ids.as_texts() == ["007", "NA", "1.0"]

@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import IO
 
+from kernelclust._input import quoted
 from kernelclust.tables._notation import same_unit, writes_number
-from kernelclust.tables._table import is_missing, parse_number
+from kernelclust.tables._table import Problem, Problems, is_missing, parse_number
 
 N_BYTES = 1 << 16  # of the beginning that is inspected
 N_LINES = 50
@@ -46,9 +47,9 @@ class CsvDialect:
 
 
 def find_dialect(
-    file: IO[bytes], delimiter: str | None, header: str, encoding: str | None, decimal: str | None
+    file: IO[bytes], source: str, delimiter: str | None, header: str, encoding: str | None, decimal: str | None
 ) -> CsvDialect:
-    """Find what is not given."""
+    """Find what is not given; raise an error where the first line could as well be a header as a row."""
     encoding = _encoding(file, encoding)
     given = None if delimiter is None else NAMED.get(delimiter, delimiter)
     if given is not None and len(given) != 1:
@@ -62,11 +63,10 @@ def find_dialect(
     notes = []
     if decimal is None and sign == ",":
         notes.append("the comma is read as the decimal sign; if it is not, add --decimal .")
-    has_header = _looks_like_header(rows, sign) if header == "auto" else header == "yes"
+    has_header, note = _find_header(rows, source, sign) if header == "auto" else (header == "yes", "")
     if decimal is None and sign == "." and (doubtful := _thousands_or_decimals(rows[has_header:])):
         notes.append(f"the point is read as the decimal sign ({doubtful}); if it separates thousands, add --decimal ,")
-    if rows and header == "auto" and has_header and _are_years(rows[0]):
-        notes.append(f"the first line ({', '.join(rows[0][:3])}, ...) is read as a header; if it is not, --header no")
+    notes += [note] if note else []
     return CsvDialect(separator, has_header, encoding, sign, rows, notes)
 
 
@@ -128,16 +128,41 @@ def _thousands_or_decimals(rows: Sequence[Sequence[str]]) -> str:
     return ""
 
 
-def _looks_like_header(rows: Sequence[Sequence[str]], decimal: str) -> bool:
-    """Return True for a text over a number, no number at all, only counts 0, 1, 2, ... (as pandas writes), or years."""
+def _find_header(rows: Sequence[Sequence[str]], source: str, decimal: str) -> tuple[bool, str]:
+    """Return whether the first line is a header, and a note where only its manner shows that.
+
+    A text over numbers is a name, a number over numbers is not, unless all of them count 0, 1, 2, ... (as pandas
+    writes) or are years. Texts over texts are names if none of them stands in its column again.
+    """
     if not rows:
-        return True
-    under = rows[1] if len(rows) > 1 else rows[0]
-    over = [parse_number(a, decimal) is None and not same_unit(a, b) for a, b in zip(rows[0], under, strict=False)]
-    below = [parse_number(cell, decimal) is None for cell in under]
-    counts = len(over) > 2 and list(rows[0]) == [str(k) for k in range(len(over))]
-    named = any(text and not also for text, also in zip(over, below, strict=False))
-    return all(over) or counts or named or (_are_years(rows[0]) and not all(map(_are_years, rows[1:3])))
+        return True, ""
+    names, values, recurs = list[str](), list[str](), False
+    for top, *below in zip(*(row for row in rows if len(row) == len(rows[0])), strict=True):
+        cells = [cell for cell in below if not is_missing(cell)]
+        are_numbers = 2 * sum(parse_number(cell, decimal) is not None or writes_number(cell) for cell in cells) > len(
+            cells
+        )
+        if parse_number(top, decimal) is not None or any(same_unit(top, cell) for cell in cells[:1]):
+            values.append(top)
+        elif are_numbers and not is_missing(top):
+            names.append(top)
+        recurs |= top in cells
+    first = [cell for cell in rows[0] if not is_missing(cell)]
+    are_counts = len(first) > 2 and first == [str(k) for k in range(len(first))]
+    if are_counts or (_are_years(rows[0]) and not all(map(_are_years, rows[1:3]))):
+        return True, _header_note(rows[0])
+    if names and values:
+        what = f"{quoted(names[0])} stands over numbers, as a name would, but {quoted(values[0])} is a number itself"
+        raise Problems(
+            source, [Problem("line 1", what, "add --header yes if it is a header, --header no if it is a row")]
+        )
+    is_header = bool(names) or not (values or recurs)
+    return is_header, _header_note(rows[0]) if is_header and not names and len(rows) > 1 else ""
+
+
+def _header_note(cells: Sequence[str]) -> str:
+    shown = ", ".join(cells[:3]) + (", ..." if len(cells) > 3 else "")
+    return f"the first line ({shown}) is read as a header; if it is not, add --header no"
 
 
 def _are_years(cells: Sequence[str]) -> bool:

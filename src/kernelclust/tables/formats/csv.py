@@ -47,7 +47,7 @@ def read(
     decimal: str | None = None,
 ) -> Table:
     """Read delimited text; what is not given is found."""
-    dialect = find_dialect(file, delimiter, header, encoding, decimal)
+    dialect = find_dialect(file, source, delimiter, header, encoding, decimal)
     top, cells = next(_rows(file, source, dialect), (0, []))
     if not cells:
         raise ValueError(f"{source} is empty.")
