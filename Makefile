@@ -29,7 +29,7 @@ lint: setup
 test: lint
 	@$(BIN)/pytest
 
-# On a machine with a graphics card: what runs there, against the same on the host.
+# On a machine with a GPU: what runs there, against the same on the host.
 test-gpu: setup
 	@$(BIN)/python -m pip install --quiet --quiet --editable ".[gpu]"
 	@$(BIN)/pytest -n0 tests/holders tests/contracts/test_same_everywhere.py

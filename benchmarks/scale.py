@@ -75,7 +75,7 @@ def on_card(sizes: list[int]) -> list[float]:
     import torch
 
     if not torch.cuda.is_available():
-        raise ImportError("no graphics card")
+        raise ImportError("no GPU")
     found = []
     for m in sizes:
         X = torch.as_tensor(ring(m, 32), device="cuda")

@@ -10,8 +10,8 @@ A script of tables/ (`p002_table_1.py` is 002-table-1) states, as module constan
 and has `measure(row, seed, work) -> {column: number}`, one repetition of one row. Where they apply: FILES (row -> name
 of a file in the data folder), STAND_INS (rows on other data than the paper's; all of them if STATE says so), ABSENT
 (what the paper has and the script has not, and why), SIGNIFICANCE (level of the t-tests that tell which rows of a group
-are as good as the best; a group is what all rows have before a colon), QUICK (repetitions of a quick run), `draw(figure,
-result, work)`.
+are as good as the best; a group is what all rows have before a colon), QUICK (repetitions of a quick run),
+`draw(figure, result, work)`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Arrays that live elsewhere: on a graphics card, or in any library of the array API."""
+"""Arrays that live elsewhere: on a GPU, or in any library of the array API."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ HALF = ("float16", "bfloat16")
 def namespace_of(X: Any) -> Any:
     """The array API namespace of an array that is worked on where it is; None for what numpy takes.
 
-    Arrays on a graphics card always are; others (torch on the host, array-api-strict) where scikit-learn is told so, by
+    Arrays on a GPU always are; others (torch on the host, array-api-strict) if scikit-learn is configured so, by
     `sklearn.set_config(array_api_dispatch=True)`.
     """
     if isinstance(X, np.ndarray) or not (hasattr(X, "__array_namespace__") or type(X).__module__.startswith("torch")):
@@ -39,7 +39,7 @@ def namespace(array: Any) -> Any:
 
 
 def library(array: Any) -> Any:
-    """numpy for its own arrays, else the array API namespace of an array."""
+    """Numpy for its own arrays, else the array API namespace of an array."""
     return np if isinstance(array, np.ndarray) else namespace(array)
 
 
@@ -67,7 +67,7 @@ def double(array: Any) -> Any:
 
 
 def knows_numpy() -> bool:
-    """Whether numpy's own arrays can be worked on as those of the array API: NumPy 2 and scikit-learn 1.7."""
+    """Return whether numpy's own arrays can be used through the array API, which needs NumPy 2 and scikit-learn 1.7."""
     return find_spec(COMPAT) is not None and hasattr(np.empty(0), "device")
 
 

@@ -99,7 +99,7 @@ class Compiled:
 
     @property
     def dispatcher(self) -> Any:
-        """numba's own, for calls from Python."""
+        """Numba's own, for calls from Python."""
         with self._lock:
             return self._outer
 
@@ -116,7 +116,7 @@ class Compiled:
 
     @cached_property
     def inner(self) -> Any:
-        """And for calls from compiled functions, whose machine code it becomes part of."""
+        """Compile a function that only compiled functions call; its machine code becomes part of theirs."""
         return self._compile(no_cpython_wrapper=True)
 
     def _compile(self, **options: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What people bring as X: named and refused, with the way out, where it is no table of numbers."""
+"""Recognise input that is no table of numbers, and refuse it with advice."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def as_array(X: Any, name: str = "X", *, missing: bool = False) -> Any:
 
 
 def is_frame(X: Any) -> bool:
-    """Whether X is a pandas or polars frame, or one like them."""
+    """Return whether X is a pandas or polars frame, or one like them."""
     return hasattr(X, "__array__") and hasattr(X, "columns") and hasattr(X, "dtypes")
 
 
@@ -117,7 +117,7 @@ def how_to_flatten(shape: Sequence[int], name: str = "X") -> str:
 
 
 def rows_are_equal(X: Any) -> bool:
-    """Whether all samples X (m, d), dense or sparse, are the same but for rounding."""
+    """Return whether all samples X (m, d), dense or sparse, are equal up to rounding."""
     low, high = (np.asarray(_dense(limit(axis=0)), dtype=float) for limit in (X.min, X.max))
     size = np.maximum(np.abs(low), np.abs(high))
     with np.errstate(over="ignore"):
@@ -191,7 +191,7 @@ def _is_number(dtype: Any) -> bool:
 
 
 def _what_instead(column: Any, dtype: Any) -> tuple[str, Any] | None:
-    """What a column holds that is no number, and an example; None where numbers are written as text or objects."""
+    """Return what a column holds instead of numbers, with an example; None for numbers stored as text or objects."""
     values = np.asarray(column)
     category = str(dtype).lower().startswith(("category", "categorical", "enum"))
     if category or values.dtype.kind in "Mm":

@@ -244,7 +244,9 @@ def _version() -> str:
 
 
 def _read(path: str | os.PathLike, wanted: Any) -> Any:
-    """What is wanted of a file, or a ValueError: whatever is wrong with a file must not look like a bug."""
+    """Return what `wanted` extracts from a file; any problem with the file raises a ValueError, so that it does not
+    look like a bug.
+    """
     try:
         if os.path.exists(path) and not os.path.isfile(path):
             raise ValueError("it is no regular file.")

@@ -60,7 +60,8 @@ def useful_jobs(n_jobs: int | None) -> int | None:
 
 def in_order(work: Callable[[Item], Result], items: Iterable[Item], *, large: bool = True) -> Iterator[Result]:
     """work(item) for every item, several at a time, one BLAS thread each; results come in order, so that sums of them
-    are the same bits for any number of threads. Work that is not `large` loses more by threads than it gains."""
+    are the same bits for any number of threads. Work that is not `large` loses more by threads than it gains.
+    """
     items = list(items)
     threads = min(_openmp_effective_n_threads(), len(items)) if large else 1
     with one_thread():

@@ -2,7 +2,7 @@
 
 Parts are found by name, attributes and methods by looking at the fitted model: what is new is covered. torch is no
 requirement of the tests, because its package for Linux brings CUDA, several gigabytes of it; where it is installed it
-is tested, and where there is a graphics card, the card.
+is tested, and where there is a GPU, the card.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def _torch(device):
     def make(values):
         torch = pytest.importorskip("torch")
         if device == "cuda" and not torch.cuda.is_available():
-            pytest.skip("no graphics card")
+            pytest.skip("no GPU")
         return torch.as_tensor(values, device=device)
 
     return make

@@ -12,7 +12,7 @@ import sklearn
 def _torch(device: str):
     torch = pytest.importorskip("torch")
     if device == "cuda" and not torch.cuda.is_available():
-        pytest.skip("no graphics card")
+        pytest.skip("no GPU")
     return lambda values, **kw: torch.as_tensor(np.asarray(values), device=device, **kw)
 
 

@@ -1,4 +1,4 @@
-"""What surrounds every command: streams that may be closed, warnings and errors in a line, progress."""
+"""Code around every command: streams that may be closed, warnings and errors in one line each, progress."""
 
 from __future__ import annotations
 
@@ -61,6 +61,7 @@ def note(arguments: SimpleNamespace, text: str) -> None:
 
 
 def warn(arguments: SimpleNamespace, text: str) -> None:
+    """Print a warning in one line, once, and store it for `--json`."""
     text = _one_line(text)
     if text not in arguments.warnings:
         arguments.warnings.append(text)
@@ -99,7 +100,7 @@ def _logging(arguments: SimpleNamespace) -> Any:
 
 
 class _Heard:
-    """stderr that a reader may have left, or that is closed: what is said there is no reason to stop."""
+    """Wrapper of stderr that ignores writes if the stream is closed or its reader has left."""
 
     def __init__(self, stream: TextIO | None):
         self._stream = stream

@@ -206,7 +206,7 @@ MODEL = {
     "loss": option(str, "--loss", help="none, zero-one or structure", panel=CLUSTER),
     "normalize": option(str, "--normalize", help="l2, l1 or none", panel=CLUSTER),
     "rho": option(float, "--rho", help="how much a cluster prefers itself to its neighbours", panel=CLUSTER),
-    "size_prior": option(str, "--size-prior", help="above 0 where groups of like size are expected", panel=CLUSTER),
+    "size_prior": option(str, "--size-prior", help="above 0 where groups of similar size are expected", panel=CLUSTER),
     "min_cluster_size": option(float, "--min-cluster-size", help="rows in every cluster at least", panel=CLUSTER),
     "max_cluster_size": option(float, "--max-cluster-size", help="and at most", panel=CLUSTER),
     "search": option(str, "--search", help="refine, place or global", panel=CLUSTER),

@@ -1,4 +1,4 @@
-"""What commands write: labels, JSON, tables for people."""
+"""Output of commands: labels, JSON, and tables for people."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a model says about each row: its cluster, its position, its membership."""
+"""Results of a model for each row: cluster, position, membership."""
 
 from __future__ import annotations
 

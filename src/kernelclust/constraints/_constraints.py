@@ -23,7 +23,7 @@ SHOWN = 8  # samples named in an error
 
 @dataclass(frozen=True)
 class Constraints:
-    """What is known, about blocks of samples (M of them) that must be together."""
+    """Side information about M blocks of samples; the samples of a block must be together."""
 
     block: np.ndarray  # (m,) block of each sample
     sample_weight: np.ndarray  # (m,)
@@ -93,7 +93,8 @@ class Constraints:
     @cached_property
     def label_weight(self) -> np.ndarray:
         """Return (M, c) copies of samples that are known to be at a place, counted less where the label is trusted
-        less."""
+        less.
+        """
         out = np.minimum(self.soft_bonus / self.unit, self.weight[:, None])
         placed = np.flatnonzero(self.place >= 0)
         out[placed, self.place[placed]] = self.weight[placed]
@@ -109,7 +110,8 @@ class Constraints:
     @cached_property
     def alike(self) -> np.ndarray:
         """Return (c,) nodes with the same bounds, most of them: their clusters may change places if labelled samples
-        stay."""
+        stay.
+        """
         return self._alike(np.ones(self.n_clusters, dtype=bool))
 
     def _alike(self, movable: np.ndarray) -> np.ndarray:
@@ -134,7 +136,8 @@ class Constraints:
 
     def complete(self, labels: np.ndarray, rest: np.ndarray, rises: np.ndarray) -> np.ndarray:
         """Return labels of the samples `rest`: that of their block, if known, else where the block's rise is
-        largest."""
+        largest.
+        """
         label = self.place.copy()
         done = labels >= 0
         label[self.block[done]] = labels[done]

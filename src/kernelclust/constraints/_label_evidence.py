@@ -26,7 +26,8 @@ NEAR = 0.5  # share of mistakes that go to neighbouring places; the others go an
 
 def numbered(constraints: Constraints, labels: np.ndarray, E: np.ndarray) -> np.ndarray:
     """Return clusters without places, numbered so that sizes are kept and it costs least to put labelled samples
-    where they belong: sum_i w_i |x_i - mu_j(i)|^2 with j(i) the cluster that gets the number y_i."""
+    where they belong: sum_i w_i |x_i - mu_j(i)|^2 with j(i) the cluster that gets the number y_i.
+    """
     if not constraints.known:
         return labels
     known, c = constraints.label_weight, constraints.n_clusters
@@ -41,7 +42,8 @@ def size_penalty(
     constraints: Constraints | None, labels: np.ndarray, S: np.ndarray, A: np.ndarray
 ) -> np.ndarray | None:
     """Return (c, c) `linear` of a placement problem that puts clusters where their sizes are allowed, before all
-    else."""
+    else.
+    """
     if constraints is None or not constraints.has_sizes:
         return None
     return -10 * np.abs(A).max() * np.abs(S).sum() * constraints.size_violation(labels)
@@ -85,7 +87,8 @@ def mistakes(
 
 def contradicted(constraints: Constraints, labels: np.ndarray, E: np.ndarray) -> bool:
     """Return whether more labels are against these clusters, however numbered, than mistakes explain: the mean and
-    twice the standard deviation of their number, at rates of BORNE at most."""
+    twice the standard deviation of their number, at rates of BORNE at most.
+    """
     block, place, _, e = mistakes(constraints, labels, E)
     e = np.minimum(e, BORNE)
     count = constraints.label_weight[block, place]

@@ -35,7 +35,8 @@ def repair(constraints: Constraints, labels: np.ndarray, E: np.ndarray, *, allow
 
 def _numbered_witness(constraints: Constraints, score: np.ndarray) -> np.ndarray:
     """Return the labeling known to keep everything, clusters that may change places numbered as the scores (M, c)
-    wish."""
+    wish.
+    """
     assert constraints.witness is not None
     label, c = constraints.witness, constraints.n_clusters
     benefit = np.zeros((c, c))

@@ -53,7 +53,8 @@ def _path_sum(s: np.ndarray, ring: bool) -> ArrangementSum:
 @compiled
 def _fill_paths(s, ring, log_sums, heaviest, before, links):
     """Fill the tables over sets of clusters, numbered by their bits, and last clusters; return log Z and the last
-    cluster of the heaviest arrangement. A ring is a path that begins at cluster 0 and is closed."""
+    cluster of the heaviest arrangement. A ring is a path that begins at cluster 0 and is closed.
+    """
     c = len(s)
     everyone = (1 << c) - 1
     for members in range(1, everyone + 1):

@@ -84,7 +84,7 @@ class Policy:
 
 @dataclass(frozen=True)
 class FitConfig:
-    """What to fit, every part checked: the terms of the formula and how to search."""
+    """Checked settings of a fit: the terms of the formula and the search."""
 
     structure: Structure
     kernel: dict[str, Any] = field(default_factory=dict)  # settings of fit_kernel

@@ -59,7 +59,8 @@ def found_structure(table: StructureTable | None, sought: Any) -> tuple[Structur
 
 def structure_of(table: StructureTable, name: str) -> tuple[Structure, np.ndarray | None]:
     """Return the structure of a family in its best arrangement, and the node of each cluster where it is found with
-    them."""
+    them.
+    """
     arrangement, c = table[name].arrangement, len(table.links)
     if name == "tree":
         linked = np.zeros((c, c), dtype=bool)

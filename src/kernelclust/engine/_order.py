@@ -1,4 +1,4 @@
-"""How sure the order of clusters is: against noise, and against what halves of the samples and small changes say.
+"""Evidence about the order of clusters: against noise, from halves of the samples, and under small changes.
 
 Everything comes from the cluster sums S and sizes n, the leading eigenvectors of the kernel and the structure, so that
 it is the same question for every kernel. Random draws have a seed of their own: a fit with the same labels has the same
@@ -71,7 +71,7 @@ SMALLEST_PROBABILITY = 1e-4  # of a structure, as in training
 
 @dataclass(frozen=True)
 class Order:
-    """What is known about an order; `fit`, `halves` and `jitter` are what the confidence is made of."""
+    """Evidence about an order; the confidence is computed from `fit`, `halves` and `jitter`."""
 
     pvalue: float
     confidence: float
@@ -108,7 +108,8 @@ class Clusters:
     def distances(self) -> np.ndarray:
         """Return squared distances between means (c, c): the kernel's own or, where they follow the structure
         better, the mean of these and the views', each in units of its mean. Commute times between clusters that hang
-        together by few links know no order."""
+        together by few links know no order.
+        """
         own = squared_distances(self.S, self.n)
         seen = [D / max(float(D.mean()), np.finfo(float).tiny) for D in (own, *self.views)]
         G = steps(self.A)
@@ -222,7 +223,8 @@ def doubt_in_words(order: Order, structure: str) -> str:
 
 def _fits_better(order: Order) -> str:
     """Return the sentence that names a structure which is clearly more probable than the one asked for; empty for
-    none."""
+    none.
+    """
     if order.structures is None or order.family is None:
         return ""
     likely, asked = order.structures.rows[0], order.structures[order.family]
@@ -244,7 +246,8 @@ def n_arrangements(A: np.ndarray) -> float:
 
 def _open(known: np.ndarray) -> float:
     """Return the share of the question that is left where some places are known: log of arrangements of the others over
-    all."""
+    all.
+    """
     free = int((~known).sum())
     return lgamma(free + 1) / lgamma(len(known) + 1)
 
@@ -327,7 +330,8 @@ def _probability(fit: float, jitter: float, family: str, table: StructureTable) 
 
 def _likelihood(fit: float, halves: float, jitter: float, connected: bool, arrangements: float) -> float:
     """Return how often orders with such signals were right among simulated ones, where structures are not compared;
-    see the constants."""
+    see the constants.
+    """
     atanh, half, kept, less = CONNECTED
     z = atanh * np.arctanh(fit) + half * halves + kept * jitter - less if connected else PARTS * jitter - LESS
     return float(1 / (1 + np.exp(-z * (SHRUNK if arrangements <= FEW else 1.0))))

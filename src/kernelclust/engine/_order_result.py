@@ -26,7 +26,8 @@ SETS = 3000  # sets of so many that are compared; beyond, one cluster is chosen 
 
 class Alternative(NamedTuple):
     """An arrangement: the cluster at node j moves to `nodes[j]`. `score` is how much better it is than the fitted one,
-    in standard deviations over all arrangements."""
+    in standard deviations over all arrangements.
+    """
 
     nodes: np.ndarray
     score: float
@@ -34,7 +35,7 @@ class Alternative(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class ClusterOrder:
-    """How clusters are arranged on the structure, and how sure that is.
+    """Arrangement of the clusters on the structure, and the evidence for it.
 
     Attributes
     ----------
@@ -197,7 +198,8 @@ def alternatives(placing: PlacementProblem, structure: Structure, n: np.ndarray,
 
 def _nearest(placing: PlacementProblem, structure: Structure, n: np.ndarray, p: np.ndarray) -> np.ndarray:
     """Return the equivalent placement that moves the fewest samples, and no cluster whose place is known; p itself
-    where soft labels make equivalent placements different."""
+    where soft labels make equivalent placements different.
+    """
     benefit = np.zeros((len(n), len(n)))
     benefit[np.arange(len(n)), p] = np.where(placing.movable, n, 1 + 2 * n.sum())
     return p if placing.linear.any() else structure.align(benefit)[p]
@@ -238,7 +240,8 @@ class _Told(NamedTuple):
 
     def parted(self, parts: np.ndarray, known: Sequence[int], new: int) -> np.ndarray:
         """Return the part (r,) of every arrangement, those alike that the places of one more cluster cannot tell
-        apart."""
+        apart.
+        """
         at = self.placements[:, new]
         for kind in [self.kind[at], *(self.steps[at, self.placements[:, j]] for j in known)]:
             parts = np.unique(parts * (kind.max() + 1) + kind, return_inverse=True)[1]
@@ -252,7 +255,8 @@ class _Told(NamedTuple):
 
     def entropy(self, parts: np.ndarray) -> float:
         """Return the entropy of the arrangement once its part is known, up to a constant; rounded, so that ties are
-        ties."""
+        ties.
+        """
         mass = np.bincount(parts, self.weight)
         return round(float((mass * np.log(np.maximum(mass, np.finfo(float).tiny))).sum()), 9)
 
@@ -261,7 +265,8 @@ class _Told(NamedTuple):
 
     def ordered(self, chosen: Sequence[int], rest: Sequence[int]) -> list[int]:
         """Return the clusters chosen, then the rest, each time the one that leaves least open; the first of those
-        that tie."""
+        that tie.
+        """
         chosen, rest, parts = list(chosen), list(rest), self.parts(chosen)
         while rest:
             finer = [self.parted(parts, chosen, j) for j in rest]

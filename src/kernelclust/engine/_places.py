@@ -1,4 +1,4 @@
-"""Where samples lie among the clusters of a fit: distances to means, soft membership, a continuous place.
+"""Positions of samples among the clusters of a fit: distances to means, soft membership, continuous position.
 
 All of it in the feature space of the kernel, where <phi(x), mu_j> = G_j / n_j and <mu_j, mu_k> = S_jk / n_j n_k.
 """
@@ -46,13 +46,15 @@ class Prediction:
 
     def placed(self, X) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return similarities that distances are measured by, with clusters (n, c) and with oneself (n,), and labels
-        (n,)."""
+        (n,).
+        """
         G, own = self.judge.checked(X)
         return G, own, self.assignment.labels(G) if self.judge is self.similarities else self.labels(X)
 
     def explained(self, X, weight: np.ndarray) -> float:
         """Return 1 - sum |phi(x) - mu_y|^2 / sum |phi(x) - mu|^2, y the place that x is given, over `reach`, from 0 to
-        1."""
+        1.
+        """
         return self.share(*self.spreads(X, weight))
 
     def spreads(self, X, weight: np.ndarray) -> tuple[float, float]:
@@ -68,7 +70,7 @@ class Prediction:
 
 @dataclass(frozen=True)
 class Places:
-    """What a fit says about the places of new samples; holds no kernel matrix."""
+    """Positions of new samples under a fit; holds no kernel matrix."""
 
     prediction: Prediction
     variance: float  # of samples around their means, in each direction between means
@@ -89,7 +91,8 @@ class Places:
 
     def position(self, X, labels: np.ndarray | None = None) -> np.ndarray | None:
         """Return continuous places (n,), or (n, d) with more columns than one, of samples with these labels, or those
-        predicted."""
+        predicted.
+        """
         if self.scales is None:
             return None
         G, _, predicted = self.prediction.placed(X)
@@ -125,7 +128,8 @@ class Whole:
 
 class Located(NamedTuple):
     """Places of new samples; of the fitted ones the rank in their cluster by distance to its mean (-1: unknown) and the
-    position; of every cluster the sample nearest to its mean."""
+    position; of every cluster the sample nearest to its mean.
+    """
 
     places: Places
     rank: np.ndarray
@@ -201,8 +205,9 @@ def _shares(squared: np.ndarray, variance: float) -> np.ndarray:
 
 
 def _variance(inner, products, there: np.ndarray, labels: np.ndarray, weight: np.ndarray) -> float:
-    """Return the variance t, alike in all r directions between means, for which samples are most likely: the fixed
-    point of
+    """Return the variance t, alike in all r directions between means, for which samples are most likely.
+
+    It is the fixed point of
 
         t = sum_i w_i sum_j p_ij |P (phi_i - mu_j)|^2 / (r sum_i w_i),   p = softmax of -|phi_i - mu_j|^2 / 2t,
 

@@ -1,4 +1,4 @@
-"""Where samples lie between clusters: ranks within a cluster along axes of a structure or edges of a graph."""
+"""Positions of samples between clusters: ranks within a cluster along axes of a structure or edges of a graph."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Scales:
 
 @dataclass(frozen=True)
 class Scale:
-    """How far samples of each cluster have come along an axis: `share[j]` of them at `at[j]`, both rising."""
+    """Distribution of the samples of each cluster along an axis: `share[j]` of them up to `at[j]`, both rising."""
 
     axis: Axis
     at: list[np.ndarray]
@@ -94,6 +94,7 @@ def _ranks(score: np.ndarray, weight: np.ndarray, noise: float) -> tuple[np.ndar
 
 def _between(score: np.ndarray, at: np.ndarray, share: np.ndarray) -> np.ndarray:
     """Return shares at scores between those given, as numpy.interp has them, whose slope overflows for subnormal
-    scores."""
+    scores.
+    """
     lift = -np.frexp(np.abs(at).max())[1]
     return np.interp(np.ldexp(np.clip(score, at[0], at[-1]), lift), np.ldexp(at, lift), share)

@@ -1,4 +1,4 @@
-"""How much of a family's probability a shape of it has: trees by enumeration, grids and hierarchies by their best."""
+"""Probabilities of shapes within a family: trees by enumeration, grids and hierarchies by the best of each."""
 
 from __future__ import annotations
 
@@ -172,7 +172,8 @@ def grid_share(s: np.ndarray, structure: Structure) -> float:
 
 def hierarchy_share(arrangement: Any, structure: Structure, candidates: Sequence[Structure]) -> float:
     """Return 1 where a hierarchy is the best one but for some groups that it leaves out, and no candidate that is so
-    leaves out fewer; else 0. Those that tie have equal shares."""
+    leaves out fewer; else 0. Those that tie have equal shares.
+    """
     shapes = _coarser(arrangement)
     groups = [_n_groups(_shape(one)) if _shape(one) in shapes else 0 for one in candidates]
     own = _n_groups(_shape(structure)) if _shape(structure) in shapes else 0

@@ -1,4 +1,4 @@
-"""How far clusters are apart on a structure, and how well distances and labels follow it."""
+"""Distances between clusters on a structure, and how well distances and labels follow them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ def _steps(A: bytes, c: int) -> tuple[np.ndarray, np.ndarray, bool]:
 
 def steps(A: np.ndarray) -> np.ndarray:
     """Return G (c, c): shortest ways over links A_jk > 0, a link being max A / A_jk long; between parts one more
-    than the longest way."""
+    than the longest way.
+    """
     return _steps(np.ascontiguousarray(A, dtype=float).tobytes(), len(A))[0]
 
 
@@ -48,7 +49,8 @@ def is_connected(A: np.ndarray) -> bool:
 
 def distance_fit(D: np.ndarray, G: np.ndarray) -> tuple[float, float]:
     """Return how well squared distances D (c, c) between means follow steps: the correlation T of sqrt D with G, and
-    R of their ranks, at most 0.99 in size; zero where distances or steps are all the same."""
+    R of their ranks, at most 0.99 in size; zero where distances or steps are all the same.
+    """
     pairs = np.triu_indices(len(G), 1)
     far, step = np.maximum(D[pairs], 0.0), G[pairs]
     if not far.max(initial=0.0) > 0:
@@ -74,7 +76,8 @@ def squared_distances(S: np.ndarray, n: np.ndarray) -> np.ndarray:
 
 def place(A: np.ndarray, score: np.ndarray, movable: np.ndarray | None = None) -> np.ndarray:
     """Return nodes (c,) that few starts find for clusters with pairwise scores (c, c), larger for those that belong
-    close."""
+    close.
+    """
     c = len(A)
     movable = np.ones(c, dtype=bool) if movable is None else movable
     restarts = next((number for most, number in FEW_RESTARTS if c <= most), 0)

@@ -148,7 +148,8 @@ def _moments(E: np.ndarray, weight: np.ndarray, labels: np.ndarray, c: int) -> t
 
 def _facing(nearest: np.ndarray, starts: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return L (c, c) and the median distance (c,) between nearest neighbours within a cluster, from the distances
-    (m, c) of samples to the nearest one of each cluster."""
+    (m, c) of samples to the nearest one of each cluster.
+    """
     c = len(counts)
     L, width = np.zeros((c, c)), np.full(c, np.nan)
     for j, (start, count) in enumerate(zip(starts, counts, strict=True)):
@@ -246,7 +247,8 @@ def families_of(s: np.ndarray, distance: np.ndarray) -> dict[str, Family]:
 
 def _best_grid(s: np.ndarray, rows: int, columns: int) -> Family:
     """Return the grid of this shape with the largest sum of scores that a local search finds; its weight alone stands
-    for the sum over all."""
+    for the sum over all.
+    """
     c = len(s)
     lattice = _lattice(rows, columns).astype(float)
     problem = PlacementProblem(lattice, s, np.ones(c), np.ones(c, dtype=bool), np.zeros((c, c)))
@@ -366,7 +368,8 @@ def _step_fit(distance: np.ndarray, linked: np.ndarray) -> float:
 
 def _path_lengths(linked: np.ndarray, length: np.ndarray | float = 1.0) -> np.ndarray:
     """Return the lengths (c, c) of the shortest paths over links (Floyd and Warshall); SciPy's function is slower for
-    so few nodes, and takes lengths below 1e-8 for no link."""
+    so few nodes, and takes lengths below 1e-8 for no link.
+    """
     path = np.where(linked, length, np.inf)
     np.fill_diagonal(path, 0.0)
     for via in range(len(path)):

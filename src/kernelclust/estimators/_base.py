@@ -1,4 +1,4 @@
-"""What the estimators share: the way samples are checked, fits that are whole or nothing, checks of parameters."""
+"""Code shared by the estimators: checks of samples and parameters, and fits that are rolled back on errors."""
 
 from __future__ import annotations
 
@@ -138,17 +138,17 @@ class KernelClusterer(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         return cluster_names(structure, len(self.sizes_) if structure is None else structure.n_clusters)
 
     def _known_places(self, structure: Structure, y: Any) -> Any:
-        """Known labels as places; names that nothing ties to clusters are told."""
+        """Return known labels as nodes, and warn about names that nothing ties to clusters."""
         y = named_places(structure, y)
         warn_of_names(structure, y)
         return y
 
     def _column_names(self) -> np.ndarray | None:
-        """Of the frame that was fitted; None for arrays."""
+        """Return the column names of the fitted frame; None for arrays."""
         return getattr(self, "feature_names_in_", None)
 
     def _known(self, weight: np.ndarray, structure: Structure, y, **given: Any) -> Constraints | None:
-        """What is known about the samples, from `fit` and from the parameters, checked; None if nothing is."""
+        """Return the checked side information of `fit` and of the parameters, or None."""
         known = make_constraints(
             weight,
             structure.n_clusters,
@@ -166,7 +166,9 @@ class KernelClusterer(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         return known
 
     def _known_of_equal(self, tables, weight: np.ndarray, structure: Structure, known: Constraints | None):
-        """What is known; where all samples of positive weight are equal and nothing is, the labels that they get."""
+        """Return the side information; if there is none and all samples of positive weight are equal, the labels that
+        they get.
+        """
         found = equal_labels(tables, structure.n_clusters, free=known is None)
         if found is None:
             return known

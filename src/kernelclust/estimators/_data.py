@@ -365,12 +365,12 @@ def new_samples(model: Any, X: Any) -> Any:
 
 
 def exists_between_fitted(kernel: Any) -> bool:
-    """Whether a kernel is made of the fitted samples together, by an algorithm of the host ("graph", "diffusion")."""
+    """Return whether a kernel is computed from all fitted samples together on the host ("graph", "diffusion")."""
     return not (runs_elsewhere(kernel) or kernel_class(kernel).pairwise)
 
 
 def runs_elsewhere(kernel: Any) -> bool:
-    """Whether a kernel compares samples beyond the memory of the host."""
+    """Return whether a kernel can compare samples that are not in the memory of the host."""
     declared = kernel_class(kernel)
     return declared.is_function or declared.learns_features
 

@@ -1,4 +1,4 @@
-"""What estimators whose clusters have means and places offer beyond labels."""
+"""Methods of estimators whose clusters have means and nodes, beyond labels."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Placing(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         return as_rows(X), self._new_samples
 
     def _answer(self, way: str, X, dtype=np.float64, width=None, **more) -> Any:
-        """What the places of the fit say about new samples, where these lie."""
+        """Return the positions of new samples, in the array library of these."""
         check_is_fitted(self)
         return where(X).answer(self, way, X, dtype, width, **more)
 
@@ -75,7 +75,7 @@ class Placing(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
 
     @property
     def diagnostics_(self) -> Bunch:
-        """What else a fit measured, for those who look into it; None for what does not apply."""
+        """Further measurements of the fit; None for what does not apply."""
         with np.errstate(invalid="ignore", divide="ignore"):
             n = to_host(self._prediction.n)
             similarity = to_host(self._prediction.sums) / np.outer(n, n)
@@ -149,14 +149,14 @@ class Placing(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         return self._answer("distances", X, width=self._n_features_out)
 
     def membership(self, X: Any) -> np.ndarray:
-        """Soft labels: the share of every cluster in a sample,
+        """Return soft labels: the probability of every cluster for a sample.
 
             p_j = e^(-|phi(x) - mu_j|^2 / 2t) / sum_k e^(-|phi(x) - mu_k|^2 / 2t).
 
         The temperature t comes from the fit: samples are taken to scatter around the means alike in every direction in
         which means differ, with the variance t that makes the fitted samples most likely (a mixture of such clouds, all
         of the same weight, its means held). So a share of 0.8 means what it says where clusters are round in feature
-        space and of like size; clusters that never overlap have shares of 0 and 1.
+        space and of similar size; clusters that never overlap have shares of 0 and 1.
 
         Parameters
         ----------

@@ -1,4 +1,6 @@
-"""The search of `seriate`, compiled: insertions and reversals that lower the banded anti-Robinson sum of an order,
+"""The search of `seriate`, compiled: insertions and reversals that lower the banded anti-Robinson sum of an order.
+
+The sum is
 
     sum over pairs at most `band` steps apart of (band + 1 - steps) d,
 

@@ -1,5 +1,6 @@
 """Batches of a stream: an even sample of all rows seen is kept, and clustered again when twice as many were seen, or
-when new rows lie far from it."""
+when new rows lie far from it.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +45,7 @@ class Stream:
     far: int = 0  # rows since the last fit that are farther away
 
     def joined(self, X: Any, weight: np.ndarray, y: np.ndarray) -> Stream:
-        """With another batch."""
+        """Return the sample with another batch added."""
         key = self.rng.random_sample(X.shape[0])
         seen = self.seen + X.shape[0]
         both = [self.X, X]

@@ -156,7 +156,7 @@ def _split(X: np.ndarray, widths: list[int]) -> list[np.ndarray]:
 
 
 def _names(widths: list[int]) -> list[str]:
-    """Of the columns of all views, for errors."""
+    """Return the column names of all views, for errors."""
     if len(widths) == 1:
         return [f"column {j}" for j in range(widths[0])]
     return [f"column {j} of view {v} (a sample must be in all views)" for v, d in enumerate(widths) for j in range(d)]

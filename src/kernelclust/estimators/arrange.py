@@ -198,7 +198,7 @@ def _is_missing(value: Any) -> bool:
 
 
 def _called(groups: list, names: Mapping | Sequence | None) -> list:
-    """What the groups are called."""
+    """Return the names of the clusters."""
     if names is None:
         return groups
     if isinstance(names, Mapping):

@@ -266,11 +266,11 @@ class MaxMarginClustering(KernelClusterer):
 
     @property
     def diagnostics_(self) -> Bunch:
-        """What else a fit measured; None for what does not apply."""
+        """Further measurements of the fit; None for what does not apply."""
         return Bunch(**self._diagnostics)
 
     def _keep(self, embedding: Embedding, planes: Hyperplanes, weight: np.ndarray) -> None:
-        """What is remembered of a fit."""
+        """Store the result of a fit."""
         self.C_ = planes.C
         self.objective_ = -planes.fit.objective
         self.slack_ = planes.fit.slack
@@ -335,7 +335,7 @@ class MaxMarginClustering(KernelClusterer):
         return where(X).each(self, self._predicted, X, np.int64)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """How well the hyperplane keeps the clusters of X apart, from 0 (not at all) to 1.
+        """Return how well the hyperplane separates the clusters of X, from 0 (not at all) to 1.
 
             1 - min_t (t^2 |w|^2 / 2 + C xi(t w)) / (C xi(0)),   C = 10 / n^2 (10 k / n^2 for k > 2 clusters)
 

@@ -74,7 +74,7 @@ class MultiKernelClustering(Placing, KernelClusterer):
         How clusters relate, as in `StructuredClustering`. Clusters are placed on it and refined there.
     approximation : str, Approximation or None, default="auto"
         As in `StructuredClustering`, of every kernel: exact kernels are in memory while all of them together fit
-        scikit-learn's `working_memory`, and beyond that made anew in every pass.
+        scikit-learn's `working_memory`, and beyond that recomputed in every pass.
     objective : str or Dependence, default="dependence"
         As in `StructuredClustering`.
     min_cluster_size, max_cluster_size, label_weight
@@ -245,7 +245,7 @@ class MultiKernelClustering(Placing, KernelClusterer):
         return self
 
     def _keep(self, found: ManyFit) -> None:
-        """What is remembered of a fit."""
+        """Store the result of a fit."""
         fit, relaxed, refined = found.fit, found.relaxed, found.refined
         self.weights_ = refined.weights
         self.explained_ = found.explained
@@ -277,7 +277,8 @@ class MultiKernelClustering(Placing, KernelClusterer):
         return self._answer("labels", X, np.int64, observed=observed)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None, *, observed: Any = None) -> float:
-        """How nearly clusters explain X as well as so many clusters could: a number in [0, 1], larger is better.
+        """Return how much of what c clusters could explain of X the clusters explain: a number in [0, 1], larger is
+        better.
 
         (1 - sum_i w_i |phi(x_i) - mu_y(i)|^2 / sum_i w_i |phi(x_i)|^2) / reach, phi the features of the combined kernel
         of prepared kernels, with y(i) the place that `predict` gives and mu_y the mean of a fitted cluster; reach is
@@ -383,7 +384,7 @@ class MultiKernelClustering(Placing, KernelClusterer):
         return objective
 
     def _fit_config(self, structure: Structure) -> MultiKernelConfig:
-        """What is asked for."""
+        """Return the settings of the fit."""
         method = self._make_method()
         return MultiKernelConfig(
             structure,

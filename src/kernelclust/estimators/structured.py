@@ -312,7 +312,7 @@ class StructuredClustering(Placing, KernelClusterer):
         return X[rest][:, used] if self._is_pairwise() else X[rest]
 
     def _keep(self, found: Fit) -> None:
-        """What is remembered of a fit."""
+        """Store the result of a fit."""
         self.objective_ = found.value
         self.upper_bound_ = found.upper_bound
         self.gap_ = found.gap
@@ -350,7 +350,8 @@ class StructuredClustering(Placing, KernelClusterer):
         return self._answer("labels", X, np.int64)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """How nearly clusters explain X as well as so many clusters could: a number in [0, 1], larger is better.
+        """Return how much of what c clusters could explain of X the clusters explain: a number in [0, 1], larger is
+        better.
 
         (1 - sum_i w_i |phi(x_i) - mu_y(i)|^2 / sum_i w_i |phi(x_i) - mu|^2) / reach, with y(i) the place that `predict`
         gives and mu_y, mu the means of the fitted clusters and of all fitted samples: the share of the spread in
@@ -391,7 +392,7 @@ class StructuredClustering(Placing, KernelClusterer):
         return as_solver(self.solver)
 
     def _fit_config(self, structure: Structure, solver: Solver) -> FitConfig:
-        """What the engine is asked for."""
+        """Return the settings of the engine."""
         return FitConfig(
             structure,
             kernel=self._kernel_settings(),
@@ -405,7 +406,7 @@ class StructuredClustering(Placing, KernelClusterer):
 
 
 def config_of(model: StructuredClustering, n_samples: int) -> FitConfig:
-    """What the engine is asked for by an estimator with these parameters, all of them checked."""
+    """Return the checked settings of the engine for an estimator with these parameters."""
     model._check_parameters()
     structure = check_structure(model.n_clusters, model.structure)
     solver = model._make_solver().for_samples(np.arange(n_samples), n_samples, structure.n_clusters)

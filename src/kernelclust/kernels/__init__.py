@@ -1,4 +1,4 @@
-"""How alike two samples are: kernels (one file each), approximations, operators, spectra.
+"""Kernels, the similarity of two samples: one file each, with approximations, operators and spectra.
 
 The classes are reachable here: `from kernelclust.kernels import RBF, Nystroem`. Only the files that are asked for are
 imported.

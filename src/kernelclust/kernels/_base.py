@@ -1,4 +1,4 @@
-"""What a kernel is: a class with declared capabilities, one file each. This module is the whole contract.
+"""The base class of kernels, with the capabilities that a kernel can declare. This module is the whole contract.
 
 A kernel function k(x, y) writes `block`. When `block` uses array API operations alone, it also runs on devices and in
 Dask partitions, with no further code. A kernel that exists only between fitted samples (neighbour graphs, similarities

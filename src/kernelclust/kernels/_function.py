@@ -63,7 +63,7 @@ class SimilarityFunction:
 
     @property
     def in_threads(self) -> bool:
-        """Whether several threads may call it at once."""
+        """Return whether several threads may call it at once."""
         return self.kernel.is_trusted
 
     def prepare(self, X):

@@ -99,7 +99,8 @@ def _widths(beyond: np.ndarray, total: float) -> np.ndarray:
 def _joining_links(X, distance: np.ndarray, index: np.ndarray) -> sparse.csr_array:
     """Relative weights in (0, 1] of links that join the graph of neighbours: one for those of a shortest spanning
     tree, and from every part on its own a link to the second nearest part too, so that a ring of parts is closed; its
-    weight falls with the square of its length."""
+    weight falls with the square of its length.
+    """
     m, k = distance.shape
     unit = distance.max() or 1.0
     length = np.maximum(distance / unit, np.finfo(float).eps)  # a link of length zero is a link still

@@ -32,7 +32,8 @@ def check_block(kernel: Kernel, K: np.ndarray) -> np.ndarray:
 
 def size_and_skew(K: np.ndarray, own: np.ndarray, typical: float) -> tuple[float, float, int, int]:
     """Largest |K_ij|; and where |K_ij - K_ji| is largest beside |K_ij|, |K_ji|, own_i own_j and `typical`, whichever is
-    larger: (size, ratio, i, j). Tile by tile, so that rows and columns are read once."""
+    larger: (size, ratio, i, j). Tile by tile, so that rows and columns are read once.
+    """
     largest, worst, at = 0.0, 0.0, (0, 0)
     for a, b in combinations_with_replacement(range(0, len(K), TILE), 2):
         rows, columns = slice(a, a + TILE), slice(b, b + TILE)

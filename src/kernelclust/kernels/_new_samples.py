@@ -53,7 +53,7 @@ class Source(ABC):
 
     @abstractmethod
     def combination(self, operator: KernelOperator, C: np.ndarray, image: np.ndarray | None = None) -> NewSamples:
-        """x -> sum_i k(x, x_i) C_i; `image` is operator @ C where that is known."""
+        """X -> sum_i k(x, x_i) C_i; `image` is operator @ C where that is known."""
 
 
 # -- by the kernel function, or with similarities that the user brings -------------------------------------------------
@@ -103,7 +103,8 @@ class _Compared(NewSamples):
 @dataclass(frozen=True)
 class Projected(Source):
     """Given similarities under the positive part K+ = B B' of their matrix K, B = D^-1/2 U diag(values)^1/2: a new
-    sample is seen from the eigenvectors U that are left, x -> sum_i k(x, x_i) (D B diag(values)^-1 B' C)_i."""
+    sample is seen from the eigenvectors U that are left, x -> sum_i k(x, x_i) (D B diag(values)^-1 B' C)_i.
+    """
 
     given: KernelOperator  # K
     values: np.ndarray  # (r,)
@@ -130,7 +131,7 @@ class FeatureMap(ABC):
         return self, None
 
     def array(self, xp: Any, X_new: Any) -> Any:
-        """The same for arrays of any namespace of the array API."""
+        """Return the same sums for arrays of any array API namespace."""
         raise NotImplementedError(f"{type(self).__name__} is computed on the host alone.")
 
 
@@ -281,7 +282,8 @@ class NeighbourSearch:
 
     def array(self, xp: Any, X_new: Any) -> tuple[Any, Any]:
         """Return the same for an array in double precision of the namespace xp: the nearest by products, one after the
-        other, then their distances by differences."""
+        other, then their distances by differences.
+        """
         Z = self.prepare.array(xp, X_new)  # type: ignore[attr-defined]
         far = float(np.sqrt(np.finfo(np.float64).max) / 1e4)
         Z, Y = xp.clip(Z, min=-far, max=far), xp.asarray(self.Z, dtype=Z.dtype, device=Z.device)

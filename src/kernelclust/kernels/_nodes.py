@@ -1,4 +1,4 @@
-"""What kernels on one neighbour graph share: equal samples are one node, and new samples go by their neighbours."""
+"""Code shared by kernels on one neighbour graph: equal samples are one node, and new samples use their neighbours."""
 
 from __future__ import annotations
 

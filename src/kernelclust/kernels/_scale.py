@@ -33,7 +33,8 @@ QUANTILE_SAMPLES = 2000  # that quartiles are taken of
 
 def robust_mean(X: np.ndarray, weight: np.ndarray) -> np.ndarray:
     """Return the weighted mean (d,), no farther out than the quartiles: one huge value must not be the origin, beside
-    which all others round to the same number."""
+    which all others round to the same number.
+    """
     some = X[np.unique(np.linspace(0, len(X) - 1, QUANTILE_SAMPLES).astype(int))] if len(X) > QUANTILE_SAMPLES else X
     low, high = np.quantile(some, [0.25, 0.75], axis=0, method="inverted_cdf")  # values of X: a constant is itself
     return np.clip((weight / weight.sum()) @ X, low, high)
@@ -49,7 +50,7 @@ def set_units(function: SimilarityFunction, X, weight: np.ndarray) -> None:
 
 
 def resolve_gamma(gamma, X, weight: np.ndarray, unit: float, power: int) -> tuple[float, float]:
-    """gamma in the kernel's own units, and in the user's.
+    """Gamma in the kernel's own units, and in the user's.
 
     "scale" is 1 / mean (squared) distance between samples: 1 / (2 x total variance) for squared distances. "median" is
     1 / (2 x squared median distance), or "scale" where that is zero.
@@ -112,7 +113,7 @@ def _median_squared_distance(X, weight: np.ndarray) -> float:
 
 
 def is_constant(X, weight: np.ndarray, power: int = 2) -> bool:
-    """Whether samples differ by no more than rounding."""
+    """Return whether samples differ by no more than rounding."""
     return mean_distance(X, weight, power) <= _rounding(X, power)
 
 
@@ -157,8 +158,9 @@ def _mean_distance_there(X, weight, power: int) -> float:
 
 
 def single_is_enough(function: SimilarityFunction, Z) -> bool:
-    """Whether similarities in single precision keep what clusters are read from, tried on the farthest samples (where
-    distances cancel) and on some others."""
+    """Return whether single precision keeps the similarities that clusters depend on. This is tried on the farthest
+    samples, where distances cancel, and on some others.
+    """
     size = np.asarray(Z.multiply(Z).sum(axis=1)).ravel() if sparse.issparse(Z) else np.einsum("ij,ij->i", Z, Z)
     far = np.argpartition(-size, min(EXTREME, len(size) - 1))[:EXTREME]
     some = np.unique(np.concatenate([far, np.linspace(0, len(size) - 1, TYPICAL).astype(int)]))

@@ -24,7 +24,7 @@ ROUNDING = 1e-5  # of that residual in single precision
 
 
 def narrow(graph: sparse.csr_array) -> sparse.csr_array:
-    """With the 32-bit indices that scipy's graph functions need before 1.17."""
+    """Return the matrix with the 32-bit indices that scipy's graph functions need before scipy 1.17."""
     graph = sparse.csr_array(graph)
     graph.indices, graph.indptr = graph.indices.astype(np.int32), graph.indptr.astype(np.int32)
     return graph

@@ -36,7 +36,7 @@ class Spectrum:
     certain: bool = True  # False for a sketch from a few rows, before any pass
 
     def at(self, samples: np.ndarray) -> Spectrum:
-        """The same, seen at some of the samples only."""
+        """Return the spectrum restricted to some of the samples."""
         return replace(self, functions=self.functions[samples])
 
     @cached_property
@@ -46,7 +46,7 @@ class Spectrum:
 
 
 def leading_spectrum(kernel: KernelOperator, k: int, n_bounds: int, rng: np.random.RandomState) -> Spectrum:
-    """k leading eigenpairs of a kernel, and bounds on the first n_bounds eigenvalues.
+    """K leading eigenpairs of a kernel, and bounds on the first n_bounds eigenvalues.
 
     Exact for kernels with a factor and small ones; otherwise by a few block Lanczos steps, one pass over the kernel
     each. Where a pass is not cheap it is a sketch from some rows, to be made `certified` once labels are known.
@@ -117,7 +117,7 @@ def _landmark_vectors(kernel: KernelOperator, k: int, rng: np.random.RandomState
 
 
 def _sketched(kernel: KernelOperator, k: int, rng: np.random.RandomState) -> LowRankKernel:
-    """What a few hundred rows tell of the kernel in their leading directions."""
+    """Return the leading spectrum estimated from a few hundred rows of the kernel."""
     rows, chosen = _landmarks(kernel, rng)
     values, vectors = _descending((rows[:, chosen] + rows[:, chosen].T) / 2)
     some = values[: SKETCHED * k] > 1e-6 * max(float(values[0]), np.finfo(float).tiny)
@@ -230,7 +230,8 @@ def eigenvalue_bounds(theta, Y, images, squared_norm: float, count: int) -> np.n
 
 def _remainder_bound(theta: np.ndarray, residual: np.ndarray, squared_norm: float, count: int) -> float:
     """Upper bound on the largest eigenvalue of C: what the Frobenius norm of K leaves, with or without the other
-    Ritz vectors taken out as well."""
+    Ritz vectors taken out as well.
+    """
 
     def left(taken: int) -> float:
         used = (theta[:taken] ** 2).sum() + 2 * max(np.trace(residual[:taken, :taken]), 0.0)

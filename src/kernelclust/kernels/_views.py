@@ -102,7 +102,8 @@ def given_view(X, weight: np.ndarray) -> View:
 def informative_views(X, weight: np.ndarray) -> list[ViewData]:
     """X as given, with columns standardised, and with rows of length one, where that says something: directions are
     left out where they hardly tell samples apart, and in fewer than `FEW_COLUMNS` columns, where the length is too
-    much to lose."""
+    much to lose.
+    """
     given = given_view(X, weight)
     first = ViewData(given, given(X))
     if sparse.issparse(first.Z):

@@ -62,7 +62,9 @@ class GraphMean(FittedKernel):
 
     @property
     def views_disagree(self) -> bool:
-        """Whether neighbours in one of three views are no neighbours in another: neighbourhoods are noise."""
+        """Return whether neighbours in one of three views are no neighbours in another, which means that neighbourhoods
+        are dominated by noise.
+        """
         return _disagree(self.view_agreement, len(self.view_data))
 
     def first_view(self, X: Any) -> Any:
@@ -147,7 +149,9 @@ class Auto(GraphKernel):
 
 
 def _disagree(agreement: float | None, n_views: int) -> bool:
-    """Whether neighbourhoods are noise; they are not in few columns, which have two views."""
+    """Return whether neighbourhoods are dominated by noise; with few columns there are only two views, and they are
+    not.
+    """
     return n_views == 3 and agreement is not None and agreement < MIN_VIEW_AGREEMENT
 
 

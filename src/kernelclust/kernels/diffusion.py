@@ -71,7 +71,7 @@ def normalized_factor(W: sparse.csr_array, number: int, time: float) -> np.ndarr
 
 
 def plain_factor(W: sparse.csr_array, number: int, time: float) -> np.ndarray:
-    """The same for L = D - W."""
+    """Return the factor for the Laplacian L = D - W."""
     m, degree = W.shape[0], W.sum(axis=1)
     L = (sparse.diags_array(degree) - W).tocsc()
     if number > m // 3:

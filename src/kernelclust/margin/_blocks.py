@@ -53,7 +53,7 @@ def block_sums(X, w, y, Y: np.ndarray, mean: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Moments:
-    """Of some rows: sums of samples, of the squares of their distances to a point, and the first bad row."""
+    """Sums over some rows: of samples, of squared distances to a point; and the first bad row."""
 
     total: np.ndarray
     square: float

@@ -37,7 +37,7 @@ N_HALVINGS = 100  # of the line between the steepest cuts: to rounding
 
 @dataclass(frozen=True)
 class Problem:
-    """What is to be solved; parameters as in `MaxMarginClustering`, C None for "auto"."""
+    """A max-margin problem; parameters as in `MaxMarginClustering`, C None for "auto"."""
 
     n_clusters: int
     loss: Loss

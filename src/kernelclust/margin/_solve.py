@@ -30,7 +30,7 @@ Losses = Callable[[SampleWeights], TableLoss]
 
 @dataclass(frozen=True)
 class Search:
-    """How many initializations, of which kind, from which seed, in how many threads, and where to report."""
+    """Settings of the search: number and kind of initializations, seed, threads, and where to report progress."""
 
     n_init: int
     rng: np.random.RandomState

@@ -30,7 +30,7 @@ class TableLoss:
 
     @property
     def off(self) -> np.ndarray:
-        """phi of a cell off the diagonal."""
+        """Phi of a cell off the diagonal."""
         return np.zeros_like(self.phi) if self.only_diagonal else self.phi
 
     def phi_at(self, cells: np.ndarray) -> np.ndarray:

@@ -44,7 +44,7 @@ def table(z: np.ndarray, y: np.ndarray, k: int, weight: np.ndarray | None = None
 
 
 class _Task(NamedTuple):
-    """What the search knows."""
+    """Input of the search."""
 
     F: np.ndarray  # (n, k)
     y: np.ndarray

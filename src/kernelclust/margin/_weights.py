@@ -28,7 +28,7 @@ class SampleWeights:
 
     @cached_property
     def whole(self) -> bool:
-        """Whether samples are told apart as copies."""
+        """Return whether a weight stands for separate copies of a sample."""
         if self.weight is None:
             return True
         few = self.total <= max(MAX_COPIES, MAX_COPIES_EACH * self.n)

@@ -1,4 +1,4 @@
-"""How good is a clustering or an order: scores of labellings, of labels in a structure, of two kernels, of orders."""
+"""Scores of two labelings, of labels on a structure, and of two kernels."""
 
 from ._labels import check_values, node_labels
 from .agreement import clustering_accuracy, clustering_distance, pair_f_score, purity_score

@@ -160,7 +160,9 @@ class Method(Term):
 
     @property
     def default_kernel(self) -> str:
-        """What kernel="auto" stands for: a method that walks along affinities needs kernels that are such."""
+        """Return the kernel that kernel="auto" stands for; methods that walk along affinities need kernels that are
+        affinities.
+        """
         return "rbf" if "affinity" in self.needs else "auto"
 
     @property

@@ -13,7 +13,7 @@ from kernelclust.kernels import KernelOperator, row_blocks
 
 CORRELATIONS = ("trace", "hsic", "mmd", "kl")
 BLOCK = 2**18  # entries of kernels compared at a time
-LARGE_BLOCK = 2**22  # where entries are made anew, which takes large blocks to be fast
+LARGE_BLOCK = 2**22  # where entries are recomputed, which takes large blocks to be fast
 PAIRS = 1000  # samples whose pairs "kl" looks at, and a function of matrices is given
 
 

@@ -41,7 +41,7 @@ LOW_RANK = 1e-6  # share of the trace that rounding may leave of a kernel of no 
 
 @dataclass(frozen=True)
 class MultiKernelConfig:
-    """What to fit, every part checked: parameters as in `MultiKernelClustering`."""
+    """Checked settings of a fit; parameters as in `MultiKernelClustering`."""
 
     structure: Structure
     method: Method

@@ -147,7 +147,7 @@ def consensus(task: Task, relaxed: Relaxed) -> KernelOperator:
 def pulled(
     known: Constraints, kernel: KernelOperator, objective: ClusterObjective, rng: np.random.RandomState
 ) -> Constraints:
-    """With soft labels in units of F: its bound for equal sizes, a sample."""
+    """Return the constraints with soft labels in units of F: its bound for equal sizes, per sample."""
     c, total = objective.n_clusters, float(kernel.weight.sum())
     bounds = leading_spectrum(kernel, c, max(c - 1, 1), rng).bounds
     bound = objective.size_bound(bounds, np.full(c, total / c))

@@ -93,13 +93,15 @@ class Search:
         return flat_objective(self.objective) if self.keeps else self.objective
 
     def _known(self, task: Task, relaxed: Relaxed) -> Constraints | None:
-        """What is known, soft labels in units of the objective."""
+        """Return the side information, with soft labels in units of the objective."""
         if self.known is None or not self.known.soft_bonus.any():
             return self.known
         return pulled(self.known, consensus(task, relaxed), self.objective, task.rng)
 
     def _best(self, task: Task, found: Found, T: np.ndarray | None = None) -> Found:
-        """What was found, or labels by many starts under its kernel where these are better, with weights of theirs."""
+        """Return the labels of the method, or labels from many initializations under its kernel if these are better,
+        with weights of their own.
+        """
         if not self._refinable(found.relaxed):
             return found
         relaxed, known = replace(found.relaxed, weights=found.refined.weights), self._known(task, found.relaxed)
@@ -136,15 +138,16 @@ class Search:
         return Found(relaxed, refined, coefficients, S, placed, aligned)
 
     def _refinable(self, relaxed: Relaxed) -> bool:
-        """Whether labels are to be improved; those of a method with discrete labels of its own only for a structure,
-        a loss, or what is known."""
+        """Return whether labels are improved by discrete moves. Labels of a method that is discrete itself are improved
+        only for a structure, a loss or side information.
+        """
         c = self.objective.n_clusters
         flat = np.array_equal(self.objective.A, np.eye(c)) and not self.objective.has_loss
         return bool(self.method.refine) and not (flat and relaxed.labels is not None and self.known is None)
 
 
 def _coefficients(task: Task, relaxed: Relaxed, refined: Refined) -> np.ndarray:
-    """What kernels are multiplied by in the sum that labels new samples."""
+    """Return the factors of the kernels in the sum that labels new samples."""
     if relaxed.by_sample is not None:
         return task.weight @ relaxed.by_sample**2 / task.weight.sum()
     return refined.weights**relaxed.power

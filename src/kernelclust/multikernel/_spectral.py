@@ -82,14 +82,14 @@ class Subspace:
         return np.maximum(self.traces - captured, 0.0)
 
     def rest(self, extra: Callable | None = None) -> np.ndarray:
-        """What the combined kernel (and `extra`) makes of the leading vectors, less what it should: (n, block)."""
+        """Return the residual (n, block) of the leading vectors under the combined kernel and `extra`."""
         Y = self.Y[:, : self.block]
         image = sum_of(c * image for c, image in zip(self.coefficients, self.images, strict=True)) @ Y
         V = self.Q @ Y
         return image + (0.0 if extra is None else extra(V)) - V * self.values[: self.block]
 
     def error(self, rest: np.ndarray | None = None) -> float:
-        """How far the eigenvectors are from being some, beside the largest eigenvalue."""
+        """Return the residual of the eigenvectors relative to the largest eigenvalue."""
         if self.Q.shape[1] == len(self.Q):
             return 0.0
         rest = self.rest() if rest is None else rest
@@ -130,7 +130,7 @@ class Subspace:
 
     @property
     def H(self) -> np.ndarray:
-        """The same at every sample, alike for a sample and its copies: D^-1/2 U."""
+        """Return D^-1/2 U, which has one row per sample, equal for a sample and its copies."""
         return self.U if self.root is None else self.U / self.root
 
 
@@ -159,7 +159,7 @@ def sum_of(parts) -> np.ndarray:
 
 
 def balanced_lam(residuals: np.ndarray, M: np.ndarray) -> float:
-    """lambda at which both terms of eq. (8) count the same for a single kernel, on average: scale-free."""
+    """Lambda at which both terms of eq. (8) count the same for a single kernel, on average: scale-free."""
     size = float(np.diag(M).mean())
     return 2 * float(residuals.mean()) / size if size > 0 else 0.0
 
@@ -254,7 +254,7 @@ def optimality_gap(Q: np.ndarray, x: np.ndarray) -> float:
 
 
 def _on_support(Q: np.ndarray, support: np.ndarray) -> np.ndarray | None:
-    """x with Q x constant on the support and zero elsewhere, if it lies in the simplex."""
+    """X with Q x constant on the support and zero elsewhere, if it lies in the simplex."""
     try:
         inner = np.linalg.solve(Q[np.ix_(support, support)], np.ones(len(support)))
     except np.linalg.LinAlgError:

@@ -24,7 +24,8 @@ from kernelclust.objectives import ClusterObjective
 @dataclass(frozen=True)
 class Part:
     """Features of one kernel, of some columns of all views side by side, and `array(xp, X)`, the same for arrays of any
-    library; `offset` is their mean over all samples, and squared norms up to `least` are rounding."""
+    library; `offset` is their mean over all samples, and squared norms up to `least` are rounding.
+    """
 
     columns: slice
     features: Callable
@@ -52,7 +53,7 @@ class PreparedFeatures:
         return B * (some / np.sqrt(np.where(some, own, 1.0)))[:, None]
 
     def array(self, xp, X):
-        """The same for arrays of any namespace of the array API."""
+        """Return the same sums for arrays of any array API namespace."""
         found = []
         for part in self.parts:
             assert part.array is not None
@@ -66,7 +67,7 @@ class PreparedFeatures:
 
     @property
     def columns(self) -> list[slice]:
-        """Those of each kernel among all features."""
+        """Return the columns of each kernel among all features."""
         ends = np.cumsum([0, *(len(part.offset) for part in self.parts)]).tolist()
         return [slice(*pair) for pair in pairwise(ends)]
 

@@ -17,7 +17,8 @@ from kernelclust.multikernel._views import Views
 @dataclass(frozen=True)
 class Columns:
     """The columns of all views as one table, each minus its mean and in units of its standard deviation over the
-    samples that hold it; zero, its mean, where a view does not hold a sample. Sparse views keep their zeros."""
+    samples that hold it; zero, its mean, where a view does not hold a sample. Sparse views keep their zeros.
+    """
 
     means: list[np.ndarray]
     units: list[np.ndarray]

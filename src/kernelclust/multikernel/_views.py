@@ -74,7 +74,7 @@ class Views:
 
 
 def is_many(X) -> bool:
-    """Whether X is a list of tables or a stack of them, rather than one table."""
+    """Return whether X is a list or stack of tables, rather than one table."""
     if isinstance(X, (list, tuple)):
         return len(X) > 0 and all(len(getattr(part, "shape", ())) == 2 for part in X)
     return len(getattr(X, "shape", ())) == 3

@@ -1,4 +1,4 @@
-"""What makes one labeling better than another, as functions of cluster sums and sizes."""
+"""Objectives: functions of cluster sums and sizes that are larger for better labels."""
 
 import sys
 

@@ -13,7 +13,7 @@ from kernelclust._arrays import library, like
 
 @dataclass(frozen=True)
 class Assignment:
-    """Where F rises most, the clusters held as they are.
+    """Rule that assigns a sample to the cluster where F rises most, with the clusters held fixed.
 
     A sample with similarity sums g raises F at the rate g @ M + h, one entry a cluster; on arrays of any library. Axes
     before these hold several problems at once.

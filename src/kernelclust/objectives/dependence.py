@@ -30,7 +30,7 @@ class Dependence(Term):
     rho : float, default=2.0
         Added to the diagonal of A, so that a cluster prefers itself to its neighbours; no effect for "flat".
     size_prior : float or "auto", default="auto"
-        a >= 0: sizes are normalised as n_j + a m / c, so that clusters of like size are preferred. For l1 and l2
+        a >= 0: sizes are normalised as n_j + a m / c, so that clusters of similar size are preferred. For l1 and l2
         without a loss. "auto" is 0, but where kernel="auto" has reason to expect even groups.
     placement : {"distance", "F"} or None, default="distance"
         How clusters find their places: neighbours should have close means, or F should be large. None: by point moves
@@ -96,7 +96,7 @@ class Dependence(Term):
 
     @property
     def takes_size_prior(self) -> bool:
-        """Return whether a size prior has a meaning: a loss brings its own preference for clusters of like size."""
+        """Return whether a size prior has a meaning: a loss brings its own preference for clusters of similar size."""
         return self.loss is None and self.normalize is not None
 
     def bind(self, structure: Structure, *, size_prior: float | None = None) -> ClusterObjective:
@@ -117,7 +117,7 @@ class Dependence(Term):
         if size_prior and not self.takes_size_prior:
             raise ValueError(
                 f"size_prior={size_prior} needs normalize='l2' or 'l1' and no loss; a loss brings its own preference "
-                "for clusters of like size."
+                "for clusters of similar size."
             )
         if Delta is None:
             return ClusterObjective(A, np.eye(c), self.normalize, size_prior=size_prior)

@@ -1,4 +1,4 @@
-"""How clearly samples belong to their clusters."""
+"""Silhouettes: how clearly samples belong to their clusters."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ def silhouettes(distances: ArrayLike, labels: ArrayLike) -> NDArray[np.float64]:
 
 @dataclass
 class SilhouetteDisplay(Display):
-    """How much nearer samples are to their own cluster's mean than to the next, in the kernel's feature space.
+    """Silhouette values: how much nearer samples are to the mean of their own cluster than to the next, in the kernel's
+    feature space.
 
     s = (b - a) / max(a, b), a the distance to the mean of the sample's cluster and b to the nearest other one (the
     simplified silhouette): 1 is clear, 0 on a border, below 0 nearer to another cluster.

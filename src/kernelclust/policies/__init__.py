@@ -1,4 +1,4 @@
-"""How a default is decided: a policy compares kernels of the samples, chooses, and explains its choice."""
+"""Policies for defaults: a policy compares kernels of the samples, chooses, and explains its choice."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which column alone decides the clusters, if one does."""
+"""Detection of a single column that decides the clusters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a fit says about itself, in words that claim no more than is known."""
+"""Sentences about a fit that claim no more than is known."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many clusters, which structure: tables of evidence, and the stability bound behind them."""
+"""Selection of the number of clusters and of the structure, and the stability bound."""
 
 from kernelclust.selection._bound import StabilityBound, stability_bound
 from kernelclust.selection._result import Selection

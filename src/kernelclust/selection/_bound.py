@@ -1,4 +1,4 @@
-"""How far a clustering can move when its kernel is disturbed."""
+"""The stability bound: how far a clustering can move when its kernel is disturbed."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ LEVELS = (0.5, 1.0, 0.25)  # of the noise, in turn
 
 @dataclass
 class Measured:
-    """What one candidate showed; an entry per refit in the lists."""
+    """Measurements of one candidate; the lists have one entry per refit."""
 
     name: str
     model: StructuredClustering  # fitted
@@ -99,12 +99,12 @@ def study(
 
 
 def _identity(model: StructuredClustering, n_samples: int) -> list:
-    """What a candidate is, for telling it from others."""
+    """Return a key that tells a candidate from others."""
     return [model.get_params(), config_of(model, n_samples).structure.kernel]
 
 
 def _movement(before: Fit, after: Fit) -> float:
-    """How far the labels moved: 0 not at all, 1 as far as can be."""
+    """Return how far the labels moved, from 0 (not at all) to 1 (as far as possible)."""
     moved = 1 - label_alignment(before, after)
     return moved if moved > 1e-12 else 0.0
 
@@ -135,7 +135,8 @@ def _adopted(model: StructuredClustering, one: Fit, X: Any, said: list) -> Struc
 
 def kernel_key(model: StructuredClustering, n_samples: int) -> tuple:
     """Equal for models whose kernels are equal: kernels between fitted samples only (neighbour graphs) and guided
-    factors look at the number of clusters."""
+    factors look at the number of clusters.
+    """
     config = config_of(model, n_samples)
     kernel, approximation = config.kernel["kernel"], config.kernel["approximation"]
     fixed = kernel.is_function and (approximation is None or not approximation.depends_on_clusters)

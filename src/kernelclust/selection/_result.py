@@ -1,4 +1,4 @@
-"""What a selection returns: a table with a row for every candidate, the choice, and the model that goes with it."""
+"""The result of a selection: a table with a row per candidate, the choice, and the fitted model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How labels are found: a file for each solver, found by its name, and what all of them share."""
+"""Solvers: a file each, found by its name, and the code that they share."""
 
 import sys
 

@@ -72,7 +72,7 @@ class Problem:
 
 @dataclass(frozen=True)
 class Run:
-    """What one run brings to any solver beside the problem."""
+    """Settings of one run that any solver uses beside the problem."""
 
     max_iter: int = 100  # sweeps over the samples at most, for each start
     n_jobs: int | None = None

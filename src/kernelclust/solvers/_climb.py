@@ -78,7 +78,7 @@ def climb(
 
 
 class _Task:
-    """What a climb moves: samples, or the blocks of constraints, beside its running sums."""
+    """Input of a climb: samples, or blocks of constrained samples, with current sums."""
 
     def __init__(
         self,

@@ -105,7 +105,8 @@ class Exchanges:
 
     def _in_line(self, state: State, objective: ClusterObjective, depth: int) -> tuple[np.ndarray, np.ndarray]:
         """Return (c, c, depth) free blocks of cluster a that would gain most from b, -1 at the end, and about how
-        much."""
+        much.
+        """
         constraints, label, n = self.constraints, state.label, state.n
         c = len(n)
         M, h = objective.slopes(state.S, n)

@@ -32,7 +32,7 @@ class Form(NamedTuple):
 
 
 class Loss(NamedTuple):
-    """And what a loss adds to it: the penalty is penalty * sum_j (n' charges)_j / N_j^charge_power."""
+    """Terms that a loss adds: the penalty is penalty * sum_j (n' charges)_j / N_j^charge_power."""
 
     T: np.ndarray
     charges: np.ndarray
@@ -41,7 +41,7 @@ class Loss(NamedTuple):
 
 
 class Blocks(NamedTuple):
-    """What moves: M blocks over m samples."""
+    """Blocks that move: M blocks over m samples."""
 
     weight: np.ndarray  # (M,)
     own: np.ndarray  # (M,) similarity of the block's mean with itself
@@ -49,7 +49,7 @@ class Blocks(NamedTuple):
 
 
 class Known(NamedTuple):
-    """And what is known about blocks of several samples, and where they may go."""
+    """Side information about blocks of several samples, and the clusters where they may go."""
 
     first: np.ndarray  # (M + 1,) samples of block u: member[first[u]:first[u + 1]]
     member: np.ndarray
@@ -64,7 +64,7 @@ class Known(NamedTuple):
 
 
 class State(NamedTuple):
-    """What moves change."""
+    """State that moves change."""
 
     label: np.ndarray  # (M,) of blocks
     counts: np.ndarray  # (c,) blocks in each cluster
@@ -248,7 +248,8 @@ def move_row(r, w, shift, row_mean, rows, sums, a, b):
 @compiled
 def may_move(u, w, known, state):
     """Return whether block u, by what is known, may go anywhere; extra[b] becomes what b is worth beside F, or
-    -infinity."""
+    -infinity.
+    """
     a, n, extra = state.label[u], state.n, state.scratch[1]
     if known.place[u] >= 0 or n[a] - w < known.lower[a] - known.slack:
         return False
@@ -452,9 +453,9 @@ def allowed_together(start, stop, ids, new, was, weight, allow_empty, known, sta
 
 @compiled
 def sums_after(start, stop, ids, new, was, slot, C, gains, weight, S, S_new):
-    """Cluster sums after blocks ids[start:stop] moved at once: with D_u = e_new - e_was,
+    """Compute cluster sums after blocks ids[start:stop] moved at once.
 
-    S grows by sum_u w_u (D_u g_u' + g_u D_u') + sum_uv w_u w_v C_uv D_u D_v'.
+    With D_u = e_new - e_was, S grows by sum_u w_u (D_u g_u' + g_u D_u') + sum_uv w_u w_v C_uv D_u D_v'.
     """
     c = len(S)
     for i in range(c):

@@ -91,7 +91,8 @@ class PlacementProblem:
 
     def tangent(self, p: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return (A, M, linear) of the quadratic score that F has to first order in the norms, seen from placement
-        p."""
+        p.
+        """
         assert self.objective is not None
         order = np.argsort(p)
         M, h = self.objective.slopes(self.M[np.ix_(order, order)], self.n[order])
@@ -165,7 +166,8 @@ def best_placement(
     problem: PlacementProblem, restarts: int = N_RESTARTS, start: np.ndarray | None = None
 ) -> np.ndarray:
     """Return the node p_j of each cluster j; the identity when nothing is better. Local search with `restarts` and a
-    `start`."""
+    `start`.
+    """
     c = len(problem.A)
     identity = np.arange(c)
     free = np.flatnonzero(problem.movable)
@@ -192,7 +194,8 @@ def place_by_value(
 
 def likely_placement(problem: PlacementProblem, restarts: int) -> np.ndarray:
     """Return the best that the local search finds from the identity, a matching of eigenvectors and few other
-    starts: for many problems in a row, where `best_placement` would try every placement of each."""
+    starts: for many problems in a row, where `best_placement` would try every placement of each.
+    """
     tried = _optima(problem, restarts)
     return tried[int(np.argmax(problem.scores(tried)))]
 
@@ -213,7 +216,8 @@ def different_placements(problem: PlacementProblem, number: int) -> list[tuple[n
     """Return the best placements that are no symmetry of the structure away from the present one (the identity) or
     from each other, at most so many, best first; and how much better each scores than the present one, in units of
     the standard deviation over all placements. All placements are compared where 8 clusters or fewer are free, local
-    optima and what is one step from the present one beyond."""
+    optima and what is one step from the present one beyond.
+    """
     free = np.flatnonzero(problem.movable)
     if problem.symmetric or len(free) < 2:
         return []
@@ -424,7 +428,8 @@ def _swaps(p: np.ndarray, free: np.ndarray) -> np.ndarray:
 
 def _neighbours(problem: PlacementProblem) -> np.ndarray:
     """Return placements one exchange, reversal, insertion or 3-cycle away from the identity: all of them where clusters
-    are few; else, without 3-cycles, those of the highest score, to first order in the norms where there is a loss."""
+    are few; else, without 3-cycles, those of the highest score, to first order in the norms where there is a loss.
+    """
     identity = np.arange(len(problem.A))
     terms = (problem.A, problem.M, problem.linear) if problem.objective is None else problem.tangent(identity)
     if len(identity) > MAX_CLUSTERS_FOR_CYCLES:

@@ -19,7 +19,8 @@ def search(
     starts: np.ndarray, movable: np.ndarray, A: np.ndarray, M: np.ndarray, linear: np.ndarray, noise: float
 ) -> np.ndarray:
     """Return local optima (r, c), one from each start (r, c): no exchange, reversal, insertion or 3-cycle adds more
-    than `noise`. Nothing is reversed or inserted where a cluster is not movable."""
+    than `noise`. Nothing is reversed or inserted where a cluster is not movable.
+    """
     optima = np.array(starts, dtype=np.intp, order="C")
     c = optima.shape[1]
     scratch = np.empty(c, dtype=np.intp), np.empty(c)
@@ -31,7 +32,8 @@ def neighbours(
     movable: np.ndarray, A: np.ndarray, M: np.ndarray, linear: np.ndarray, number: int | None = None
 ) -> np.ndarray:
     """Return the placements (r, c) one exchange, reversal or insertion away from the identity, in order of their
-    scores; at most so many."""
+    scores; at most so many.
+    """
     c = len(A)
     nodes = np.arange(c)
     rises = np.full((3, c, c), -np.inf)
@@ -54,7 +56,8 @@ def _moves(movable: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def walks(c: int) -> np.ndarray:
     """Return (a, step of a, b, step of b) for each walk: clusters at nodes a and b are exchanged, then a and b step on
-    while both are nodes. The first 2c - 3 reverse stretches of nodes, the others move one cluster."""
+    while both are nodes. The first 2c - 3 reverse stretches of nodes, the others move one cluster.
+    """
     centre, begin, ones = np.arange(1, 2 * c - 2), np.arange(c), np.ones(c, dtype=np.intp)
     low = (centre - 1) // 2
     reversals = np.column_stack([low, np.full_like(low, -1), centre - low, np.ones_like(low)])
@@ -88,7 +91,8 @@ def exchange(p, at, i, j):
 @compiled
 def walk_to_best(p, at, path, rises, A, M, linear, noise):
     """Walk a path of `walks`, write to rises[step] what the score has gained by then, and go back to where it was
-    highest, or to the beginning if it gained no more than `noise`. Return whether p has changed."""
+    highest, or to the beginning if it gained no more than `noise`. Return whether p has changed.
+    """
     a, b, total, best, number, step = path[0], path[2], 0.0, noise, 0, 0
     while 0 <= a < len(p) and 0 <= b < len(p):
         i, j = at[a], at[b]
@@ -111,7 +115,8 @@ def walk_to_best(p, at, path, rises, A, M, linear, noise):
 @compiled
 def fill_rises(table, p, at, rises, movable, paths, A, M, linear):
     """Write to table (3, c, c) what is added to the score of the identity p by the exchange of clusters i < j, the
-    reversal of nodes low < high, and the insertion of cluster i at node j; `at` is another identity."""
+    reversal of nodes low < high, and the insertion of cluster i at node j; `at` is another identity.
+    """
     c = len(p)
     for i in range(c):
         for j in range(i + 1, c):

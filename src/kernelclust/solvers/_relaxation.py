@@ -1,4 +1,4 @@
-"""What the relaxations share: the weighted problem, the way back to labels, and the finish by greedy moves.
+"""Code shared by the relaxations: the weighted problem, rounding to labels, and the final greedy moves.
 
 With sample weights w the relaxed labels are P = D^1/2 Pi N^-1, D = diag(w): orthonormal columns, and P P' sqrt(w) =
 sqrt(w). Without weights these are the papers' P'P = I and P P' 1 = 1.

@@ -16,7 +16,8 @@ HALVING_ROUNDS = 3  # of the search for halves of clusters
 
 def spectral_start(spectrum: Spectrum, n_clusters: int) -> np.ndarray:
     """Return labels without a random draw: pivoted QR of the constant and the c - 1 leading eigenvectors picks c
-    samples that differ most; each sample goes to the one it resembles (Zha et al. 2001)."""
+    samples that differ most; each sample goes to the one it resembles (Zha et al. 2001).
+    """
     m = len(spectrum.functions)
     V = np.column_stack([np.full(m, spectrum.constant), spectrum.functions[:, : n_clusters - 1]])
     pivots = qr(V.T, pivoting=True, mode="r")[1][:n_clusters]
@@ -61,7 +62,8 @@ def _greedy_centres(
     E: np.ndarray, weight: np.ndarray, n_clusters: int, rng: np.random.RandomState, number: int = 1
 ) -> np.ndarray:
     """Return centres (number, c, d) of greedy k-means++, as scikit-learn's `kmeans_plusplus` picks them; its checks and
-    conversions took a third of a small fit."""
+    conversions took a third of a small fit.
+    """
     weights = np.broadcast_to(weight, (number, len(weight)))
     return E[plus_plus(E[None], weights, n_clusters, rng, trials=2 + int(np.log(n_clusters)))]
 
@@ -71,7 +73,8 @@ def plus_plus(
 ) -> np.ndarray:
     """Return samples (r, c) that k-means++ picks as centres in r problems: far ones are drawn more often, and of
     several `trials` the one is taken that leaves the least squares. Samples are E (r, m, d), or (1, m, d) for one
-    table of all, of weights (r, m)."""
+    table of all, of weights (r, m).
+    """
     run = np.arange(len(weight))
     table = run if len(E) > 1 else np.zeros_like(run)
     norms = np.einsum("...ij,...ij->...i", E, E)
@@ -93,7 +96,8 @@ def seeded_start(
     E: np.ndarray, weight: np.ndarray, known: np.ndarray, n_clusters: int, rng: np.random.RandomState
 ) -> np.ndarray:
     """Assign every sample to the nearest centre: the mean of those with a known label, else one that k-means++
-    picks."""
+    picks.
+    """
     given = np.flatnonzero(known >= 0)
     centres = _greedy_centres(E, weight, n_clusters, rng)[0]
     if len(given):

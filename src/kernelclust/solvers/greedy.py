@@ -228,7 +228,8 @@ class Greedy(Solver):
 
     def _auto(self, problem: Problem, whole: _Part, climber: _Climber, run: Run, rng) -> Solution:
         """Try starts where it is cheap, in the kernel's leading eigenvectors (and on a subsample of a large set), move
-        clusters of the best to where they are needed, shake it, then finish the best on the kernel itself."""
+        clusters of the best to where they are needed, shake it, then finish the best on the kernel itself.
+        """
         objective = climber.objective
         c = objective.n_clusters
         m = len(whole.E)
@@ -398,7 +399,8 @@ def _best(solutions: list[Solution], run: Run) -> Solution:
 
 def _perturb(part: _Part, climber: _Climber, best: Solution, rounds: int, rng) -> Solution:
     """Shake a solution: climb on a few samples, which moves the borders a little, take that to all samples, climb
-    again; keep what is better. Finds the best of many nearly equal optima where more starts would be needed."""
+    again; keep what is better. Finds the best of many nearly equal optima where more starts would be needed.
+    """
     m, objective = len(part.E), climber.objective
     c = objective.n_clusters
     again = replace(climber, placed=True)

@@ -90,7 +90,8 @@ def round_rotations(P: np.ndarray, problem: Problem, rng: np.random.RandomState)
 
 def _directions(P: np.ndarray, problem: Problem) -> np.ndarray:
     """Return the c - 1 leading eigenvectors of K in the span of P, each shortened by the share that is no more than
-    the c-th eigenvalue, which c clusters do not need."""
+    the c-th eigenvalue, which c clusters do not need.
+    """
     values, vectors = np.linalg.eigh(P.T @ (WeightedKernel(problem) @ P))
     values, vectors = values[::-1], vectors[:, ::-1]
     leading = np.maximum(values[:-1], np.finfo(float).tiny)

@@ -1,4 +1,4 @@
-"""How clusters relate: one file per structure, found by its name."""
+"""Structures, the similarity of two clusters: one file each, found by its name."""
 
 from ._axes import Axis, Network
 from ._base import Structure

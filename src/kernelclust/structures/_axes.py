@@ -89,7 +89,7 @@ class Network:
 
     @property
     def is_tree(self) -> bool:
-        """Whether one way, and no other, leads from every node to every other."""
+        """Return whether exactly one path leads from every node to every other."""
         return len(self.edges) == self.n_clusters - 1 and bool(np.isfinite(self.steps).all())
 
     def axes(self) -> list[Axis]:

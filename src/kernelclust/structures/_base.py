@@ -1,4 +1,4 @@
-"""What every structure offers: a kernel, a loss, an alignment, and a drawing."""
+"""The base class of structures: kernel, loss, alignment, axes and drawing."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ._search import best_relabelling, pair_colours
 
 
 class Structure:
-    """How c clusters relate to each other.
+    """Similarity of c clusters to each other.
 
     A structure knows its label kernel A (how alike two clusters are), its loss Delta (what it costs to
     take one cluster for another), which relabellings leave both unchanged, and how to draw itself.
@@ -149,7 +149,7 @@ class Structure:
 
     @property
     def has_distances(self) -> bool:
-        """Whether positions have distances along the structure."""
+        """Return whether positions have distances along the structure."""
         axes = self.axes()
         return self.network() is not None if axes is None else all(axis.is_length for axis in axes)
 
@@ -166,7 +166,8 @@ class Structure:
 
     def paths(self, position: Floats, root: int) -> Paths | None:
         """Return where positions are on the paths from a cluster to all other ends; None unless the structure is a
-        tree whose nodes are the clusters."""
+        tree whose nodes are the clusters.
+        """
         network = self.network()
         return network.paths(position, root) if network is not None and network.is_tree else None
 

@@ -31,7 +31,7 @@ N_FIRST = 20  # texts by which most columns of text are told from numbers
 
 @dataclass(frozen=True)
 class Notation:
-    """How the numbers of a column are written: the decimal sign, what separates thousands, and the unit."""
+    """Notation of the numbers of a column: decimal sign, thousands separator and unit."""
 
     decimal: str = "."
     thousands: str = ""

@@ -1,5 +1,6 @@
 """Place the rows of a new table among the clusters of a model that fit --model saved; they are prepared as the fitted
-ones were, columns by name."""
+ones were, columns by name.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """Samples wherever they lie, and their fit: on a device (`_device`), in partitions by features (`_features`) or by the
 kernel itself (`_exact`). A holder gives some samples to the ordinary search, and all of them to a pool, whose rounds
-raise F (`_fit`)."""
+raise F (`_fit`).
+"""
 
 from kernelclust.engine.holders._device import DeviceHolder
 from kernelclust.engine.holders._exact import ExactHolder, reading

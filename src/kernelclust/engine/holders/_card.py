@@ -1,4 +1,4 @@
-"""Samples on a graphics card with Triton: the passes of `_fused.py`."""
+"""Samples on a GPU with Triton: the passes of `_fused.py`."""
 
 from __future__ import annotations
 
@@ -67,7 +67,8 @@ class FusedRows(Rows):
 
     def _square(self, labels, n_clusters: int, mirror: bool):
         """Compute from one half of the square: the sums of all samples or, without `mirror`, what makes up their
-        total."""
+        total.
+        """
         place, slot, start = self._layout(labels, n_clusters, BLOCK)
         left, right, norm, weight = self._operands(self.Z, self.weight, slot)
         n_blocks = len(slot) // BLOCK
@@ -130,7 +131,8 @@ class FusedRows(Rows):
 
     def _layout(self, labels, n_segments: int, block: int):
         """Return where samples lie once sorted by label, every label padded to whole blocks: place of each sample,
-        sample (or -1) at each place, and the first block of each label."""
+        sample (or -1) at each place, and the first block of each label.
+        """
         order = torch.argsort(labels, stable=True)
         count = torch.bincount(labels, minlength=n_segments)
         blocks = (count + block - 1) // block
@@ -146,7 +148,8 @@ class FusedRows(Rows):
 
     def _operands(self, Z, weight, slot):
         """Return both factors of the inner products, what is subtracted from these, and weights, of samples in
-        slots."""
+        slots.
+        """
         there = slot >= 0
         Z = Z[slot.clamp(min=0)]
         weight = torch.where(there, weight[slot.clamp(min=0)], 0.0).float()
@@ -166,7 +169,8 @@ class FusedRows(Rows):
 
 def is_exact_enough(Z: Any, function: Any) -> bool:
     """Return whether single precision keeps what clusters are read from, tried on the farthest samples and on some
-    others."""
+    others.
+    """
     size = (Z * Z).sum(dim=1)
     far = torch.topk(size, min(TRIED // 4, len(Z))).indices
     some = torch.unique(torch.cat([far, torch.linspace(0, len(Z) - 1, TRIED, device=Z.device).long()]))

@@ -1,4 +1,4 @@
-"""Samples on one device, by any library of the array API: similarities are made anew in every pass."""
+"""Samples on one device, by any library of the array API: similarities are recomputed in every pass."""
 
 from __future__ import annotations
 
@@ -260,7 +260,8 @@ class DeviceSamples(NewSamples):
 
 def squares(xp: Any, G: Any, own: Any, w: Any, centring: Centring) -> tuple[np.ndarray, float, float]:
     """Return what some samples, with raw similarity sums G (c, k), add to Pi' K^2 Pi (c, c), to the squares of the
-    rows' means, and to the trace; of the centred kernel."""
+    rows' means, and to the trace; of the centred kernel.
+    """
     near = xp.sum(G, axis=0) / float(centring.n.sum())
     seen = G - like(centring.n, w)[:, None] * near[None, :] - like(centring.shift, w)[:, None]
     second = to_host((seen * w[None, :]) @ xp.matrix_transpose(seen))
@@ -270,7 +271,8 @@ def squares(xp: Any, G: Any, own: Any, w: Any, centring: Centring) -> tuple[np.n
 def bounds_of(found: list, square: float, raw: np.ndarray, n: np.ndarray) -> tuple[np.ndarray, float]:
     """Return upper bounds on the c - 1 leading eigenvalues of the centred kernel, by its products with the clusters
     found and its Frobenius norm; and its trace. `found` are the `squares` of all samples, `square` is sum_ij w_i w_j
-    k_ij^2."""
+    k_ij^2.
+    """
     total, mean = float(n.sum()), Centring.of(raw, n).mean
     second, row_squares, trace = (sum(part) for part in zip(*found, strict=True))
     square = max(square - 2 * total * row_squares + (total * mean) ** 2, 0.0)
@@ -335,7 +337,8 @@ def _rows_of(xp: Any, X: Any, weight: Any, kernel: Kernel) -> Callable[[Any], Ro
 
 def _kind(xp: Any, Z: Any, function: ArrayKernel) -> tuple[type[Rows], Any]:
     """Return fused passes where they exist and single precision is enough, plain blocks elsewhere; and their
-    precision."""
+    precision.
+    """
     if not getattr(Z, "is_cuda", False) or find_spec("triton") is None:
         return Rows, Z.dtype
     from kernelclust.engine.holders import _card

@@ -35,7 +35,7 @@ SHOWN = 2**17  # samples that move in a round, at most: those that gain most
 
 @dataclass(frozen=True)
 class Held:
-    """What a partition of k samples holds: labels, -1 for a weight of zero, k(x, x), and raw similarity sums."""
+    """State of a partition of k samples: labels (-1 for a weight of zero), k(x, x), and raw similarity sums."""
 
     labels: np.ndarray  # (k,)
     own: np.ndarray  # (k,)
@@ -66,7 +66,8 @@ def first_labels(X, w, y, some, function, few: np.ndarray, P: np.ndarray, rule: 
     """Return labels by the samples that the fit starts from, `few` with Pi = P: each where F rises most; theirs as they
     are.
 
-    `some` says which of them are here, and their labels."""
+    `some` says which of them are here, and their labels.
+    """
     Z = function.prepare(np.asarray(X))
     labels = rule.labels(_sums(function, Z, few, P).T)
     labels[some[0]] = some[1]
@@ -193,7 +194,7 @@ def placed(X, w, y, held: Held, comparison: Comparison, places: Places, labels: 
 
 @dataclass(frozen=True)
 class Comparison:
-    """How samples are compared with clusters: the kernel, and what centring takes from raw sums."""
+    """Comparison of samples with clusters: the kernel, and what centring subtracts from raw sums."""
 
     function: Any
     centring: Centring

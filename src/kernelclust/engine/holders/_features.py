@@ -46,7 +46,7 @@ SETTLED = 1e-4  # rounds end when a smaller share of the samples moves
 
 @dataclass(frozen=True)
 class PartitionSummary:
-    """What a first look at a partition tells; `bad` is the first entry that is no number."""
+    """Summary of a partition from the first pass; `bad` is the first entry that is not a number."""
 
     weight: float
     mean: np.ndarray  # (d,)
@@ -96,7 +96,8 @@ def look(X: Any, w: np.ndarray | None, y: np.ndarray | None, number: int, share:
 
 def drawn(w: np.ndarray, y: np.ndarray, number: int, share: float, seed: int) -> np.ndarray:
     """Return rows of a partition that are drawn: a share of those that count, and half of START whose label is
-    known."""
+    known.
+    """
     rng = np.random.RandomState((seed + number) % 2**32)
     used = np.flatnonzero(w > 0)
     some = used[rng.random_sample(len(used)) < share]
@@ -106,7 +107,9 @@ def drawn(w: np.ndarray, y: np.ndarray, number: int, share: float, seed: int) ->
 
 @dataclass(frozen=True)
 class Sums:
-    """Of a partition at a rule: raw features summed by cluster (c, r), sizes (c,), and how many samples moved."""
+    """Sums of a partition under a rule: raw features by cluster (c, r), sizes (c,), and the number of samples that
+    moved.
+    """
 
     features: np.ndarray
     n: np.ndarray
@@ -161,7 +164,7 @@ def sweep(X, w, y, raw: Callable, rule: Assignment, before: Assignment | None) -
 
 @dataclass(frozen=True)
 class FinalPass:
-    """What a last look brings: B'DB of raw features, and the sample of each cluster that is nearest to its mean."""
+    """Result of the last pass: B'DB of raw features, and the sample of each cluster that is nearest to its mean."""
 
     gram: np.ndarray
     near: np.ndarray  # (c,) |phi(x) - mu_j|^2 - |mu_j|^2 of that sample
@@ -190,7 +193,7 @@ def last_look(X, w, y, raw: Callable, T: np.ndarray | None, rule: Assignment, me
 
 @dataclass(frozen=True)
 class Moments:
-    """Of features (r,): weight of all samples, weighted sums, weighted sums of squares, largest squares."""
+    """Moments of features (r,): weight of all samples, weighted sums, weighted sums of squares, largest squares."""
 
     weight: float
     first: np.ndarray

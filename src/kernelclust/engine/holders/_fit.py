@@ -220,7 +220,7 @@ def _judged(pool: Pool, some: Subsample, start: Fit, rule: str, done: Climbed, n
 
 @dataclass(frozen=True)
 class Climbed:
-    """What rounds came to: raw S and n, and F after every round."""
+    """Result of the rounds: raw S and n, and F after every round."""
 
     S: np.ndarray
     n: np.ndarray
@@ -315,7 +315,7 @@ def put(xp: Any, array: Any, index: Any, values: Any) -> Any:
 
 
 def weight_levels(different: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return weights that are told apart of all that there are, and those in the middle between two."""
+    """Return the levels that weights are rounded to, and the midpoints between two of them."""
     levels = different
     if len(different) > LEVELS:
         cuts = np.quantile(different, np.linspace(0, 1, LEVELS + 1))

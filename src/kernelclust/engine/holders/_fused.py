@@ -1,4 +1,4 @@
-"""One pass over an exact kernel on a graphics card: entries are made, summed and forgotten inside one Triton kernel.
+"""One pass over an exact kernel on a GPU: entries are made, summed and forgotten inside one Triton kernel.
 
 Samples lie sorted by cluster, every cluster padded to whole blocks, so that a block of columns belongs to one cluster
 and K Pi is a sum along rows: no second product, no rounding of K. Inner products come from tensor cores as three

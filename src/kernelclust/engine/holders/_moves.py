@@ -1,4 +1,4 @@
-"""What moving a sample does to F, as tables that a million samples can read at once.
+"""Changes of F when a sample moves, as tables that a million samples can use at once.
 
 F depends on the cluster sums S and the sizes n alone, and a sample i of weight w that goes from a to b changes them by
 its similarity sums g_i and its own similarity k_ii. So with B' = B(n - w e_a + w e_b)

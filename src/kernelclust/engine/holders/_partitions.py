@@ -1,5 +1,6 @@
 """Samples in partitions: blocks of rows of one array, or Dask arrays and frames, on the client that is active, else by
-threads of this process."""
+threads of this process.
+"""
 
 from __future__ import annotations
 
@@ -111,7 +112,8 @@ def _numeric(X: Any, name: str) -> Any:
 
 def align_to_partitions(values: Any, X: Any, name: str, read: Callable | None = None) -> list[Any] | None:
     """Return one array of numbers a sample in the partitions of X: delayed, one a partition; None where there are
-    none. `read` makes numbers of what is not."""
+    none. `read` makes numbers of what is not.
+    """
     if values is None:
         return None
     import dask.array as da
@@ -179,7 +181,8 @@ class DaskPartitions(Partitions):
 
     def compared(self, X_new: Any, comparison: Any, labels: list[Any]) -> Any:
         """Return rows of what is seen of the samples of a Dask array X_new from these partitions, when they are
-        asked for."""
+        asked for.
+        """
         from dask import delayed
 
         per, found = [delayed(one, traverse=False) for one in labels], []

@@ -1,6 +1,6 @@
 """Samples on a device, and sums of their similarities with clusters; the kernel is never stored.
 
-Written for any namespace of the array API; `_fused.py` does the same faster on graphics cards that have Triton.
+Written for any namespace of the array API; `_fused.py` does the same faster on GPUs that have Triton.
 """
 
 from __future__ import annotations
@@ -71,7 +71,8 @@ class Rows:
 
     def change(self, index: Any, was: Any, now: Any, n_clusters: int, among: bool = False) -> Any:
         """Return what (c, m) sums change by when samples `index` go from clusters `was` to `now`; of these samples
-        alone, (c, k), with `among`."""
+        alone, (c, k), with `among`.
+        """
         moved, weight = self.xp.take(self.Z, index, axis=0), self.xp.take(self.weight, index)
         V = one_hot(now, n_clusters, weight) - one_hot(was, n_clusters, weight)
         return self._product(moved if among else self.Z, moved, V)
@@ -86,7 +87,8 @@ class Rows:
 
     def _blocks(self, X: Any, Y: Any, use: Callable, half: bool = False):
         """Yield use(K[rows], rows) for all rows, a few at a time: fewer where memory is short. With `half`, K has
-        no columns before these rows."""
+        no columns before these rows.
+        """
         start = 0
         while start < X.shape[0]:
             rows = slice(start, min(start + max(1, self._entries // max(1, Y.shape[0])), X.shape[0]))

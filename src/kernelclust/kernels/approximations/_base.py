@@ -1,4 +1,4 @@
-"""What an approximation is: a factor of a kernel, and features of new samples with the same products."""
+"""The base class of approximations: a factor of a kernel, and features of new samples with the same inner products."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a kernel is to everyone else: products, some rows, a diagonal.
+"""The protocol of kernel operators: products, rows and a diagonal, whatever the storage.
 
 Nobody asks an operator how it stores itself. Solvers, bounds and placement use the members of `KernelOperator` alone;
 what a part needs beyond them it names in `needs`, and is refused before work starts where an operator lacks it.

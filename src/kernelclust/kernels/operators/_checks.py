@@ -12,13 +12,14 @@ CLOSE = 1e-6  # relative error that is forgiven
 
 
 def is_operator(X: Any) -> bool:
-    """Whether X is a kernel known by its products instead of an array."""
+    """Return whether X is a kernel operator instead of an array."""
     return not hasattr(X, "__array__") and hasattr(X, "__matmul__") and (hasattr(X, "rows") or hasattr(X, "n_samples"))
 
 
 def check_operator(kernel: Any) -> None:
     """Refuse an operator that lacks a member, or whose products, rows and diagonal are not those of one symmetric,
-    centred matrix: tried on a few random vectors, one pass."""
+    centred matrix: tried on a few random vectors, one pass.
+    """
     name = type(kernel).__name__
     missing = [member for member in MEMBERS if not hasattr(kernel, member)]
     if missing:

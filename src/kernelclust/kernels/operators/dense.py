@@ -15,7 +15,7 @@ STRIPE = 2**22  # entries of a stripe that a thread works on
 
 
 class DenseKernel(KernelOperator):
-    """A symmetric matrix K (m x m), kept as it is and centred on the way, with no second m x m matrix:
+    """A symmetric matrix K (m x m), stored as it is and centred in every product, with no second m x m matrix.
 
     (H K H')_ij = K_ij - r_i - r_j + t with row means r and grand mean t.
 
@@ -98,7 +98,9 @@ class DenseKernel(KernelOperator):
         return self._centring.mean
 
     def mean_sums(self, C: np.ndarray) -> np.ndarray:
-        """What centring takes from the sums of every new sample with coefficients C (m, c), beside its own mean."""
+        """Return what centring subtracts from the sums of every new sample with coefficients C (m, c), apart from its
+        own mean.
+        """
         return self._centring.row_mean @ C - self._centring.mean * C.sum(axis=0)
 
     def raw_size(self) -> float:

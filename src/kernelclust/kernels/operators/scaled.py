@@ -10,7 +10,8 @@ from kernelclust.kernels.operators.low_rank import LowRankKernel
 
 class ScaledKernel(KernelOperator):
     """K~ = E D K D E' (n x n): D = diag(scale) over the samples that K holds, E puts them at `samples` of n (all by
-    default). Samples that are not held have rows of zeros. Not centred again."""
+    default). Samples that are not held have rows of zeros. Not centred again.
+    """
 
     def __init__(
         self,

@@ -94,7 +94,9 @@ class TiledKernel(KernelOperator):
         return self._centring.mean
 
     def mean_sums(self, C: np.ndarray) -> np.ndarray:
-        """What centring takes from the sums of every new sample with coefficients C (m, c), beside its own mean."""
+        """Return what centring subtracts from the sums of every new sample with coefficients C (m, c), apart from its
+        own mean.
+        """
         self._pass()
         return self._centring.row_mean @ C - self._centring.mean * C.sum(axis=0)
 

@@ -12,7 +12,8 @@ from kernelclust.kernels.operators.low_rank import LowRankKernel
 
 class WeightedSumKernel(KernelOperator):
     """sum_p c_p diag(t_p) K_p diag(t_p) of operators over the same samples and sample weights; t_p is column p of
-    `by_sample` (m x p), ones without it. No matrix beside those of the kernels."""
+    `by_sample` (m x p), ones without it. No matrix beside those of the kernels.
+    """
 
     def __init__(
         self,

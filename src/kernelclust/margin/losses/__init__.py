@@ -1,4 +1,4 @@
-"""What it costs to mistake one labeling for another: a class and a file each, known by its name.
+"""Losses between two labelings: a class and a file each, found by its name.
 
 A loss looks at the table N (k x k) of two labelings of n samples, rows y', columns y. For sums of one convex function
 over the cells and over the sizes of the clusters,
