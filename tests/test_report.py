@@ -11,7 +11,17 @@ import pytest
 from scipy import sparse
 
 from kernelclust import KernelKMeans, MultiKernelClustering, StructuredClustering
-from kernelclust.report import Section, gap_in_words, html_report, order_in_words, page
+from kernelclust.plots import EmbeddingDisplay
+from kernelclust.report import (
+    Section,
+    TableColumn,
+    deciding_column,
+    gap_in_words,
+    html_report,
+    order_in_words,
+    page,
+    readable,
+)
 from kernelclust.report import _fit as fitted
 from kernelclust.report import _page as parts
 from kernelclust.report import _words as words
@@ -74,7 +84,7 @@ def test_page_is_whole_and_loads_nothing(model):
 
 def test_verdict_first_then_clusters_then_evidence_then_how_settings_last(model):
     text = said(html_report(model, X, columns=["height", "depth"], again={"Command line": "kernelclust fit x.csv"}))
-    marks = ["60 rows fall into 4 clusters in a row, of 15 rows each", "What to do next", "differs by", "height high",
+    marks = ["60 rows fall into 4 clusters in a row, of 15 rows each", "What to do next", "differs by", "height high:",
              "No labeling can exceed", "How to get it again", "kernelclust fit x.csv", "StructuredClustering(",
              "All settings"]  # fmt: skip
     at = [text.index(mark) for mark in marks]
@@ -103,18 +113,67 @@ def test_profile_is_means_and_standard_scores():
     data = np.array([[1.0, 5.0], [3.0, 5.0], [10.0, 5.0], [20.0, 5.0], [0.0, 5.0]])
     for given in (data, sparse.csr_array(data)):
         found = fitted.Profile.of(given, labels, 4, ["a", "b"])
-        np.testing.assert_allclose(found.means[[0, 1, 3], 0], [2, 15, 0])
+        assert found.texts[0] == ["2", "15", "", "0"]
         np.testing.assert_allclose(found.scores[[0, 1, 3], 0], (np.array([2, 15, 0]) - 6.8) / data[:, 0].std())
         assert np.all(found.scores[[0, 1, 3], 1] == 0)  # a column that is the same everywhere tells nothing
         assert np.isnan(found.scores[2]).all()  # an empty cluster
-        assert [name for name, *_ in found.telling(1)] == ["a"]
+        assert found.telling(1) == ["a high: 15"]
+        assert found.columns(10).tolist() == [0]
 
 
 def test_own_units_are_shown_beside_a_fit_of_standardised_columns():
     Z = (X - X.mean(axis=0)) / X.std(axis=0)
     model = KernelKMeans(4, random_state=0).fit(Z)
-    text = said(html_report(model, Z, values=X, columns=["height", "depth"]))
-    assert f"{X[model.labels_ == 0, 0].mean():.4g}" in text
+    table = [TableColumn("height", X[:, 0], lambda mean: f"{mean:.3f} m"), TableColumn("depth", X[:, 1])]
+    text = said(html_report(model, Z, table=table))
+    assert f"{X[model.labels_ == 0, 0].mean():.3f} m" in text and "depth" in text
+
+
+@pytest.mark.parametrize(
+    ("value", "scale", "text"),
+    [
+        (-2.776e-17, 1.0, "0"),
+        (6.614e-05, 1.0, "0"),
+        (33585.2, 12000.0, "33,585"),
+        (0.5, 0.25, "0.5"),
+        (-1.239, 3.0, "-1.24"),
+        (1e12, 1e11, "1e+12"),
+        (3e-9, 1e-9, "3e-09"),
+        (7.0, 0.0, "7"),
+    ],
+)
+def test_numbers_are_written_for_people(value, scale, text):
+    assert readable(value, scale) == text
+
+
+def test_columns_that_turn_have_circular_means():
+    hours = np.array([23.0, 1.0, 5.0, 7.0])
+    angle = 2 * np.pi * hours / 24
+    turning = TableColumn("hour", np.c_[np.cos(angle), np.sin(angle)], lambda turn: f"{24 * turn % 24:.1f}")
+    found = fitted.Profile.of_table([turning], np.array([0, 0, 1, 1]), 2)
+    assert found.texts == [["0.0", "6.0"]]
+
+
+def test_samples_are_drawn_in_the_directions_of_the_kernel():
+    angle = np.linspace(0, 2 * np.pi, 60, endpoint=False)
+    rings = np.r_[np.c_[np.cos(angle), np.sin(angle)], 5 * np.c_[np.cos(angle), np.sin(angle)]]  # one inside the other
+    model = KernelKMeans(2, kernel="graph", random_state=0).fit(rings)
+    shown = EmbeddingDisplay.from_distances(model.transform(rings), model.labels_, model.structure_)
+    points = np.asarray(shown.ax_.collections[0].get_offsets())[:, 0]
+    inside, outside = points[model.labels_ == 0], points[model.labels_ == 1]
+    assert max(inside) < min(outside) or max(outside) < min(inside)  # apart, as they are to the kernel
+
+
+def test_a_deciding_column_has_all_information_or_none_is_named():
+    rng = np.random.default_rng(0)
+    labels = rng.integers(4, size=400)
+    noise = rng.standard_normal(400)
+    found = deciding_column({"noise": noise, "which": labels * 3.0}, labels)
+    assert found.column == "which" and found.information == pytest.approx(1) and abs(found.next_information) < 0.05
+    assert deciding_column({"which": labels * 3.0}, labels) is None  # there is no other column
+    assert deciding_column({"which": labels * 3.0, "again": -labels}, labels) is None  # neither decides alone
+    halves = deciding_column({"noise": noise, "half": labels // 2}, labels)
+    assert halves is None  # two of four clusters are not told apart
 
 
 def test_wrong_number_of_names_is_an_error(model):

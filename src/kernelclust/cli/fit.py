@@ -16,6 +16,7 @@ import numpy as np
 from kernelclust import StructuredClustering
 from kernelclust._input import quoted
 from kernelclust._scale_warning import ScaleWarning
+from kernelclust.cli.described import as_python, table_columns
 from kernelclust.cli.guard import log, note, warn
 from kernelclust.cli.inputs import Data, load
 from kernelclust.cli.models import of_views, settings
@@ -48,13 +49,14 @@ def run(arguments: SimpleNamespace) -> None:
 
     model, labels, some = _fitted(arguments, given, data, views, known)
     note(arguments, f"clustered into {model.structure_} in {time.perf_counter() - started:.1f} s; {_sure(model)}")
-    doubts = list(filter(None, [*data.doubts, formulas(data.roles.ids, data.roles.id_name), _decided(data, labels)]))
-    for doubt in doubts:
+    doubts = list(filter(None, [*data.doubts, formulas(data.roles.ids, data.roles.id_name)]))
+    steps = list(filter(None, [_decided(data, labels)]))
+    for doubt in [*doubts, *steps]:
         warn(arguments, doubt)
     scores = {} if arguments.use_labels else _scores(data, model, labels)  # labels that were used prove nothing
     for name, score in scores.items():
         note(arguments, f"{name}: {score}")
-    report = None if arguments.report is None else _report(arguments, data, model, some, scores, doubts)
+    report = None if arguments.report is None else _report(arguments, data, model, some, scores, doubts, steps)
     every = spread(labels, data.rows, data.n_rows)
     X = [data.X, *views] if views else data.X
     asked = asked_columns(arguments, model, X, fitted=some is None)
@@ -107,27 +109,38 @@ def _drawn(arguments: SimpleNamespace, data: Data, needs_all: bool) -> np.ndarra
 
 
 def _report(
-    arguments: SimpleNamespace, data: Data, model: Any, some: np.ndarray | None, scores: dict, doubts: list[str]
+    arguments: SimpleNamespace,
+    data: Data,
+    model: Any,
+    some: np.ndarray | None,
+    scores: dict,
+    doubts: list[str],
+    steps: list[str],
 ) -> str:
     """Return the page about the fitted rows, in the table's own columns, units and ids."""
     used = np.arange(len(data.rows)) if some is None else some
     rows, X = data.rows[used], data.X if some is None else data.X[some]
+    again = {"Command line": arguments.command}
+    if not any(getattr(arguments, name) for name in ("use_labels", "must_link", "cannot_link")):
+        again["Python"] = as_python(arguments, data, model, None if some is None else len(some))
+    pictures, pairwise = data.images is not None, (arguments.kernel or "").startswith("precomputed")
+    described = data.prepared is not None and not pictures and not pairwise
     return html_report(
         model,
         X,
         title=f"{arguments.file} on {model.structure_}",
-        columns=None if data.images is not None else data.names,
-        values=None if data.prepared is None else data.prepared.in_own_units(X),
+        table=table_columns(data.prepared, used) if described and data.prepared else None,
         images=None if data.images is None else data.images[used],
         ids=rows if data.roles.ids is None else [data.roles.ids[row] for row in rows],
         scores=scores,
         warnings=[*doubts, *_left_out(data, some)],
-        again={"Command line": arguments.command},
+        again=again,
+        next_steps=steps,
     )
 
 
 def _decided(data: Data, labels: np.ndarray) -> str:
-    """Return a warning if one column of the file alone decides the clusters."""
+    """Return advice if one column of the file alone decides the clusters."""
     found = (
         None if data.prepared is None or data.images is not None else deciding_column(data.prepared.by_column(), labels)
     )

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 INK, FAINT = "#30343b", "#b9bec7"
+INSIDE, OUTLINE = "#fdfdfd", "#2b2f36"  # of texts on colours, which a dark page does not exchange
 BEHIND = {"facecolor": "white", "alpha": 0.6, "linewidth": 0, "pad": 0.5}  # box of a text over lines
 
 
@@ -112,7 +113,8 @@ def predicted(model: Any, X: Any) -> NDArray:
 
 
 def outlined(size: int) -> dict[str, Any]:
-    """Return options of a bold text with a dark outline, readable on any colour."""
+    """Return options of a bold white text with a dark outline, readable on any colour and on pages of any colour."""
     from matplotlib.patheffects import withStroke
 
-    return {"fontsize": size, "fontweight": "bold", "path_effects": [withStroke(linewidth=1.5, foreground=INK)]}
+    effects = [withStroke(linewidth=1.5, foreground=OUTLINE)]
+    return {"color": INSIDE, "fontsize": size, "fontweight": "bold", "path_effects": effects}

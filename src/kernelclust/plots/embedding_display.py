@@ -54,8 +54,12 @@ class EmbeddingDisplay(Display):
         structure = getattr(model, "structure_", None)
         if not hasattr(model, "transform"):
             return cls(X, labels, structure).plot(ax)
-        distances = np.nan_to_num(np.asarray(model.transform(X), dtype=float))
-        along = -(distances**2) / 2  # <phi(x), mu_j>, up to constants
+        return cls.from_distances(model.transform(X), labels, structure, ax=ax)
+
+    @classmethod
+    def from_distances(cls, distances, labels, structure=None, *, ax=None):
+        """Draw samples by their distances (m, c) to the means of the clusters, as `transform` returns them."""
+        along = -(np.nan_to_num(np.asarray(distances, dtype=float)) ** 2) / 2  # <phi(x), mu_j>, up to constants
         along = along - along.mean(axis=1, keepdims=True)
         return cls(along, labels, structure, "directions between means, in feature space").plot(ax)
 
@@ -94,7 +98,7 @@ class EmbeddingDisplay(Display):
         for label in used:
             x, y = means[label]
             if len(names[label]) <= 3:
-                ax.text(x, y, names[label], ha="center", va="center", color="white", zorder=4, **outlined(8))
+                ax.text(x, y, names[label], ha="center", va="center", zorder=4, **outlined(8))
             else:
                 below = {"xytext": (0, -8), "textcoords": "offset points", "ha": "center", "va": "top"}
                 ax.annotate(names[label], (x, y), fontsize=9, zorder=4, bbox=BEHIND, **below)

@@ -184,7 +184,7 @@ def _write_names(ax: Axes, where: NDArray[Any], radii: NDArray[Any], names: Sequ
     """Write short texts on the discs, longer ones below them; upright where a row would be too narrow."""
     if max(map(len, names)) <= 3:
         for name, (x, y) in zip(names, where, strict=True):
-            ax.text(x, y, name, ha="center", va="center", color="white", zorder=3, **outlined(9))
+            ax.text(x, y, name, ha="center", va="center", zorder=3, **outlined(9))
         return
     lines = [name.replace(" ", "\n") for name in names]
     across = len(np.unique(where[:, 0].round(6)))

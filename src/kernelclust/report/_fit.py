@@ -16,21 +16,21 @@ from kernelclust.kernels import kernel_class
 from kernelclust.plots import (
     EmbeddingDisplay,
     StructureDisplay,
-    column_profile,
-    differing_columns,
     have_matplotlib,
     neighbours,
     silhouettes,
     structure_colors,
 )
 from kernelclust.report import _words as words
-from kernelclust.report._page import Section, bullets, code, facts, heat, page, paragraphs, picture, table
+from kernelclust.report._columns import Profile, TableColumn
+from kernelclust.report._page import Section, bullets, code, facts, heat, page, paragraphs, picture
+from kernelclust.report._page import table as rows_table
 from kernelclust.report._page import thumbnails as thumbnail_row
+from kernelclust.report._python import model_in_python
 
 USED = ("kernelclust", "scikit-learn", "numpy", "scipy")
 MOST_DRAWN, MOST_LINES = 5000, 1000  # samples in a picture, and rows in a heat map
-SHOWN = 3  # columns, and rows, that a cluster is told by
-CLEAR = 0.5  # standard deviations from the mean of all rows, from which a column tells
+SHOWN = 3  # rows that a cluster is described by
 MOST_COLUMNS = 40  # of the profile: those that differ most between clusters
 MOST_ROWS = 20_000  # that distances are looked at for
 NO_PICTURES = "Pictures need matplotlib: pip install 'kernelclust[plot]'."
@@ -42,12 +42,13 @@ def html_report(
     *,
     title: str | None = None,
     columns: Sequence[str] | None = None,
-    values: Any = None,
+    table: Sequence[TableColumn] | None = None,
     ids: Sequence[Any] | np.ndarray | None = None,
     scores: Mapping[str, str] | None = None,
     warnings: Sequence[str] = (),
     again: Mapping[str, str] | None = None,
     lead: Sequence[str] = (),
+    next_steps: Sequence[str] = (),
     images: Any = None,
     thumbnails: Sequence[Any] | None = None,
     figures: Mapping[str, Any] | None = None,
@@ -67,8 +68,9 @@ def html_report(
         Heading of the page.
     columns : sequence of str, optional
         Names of the columns; by default those that the model has seen, else their numbers.
-    values : array of shape (m, d'), optional
-        What `columns` name, in the units that people know, where X was standardised or encoded; by default X.
+    table : sequence of TableColumn, optional
+        The columns as people know them, where X was standardised or encoded: in their units, with categories and dates
+        by name; by default the columns of X.
     ids : sequence, optional
         What rows are called; by default their numbers from 0.
     scores : mapping, optional
@@ -79,6 +81,8 @@ def html_report(
         How to get the same again, such as a command; Python comes by itself.
     lead : sequence of str, optional
         What the data are, said beside the verdict.
+    next_steps : sequence of str, optional
+        What is worth doing next, before what the page finds itself.
     images : array of shape (m, h, w) or (m, h, w, 3), optional
         A picture of each sample. Typical and borderline samples are shown by them, and clusters by the most typical.
     thumbnails : sequence of arrays of shape (h, w) or (h, w, 3), optional
@@ -106,7 +110,9 @@ def html_report(
     names = model.cluster_names_.tolist()
     ids = np.arange(len(labels)) if ids is None else ids
     near = _rows(model, X) if X is not None and hasattr(model, "transform") else None
-    told = None if images is not None else _profile(model, X if values is None else values, labels, c, columns)
+    told = None
+    if images is None:
+        told = _profile(model, X, labels, c, columns) if table is None else Profile.of_table(table, labels, c)
     if thumbnails is None and images is not None and near is not None:
         thumbnails = _most_typical(np.asarray(images), near)
     verdict = [
@@ -115,10 +121,10 @@ def html_report(
         words.structures_in_words(model),
         words.apart_in_words(float(np.nanmean(near.silhouette))) if near is not None and c > 1 else "",
     ]
-    drawn = _figures(model, X, near, labels, names, thumbnails) if have_matplotlib() else {}
+    drawn = _figures(model, near, labels, names, thumbnails) if have_matplotlib() else {}
     first = drawn.pop("places", "")
     side = f"<div class=verdict>{paragraphs(*verdict, *lead)}{facts(dict(scores or {}))}</div>"
-    following = f"<h2>What to do next</h2>{bullets(words.next_in_words(model, ids))}"
+    following = f"<h2>What to do next</h2>{bullets([*next_steps, *words.next_in_words(model, ids)])}"
     top = paragraphs(*warnings, kind="warning") + f"<div class=lead>{first}{side}</div>{following}"
     sections = [
         Section("The clusters", [_table(model, names, sizes, told, near, ids, images), _heat(told, names)]),
@@ -135,31 +141,6 @@ def html_report(
 
 def _of_order(model: Any, name: str) -> Any:
     return None if model.order_ is None else getattr(model.order_, name)
-
-
-@dataclass
-class Profile:
-    """Means of the columns, (c, d) in their own units and in standard deviations from the mean of all rows."""
-
-    names: list[str]
-    means: np.ndarray
-    scores: np.ndarray
-    sizes: np.ndarray  # (c,)
-
-    @classmethod
-    def of(cls, X: Any, labels: np.ndarray, n_clusters: int, names: list[str]) -> Profile:
-        """Return the means of the columns of X (m, d) in every cluster; NaN for an empty one."""
-        return cls(names, *column_profile(X, labels, n_clusters), np.bincount(labels, minlength=n_clusters))
-
-    def telling(self, cluster: int) -> list[tuple[str, float, float]]:
-        """Return (column, mean, score) of the columns by which a cluster differs most from all rows."""
-        row = self.scores[cluster]
-        order = np.argsort(-np.abs(row), kind="stable")[:SHOWN]
-        return [(self.names[k], self.means[cluster, k], row[k]) for k in order if abs(row[k]) >= CLEAR]
-
-    def columns(self) -> np.ndarray:
-        """Return the columns that differ most between clusters, in the order that they have."""
-        return differing_columns(self.scores, self.sizes, MOST_COLUMNS)
 
 
 def _profile(model: Any, X: Any, labels: np.ndarray, c: int, columns: Sequence[str] | None) -> Profile | None:
@@ -227,53 +208,55 @@ def _table(model: Any, names: list[str], sizes: np.ndarray, told, near, ids, ima
     for j, name in enumerate(names):
         row: dict[str, Any] = {"cluster": name, "rows": int(sizes[j]), "share": f"{sizes[j] / sizes.sum():.1%}"}
         if told is not None:
-            signs = ((column, mean, "high" if score > 0 else "low") for column, mean, score in told.telling(j))
-            row["differs by"] = "; ".join(f"{column} {sign} ({mean:.4g})" for column, mean, sign in signs) or "-"
+            row["differs by"] = "; ".join(told.telling(j)) or "-"
         if near is not None:
             row["typical rows"] = shown(near.typical[j])
             row["borderline rows"] = shown(near.borderline[j])
         if linked.any():
             row["next to"] = ", ".join(names[k] for k in np.flatnonzero(linked[j]))
         rows.append(row)
-    return table(rows, [_css(color) for color in structure_colors(model.structure_)] if have_matplotlib() else ())
+    return rows_table(rows, [_css(color) for color in structure_colors(model.structure_)] if have_matplotlib() else ())
 
 
 def _heat(told: Profile | None, names: list[str]) -> str:
     if told is None:
         return ""
-    shown = told.columns()
+    shown = told.columns(MOST_COLUMNS)
     left = len(told.names) - len(shown)
     said = "Means of the columns in each cluster; colour: standard deviations above (blue) or below (orange) all rows."
-    said += f" {left} columns that differ less are left out." if left else ""
+    said += f" Left out, as they differ less or not at all: {left}." if left else ""
     grid = heat(
         [told.names[k] for k in shown],
         names,
-        told.means[:, shown].T,
-        told.scores[:, shown].T,
+        [told.texts[k] for k in shown],
+        np.where(
+            [[below == above] for below, above in map(told.words.__getitem__, shown)], np.nan, told.scores[:, shown].T
+        ),
         "{:+.2f} standard deviations",
     )
     return paragraphs(said, kind="soft") + grid
 
 
-def _figures(model: Any, X: Any, near: Any, labels: np.ndarray, names: list[str], thumbnails: Any) -> dict[str, str]:
+def _figures(model: Any, near: Any, labels: np.ndarray, names: list[str], thumbnails: Any) -> dict[str, str]:
     from matplotlib.figure import Figure
 
     structure, found = model.structure_, {}
     figure = Figure(figsize=(5.5, 5), layout="constrained")
-    StructureDisplay.from_estimator(model, ax=figure.subplots(), names=names, thumbnails=thumbnails)
+    ax = StructureDisplay.from_estimator(model, ax=figure.subplots(), names=names, thumbnails=thumbnails).ax_
+    width, height = np.ptp(ax.get_xlim()), np.ptp(ax.get_ylim())
+    figure.set_size_inches(5.5, 0.5 + 5 * min(height / width, 1.0))  # a chain is wide, and fills its figure
     found["places"] = picture(
         figure, "Clusters in their places; area is size.", f"{len(names)} clusters drawn on the structure {structure}"
     )
-    if X is not None and not sparse.issparse(X) and not isinstance(X, list | tuple):
-        some = _evenly(len(labels), MOST_DRAWN)
+    if near is not None and len(names) > 1:
+        some = _evenly(len(near.looked_at), MOST_DRAWN)
         figure = Figure(figsize=(5.5, 4.5), layout="constrained")
         ax = figure.subplots()
-        EmbeddingDisplay.from_predictions(np.asarray(X)[some], labels[some], structure, ax=ax)
-        for points in ax.collections:
-            points.set_rasterized(True)
+        EmbeddingDisplay.from_distances(near.distances[some], labels[near.looked_at[some]], structure, ax=ax)
+        ax.collections[0].set_rasterized(True)  # the samples
         found["samples"] = picture(
             figure,
-            "Rows in the two leading directions; lines join neighbours.",
+            "Rows in the two directions of the kernel in which clusters differ most; lines join neighbours.",
             "Scatter plot of the rows, coloured by cluster",
         )
     if near is not None and len(names) > 1:
@@ -324,12 +307,14 @@ def _links(links: np.ndarray | None, names: list[str]) -> str:
         return ""
     pairs = np.argwhere(np.triu(np.isfinite(links)))
     rows = [{"neighbours": f"{names[i]} - {names[j]}", "confidence": f"{links[i, j]:.2f}"} for i, j in pairs]
-    return paragraphs("How likely two neighbours are neighbours truly:", kind="soft") + table(rows)
+    return paragraphs("How likely two neighbours are neighbours truly:", kind="soft") + rows_table(rows)
 
 
 def _again(model: Any, again: Mapping[str, str] | None) -> list[str]:
-    python = f"from kernelclust import {type(model).__name__}\n\nmodel = {model!r}\nmodel.fit(X)"
-    asked = {**(again or {}), "Python": python}
+    imports, made = model_in_python(model)
+    python = "\n".join([*imports, "", f"model = {made}", "model.fit(X)  # the samples of this page"])
+    asked = {**(again or {})}
+    asked.setdefault("Python", python)
     versions = ", ".join(f"{name} {version(name)}" for name in USED)
     made = f"Made on {datetime.now(UTC):%Y-%m-%d} with {versions}, Python {platform.python_version()}."
     return [part for heading, text in asked.items() for part in (paragraphs(heading, kind="soft"), code(text))] + [

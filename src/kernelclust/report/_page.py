@@ -40,14 +40,22 @@ th[aria-sort=ascending] button::after { content: " \\2191" }
 th[aria-sort=descending] button::after { content: " \\2193" }
 .heat td { padding: .25rem .6rem; text-align: right; border: 2px solid var(--paper) } .heat th { padding: .25rem .6rem }
 .heat th[scope=col] { text-align: right }
-.swatch { display: inline-block; width: .85em; height: .85em; border-radius: 50%; margin-right: .45em }
+.swatch { display: inline-block; width: .85em; height: .85em; border-radius: 50%; margin-right: .45em;
+  box-shadow: 0 0 0 1px var(--faint) }
 .thumbnails { display: flex; flex-wrap: wrap; gap: .5rem; font-size: .75rem; color: var(--soft) }
 .thumbnails span { max-width: 5.5rem; overflow-wrap: anywhere }
 .thumbnails img { width: 5rem; height: auto; image-rendering: auto; display: inline-block; border-radius: 3px }
 .warning { background: var(--warn); padding: .6rem 1rem; border-radius: 6px; max-width: none }
-pre { background: var(--card); padding: .8rem 1rem; border-radius: 6px; overflow-x: auto; font-size: .88rem }
+pre { background: var(--card); padding: .8rem 1rem; border-radius: 6px; font-size: .88rem; white-space: pre-wrap }
 summary { cursor: pointer; font-size: 1.2rem; font-weight: 700; margin-top: 2.6rem }
-@media (max-width: 700px) { .lead { grid-template-columns: minmax(0, 1fr) } }
+@media (max-width: 700px) { .lead { grid-template-columns: minmax(0, 1fr) }
+  .cards thead { display: none } .cards, .cards tbody, .cards tr, .cards td { display: block; max-width: none }
+  .cards tr { border-bottom: 1px solid var(--line); padding: .5rem 0 } .cards td { border: 0; padding: .1rem 0 }
+  .cards td:not(:first-child)::before { content: attr(data-label) ": "; color: var(--soft) }
+  .cards td:first-child { font-weight: 600 } .heat { font-size: .85rem }
+  .heat tr { display: grid; grid-template-columns: repeat(var(--clusters), minmax(3.6rem, 1fr)) }
+  .heat tr > td:first-child:empty { display: none } .heat td, .heat th { padding: .2rem .3rem }
+  .heat th[scope=row] { grid-column: 1 / -1; border: 0; padding-top: .6rem } }
 @media print { body { max-width: none; padding: 0 } figure, tr { break-inside: avoid } details > * { display: block } }
 </style></head><body><main>
 $body
@@ -135,26 +143,29 @@ def table(rows: Sequence[Mapping[str, Any]], swatches: Sequence[str] = ()) -> st
     for k, row in enumerate(rows):
         dot = f'<span class=swatch style="background:{swatches[k]}"></span>' if len(swatches) else ""
         cells = [f"{dot if i == 0 else ''}{_cell(value)}" for i, value in enumerate(row.values())]
-        body.append("<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>")
-    return f"<div class=wide><table><thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table></div>"
+        labels = [f' data-label="{escape(name)}"' for name in row]
+        body.append("<tr>" + "".join(f"<td{a}>{cell}</td>" for a, cell in zip(labels, cells, strict=True)) + "</tr>")
+    return (
+        f"<div class=wide><table class=cards><thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table></div>"
+    )
 
 
-def heat(rows: Sequence[str], columns: Sequence[str], values: Any, scores: Any, says: str) -> str:
-    """Return a table of numbers, coloured by scores: blue above zero, orange below; `says` formats a score."""
+def heat(rows: Sequence[str], columns: Sequence[str], values: Sequence[Sequence[str]], scores: Any, says: str) -> str:
+    """Return a table of texts, coloured by scores: blue above zero, orange below; `says` formats a score."""
     head = "<tr><td></td>" + "".join(f"<th scope=col>{escape(name)}</th>" for name in columns) + "</tr>"
     body = []
     for name, line, tint in zip(rows, values, scores, strict=True):
         cells = []
         for value, score in zip(line, tint, strict=True):
-            if score != score:  # nan: an empty cluster
-                cells.append("<td></td>")
+            if score != score:  # nan: an empty cluster, or a column that is neither above nor below
+                cells.append(f"<td>{escape(value)}</td>")
                 continue
             color = "33,113,181" if score > 0 else "217,95,2"
             strength = min(abs(score) / 2, 1) * 0.75
             style = f'style="background:rgba({color},{strength:.2f})" title="{escape(says.format(score))}"'
-            cells.append(f"<td {style}>{_cell(value)}</td>")
+            cells.append(f"<td {style}>{escape(value)}</td>")
         body.append(f"<tr><th scope=row>{escape(name)}</th>{''.join(cells)}</tr>")
-    return f"<div class=wide><table class=heat>{head}{''.join(body)}</table></div>"
+    return f'<div class=wide><table class=heat style="--clusters:{len(columns)}">{head}{"".join(body)}</table></div>'
 
 
 def _cell(value: Any) -> str:

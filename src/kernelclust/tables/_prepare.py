@@ -135,10 +135,11 @@ class Prepared:
     left_out: list[str]  # columns
     notes: list[str]  # decisions that a user should know
 
-    def in_own_units(self, X: np.ndarray) -> np.ndarray:
-        """Return prepared numbers X (n, d) in the units of the table, if columns were standardised."""
-        pieces = zip(self.encoders, self._pieces(X), strict=True)
-        return np.column_stack([encoder.unscaled(piece) for encoder, piece in pieces])
+    def in_own_units(self, rows: Any = slice(None)) -> list[tuple[ColumnEncoder, np.ndarray]]:
+        """Return, for each column of the file, its encoder and its numbers (n, k) in the units of the table."""
+        cuts = np.cumsum([len(encoder.names()) for encoder in self.encoders])[:-1]
+        pieces = np.split(self.X[rows], cuts, axis=1)
+        return [(encoder, encoder.unscaled(X)) for encoder, X in zip(self.encoders, pieces, strict=True)]
 
     def weighted(self, factors: Mapping[str, float]) -> Prepared:
         """Return the same with some columns of the file multiplied by a factor, so that they count more or less."""
@@ -150,15 +151,10 @@ class Prepared:
     def by_column(self) -> dict[str, np.ndarray]:
         """Return one number for each row and column of the file: the number, the category, the place in the period."""
         values = {}
-        for one, X in zip(self.encoders, self._pieces(self.X), strict=True):
-            X = one.unscaled(X)
+        for one, X in self.in_own_units():
             kinds = {ONE_HOT: lambda X: X.argmax(axis=1), CYCLIC: lambda X: np.arctan2(X[:, 1], X[:, 0])}
             values[one.column] = kinds.get(one.kind, lambda X: X[:, 0])(X)
         return values
-
-    def _pieces(self, X: np.ndarray) -> list[np.ndarray]:
-        """Return the columns of X (n, d) that each encoder made."""
-        return np.split(X, np.cumsum([len(encoder.names()) for encoder in self.encoders])[:-1], axis=1)
 
     def to_dict(self) -> dict[str, Any]:
         """Return all that new rows need, as JSON has it."""
