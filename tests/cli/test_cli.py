@@ -167,7 +167,8 @@ REFUSED = {
     "inf": ("a,b,c\n1,2,-inf\n", [], "line 2, column 'c': '-inf' is not finite"),
     "empty cell": ("a,b,c\n1,2,3\n\n4,,6\n", [], "line 4, column 'b': missing value"),
     "underscored": ("a,b\n1,2\n1_0,3\n", [], "'1_0' is not a number"),
-    "not text": (b"\x89PNG\xff\xfe", [], "line 1: not UTF-8 text"),
+    "not text": (b"\x99TXT\xff\xfe", [], "line 1: not UTF-8 text"),
+    "a damaged picture": (b"\x89PNG\xff\xfe", [], "none of 1 pictures can be read"),
     "unknown column": (GOOD, ["--drop", "d"], "--drop: there is no column 'd'; there are 3: a, b, c"),
     "nothing left": (GOOD, ["--drop", "a,b,c"], "no column is left"),
     "delimiter": (GOOD, ["--delimiter", "ab"], "--delimiter must be one character"),
@@ -203,7 +204,7 @@ def test_missing_file_and_folder(tmp_path, capsys):
     assert main(["fit", str(tmp_path / "none.csv")]) == 2
     _is_refused(capsys, "there is no file")
     assert main(["fit", str(tmp_path)]) == 2
-    _is_refused(capsys, "neither Parquet nor CSV")
+    _is_refused(capsys, "holds none of CSV files, Parquet files, pictures")
 
 
 @pytest.mark.parametrize("option", ["--out", "--report"])

@@ -104,7 +104,8 @@ class Profile:
     def columns(self, most: int) -> np.ndarray:
         """Return the columns that differ most between clusters, in the order that they have; constant ones never."""
         shown = differing_columns(self.scores, self.sizes, most)
-        return shown[np.nan_to_num(np.abs(self.scores[:, shown])).max(axis=0, initial=0.0) > 0]
+        differ = [np.nan_to_num(self.scores[:, k]).any() or len({*self.texts[k]} - {""}) > 1 for k in shown]
+        return shown[np.array(differ, dtype=bool)]
 
 
 def _written(means: np.ndarray, write: Callable[[float], str] | None = None) -> list[str]:

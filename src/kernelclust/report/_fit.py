@@ -222,16 +222,17 @@ def _heat(told: Profile | None, names: list[str]) -> str:
     if told is None:
         return ""
     shown = told.columns(MOST_COLUMNS)
+    if not len(shown):
+        return ""
     left = len(told.names) - len(shown)
     said = "Means of the columns in each cluster; colour: standard deviations above (blue) or below (orange) all rows."
     said += f" Left out, as they differ less or not at all: {left}." if left else ""
+    turns = np.array([told.words[k][0] == told.words[k][1] for k in shown])  # neither above nor below
     grid = heat(
         [told.names[k] for k in shown],
         names,
         [told.texts[k] for k in shown],
-        np.where(
-            [[below == above] for below, above in map(told.words.__getitem__, shown)], np.nan, told.scores[:, shown].T
-        ),
+        np.where(turns[:, None], np.nan, told.scores[:, shown].T),
         "{:+.2f} standard deviations",
     )
     return paragraphs(said, kind="soft") + grid
