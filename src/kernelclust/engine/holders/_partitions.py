@@ -6,7 +6,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from concurrent.futures import CancelledError
+from contextlib import suppress
 from copy import copy
+from time import monotonic, time
 from typing import Any
 
 import numpy as np
@@ -17,6 +20,11 @@ from kernelclust._progress import log
 
 BLOCKS = 16  # partitions of the rows of one array
 MAX_NAMED = 20  # columns that an error names
+MAX_IDLE_SECONDS = 120.0  # for which a cluster may run nothing of ours: longer than a nanny takes to restart a worker
+CHECK_SECONDS = 5.0  # between looks at a cluster that has not finished
+
+
+TRY_AGAIN = "Look at the logs and the memory of the workers, and fit again: the model is as it was before."
 
 
 class Partitions(ABC):
@@ -139,10 +147,8 @@ class DaskPartitions(Partitions):
         self.blocks, self.weight, self.y = ([one[i] for i in self.numbers] for one in given)
 
     def each(self, function, /, *, numbered=False, samples=True, keep=False, **given):
-        from dask import compute
-
         tasks = self._tasks(function, numbered, samples, given)
-        return _kept(tasks) if keep else list(compute(*tasks))
+        return _kept(tasks) if keep else _computed(tasks)
 
     def mapped(self, function, **given):
         made = copy(self)
@@ -203,11 +209,75 @@ def _task(function: Callable) -> Callable:
 
 def _kept(tasks: list) -> list:
     """Return results that stay where they were made, once they are; Dask makes those again that are lost."""
-    from dask import compute, persist
+    from dask import persist
 
     kept = list(persist(*tasks))
-    compute(*[_task(_done)(one) for one in kept])
+    _computed([_task(_done)(one) for one in kept])
     return kept
+
+
+def _computed(tasks: list) -> list:
+    """Return the results of delayed tasks, from the Dask client that is active, else by Dask's scheduler of this
+    process. Dask itself would wait without end for a cluster that has lost its workers or its scheduler.
+    """
+    from dask import compute
+    from dask.base import get_scheduler
+
+    client = getattr(get_scheduler(), "__self__", None)  # whose `get` it is
+    if client is None:
+        return list(compute(*tasks))
+    _check_client(client)
+    futures = client.compute(tasks)
+    try:
+        _watch(client, futures)
+        if all(future.status != "error" for future in futures):
+            return client.gather(futures)
+    except (CancelledError, OSError, TimeoutError) as error:
+        raise RuntimeError(f"the Dask cluster was lost while it was at work ({error}). {TRY_AGAIN}") from error
+    finally:
+        left = [future for future in futures if not future.done()]
+        if left and client.status == "running":
+            client.cancel(left)
+    return client.gather(futures)  # raises the error of the task that failed
+
+
+def _check_client(client: Any) -> None:
+    if client.status != "running":
+        raise RuntimeError(f"the client of the Dask cluster is {client.status}. {TRY_AGAIN}")
+
+
+def _watch(client: Any, futures: list) -> None:
+    """Return once all futures are done; raise an error where the cluster has been idle for MAX_IDLE_SECONDS."""
+    from distributed import wait
+
+    busy, n_done = monotonic(), 0
+    while True:
+        with suppress(TimeoutError):
+            wait(futures, timeout=CHECK_SECONDS)
+            return
+        _check_client(client)
+        finished, executing, workers = sum(future.done() for future in futures), *_activity(client)
+        if finished > n_done or executing:
+            busy, n_done = monotonic(), finished
+        if monotonic() - busy > MAX_IDLE_SECONDS:
+            raise RuntimeError(
+                f"the Dask cluster ({workers} workers) has executed nothing for {MAX_IDLE_SECONDS:.0f} seconds, with "
+                f"{len(futures) - finished} of {len(futures)} tasks left. {TRY_AGAIN}"
+            )
+
+
+def _activity(client: Any) -> tuple[int, int]:
+    """Return how many tasks the workers execute, by their last heartbeats, and how many workers there are; of a
+    scheduler that does not answer (0, 0).
+    """
+    try:
+        workers = client.scheduler_info(n_workers=-1)["workers"].values()
+    except TypeError:  # Dask before 2025.4, which always returns all workers
+        workers = client.scheduler_info()["workers"].values()
+    except OSError:
+        return 0, 0
+    recent = [one for one in workers if time() - one["last_seen"] < MAX_IDLE_SECONDS]
+    return sum(one["metrics"]["task_counts"].get("executing", 0) for one in recent), len(recent)
 
 
 def _done(_: Any) -> None:
