@@ -100,7 +100,7 @@ def test_positions_and_membership_are_those_of_the_library(file, tmp_path, capsy
             assert main(["predict", kept, file, "--positions", "--membership"]) == 0
             captured = capsys.readouterr()
             rows = rows_of(captured.out)
-            assert "placed 80 rows on chain:4, in 4 of its clusters" in captured.err
+            assert "rows placed on chain:4: 80, in 4 of its clusters" in captured.err
         assert list(rows[0]) == ["row", "label", "position", *(f"membership_{k}" for k in range(4))]
         position = np.array([float(row["position"]) for row in rows])
         shares = np.array([[float(row[f"membership_{k}"]) for k in range(4)] for row in rows])
@@ -152,6 +152,6 @@ def test_weights_are_stored_for_new_rows(tmp_path, capsys):
         weighed = prepare(table, table.columns, standardize=standardize, weights=["b:0.5"])
         assert np.allclose(weighed.X, plain.X * [1, 0.5])
         assert np.allclose(prepared_like(table, weighed.to_dict()).X, weighed.X)
-        assert np.allclose(weighed.in_own_units(weighed.X), [[1, 2], [3, 4]])
+        assert np.allclose(np.hstack([X for _, X in weighed.in_own_units()]), [[1, 2], [3, 4]])
     with pytest.raises(ValueError, match="--weight b:0: give a positive number"):
         prepare(table, table.columns, weights=["b:0"])

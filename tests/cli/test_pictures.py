@@ -84,7 +84,7 @@ def test_other_sizes_colours_and_turned_cameras(tmp_path):
     table = read(str(folder))
     assert table.images.shape == (5, 24, 32, 3) and table.image_size == "32x24x3"
     assert (
-        "5 pictures of 3 sizes, 60 x 60 to 160 x 120 pixels are resized to 32 x 24 in colour; 1 of them have"
+        "5 pictures of 3 sizes, 60 x 60 to 160 x 120 pixels resized to 32 x 24 in colour; 1 of them have"
         in (table.notes[0])
     )
     assert table.ids.texts == ["a.png", "b.png", "c.jpg", "d.PNG", "e.webp"]

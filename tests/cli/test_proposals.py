@@ -71,3 +71,12 @@ def test_dropping_everything_is_not_proposed(tmp_path, capsys):
     assert main(["fit", str(tmp_path / "t.csv"), "-s", "chain:3"]) == 2
     said = capsys.readouterr().err
     assert "2 problems" in said and "To try" not in said
+
+
+def test_a_column_of_ten_thousand_categories_is_refused_by_name(tmp_path, capsys):
+    (tmp_path / "t.csv").write_text("name,x\n" + "".join(f"person {k % 10_000},{k}\n" for k in range(30_000)))
+    out = tmp_path / "labels.csv"
+    assert main(["fit", str(tmp_path / "t.csv"), "-s", "chain:3", "--categories", "one-hot", "--out", str(out)]) == 2
+    said = capsys.readouterr().err
+    assert "line 2, column 'name': 'person 0' is text, 10000 different ones in 30000 cells; leave it out with" in said
+    assert "--drop name" in said and "--id-column name" in said and not out.exists()

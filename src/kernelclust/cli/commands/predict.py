@@ -60,7 +60,7 @@ def run(arguments: SimpleNamespace) -> None:
     if len(prepared.rows) < table.n_rows:
         note(arguments, f"{table.n_rows - len(prepared.rows)} of {table.n_rows} rows miss something and have no label")
     labels = predicted(model, prepared.X, f"placing rows of {table.source}")
-    note(arguments, f"placed {len(labels)} rows on {model.structure_}, in {len(set(labels.tolist()))} of its clusters")
+    note(arguments, f"rows placed on {model.structure_}: {len(labels)}, in {len(set(labels.tolist()))} of its clusters")
     asked = asked_columns(arguments, model, prepared.X, fitted=False)
     columns = {name: spread(values, prepared.rows, table.n_rows) for name, values in asked.items()}
     if doubt := formulas(roles.ids, roles.id_name):

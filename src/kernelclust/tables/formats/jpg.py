@@ -120,7 +120,8 @@ def _resized(heads: list[tuple[int, int, bool]], shape: tuple[int, int, int]) ->
     )
     ratio = np.array([w / h for w, h, _ in heads]) * height / width
     squeezed = int(((ratio > SQUEEZED) | (ratio < 1 / SQUEEZED)).sum())
+    count = "1 picture" if len(heads) == 1 else f"{len(heads)} pictures"
     if sizes == [(width, height)]:
-        return f"{len(heads)} pictures {first}"
-    said = f"{len(heads)} pictures {first} are resized to {width} x {height}{' in colour' if channels == 3 else ''}"
+        return f"{count} {first}"
+    said = f"{count} {first} resized to {width} x {height}{' in colour' if channels == 3 else ''}"
     return said + (f"; {squeezed} of them have another shape and are squeezed" if squeezed else "")
