@@ -2,32 +2,48 @@
 
 >>> import scanpy as sc                                            # doctest: +SKIP
 >>> sc.pp.neighbors(adata)                                         # doctest: +SKIP
->>> kernelclust.anndata.structured(adata, structure="chain:6")     # doctest: +SKIP
->>> sc.pl.umap(adata, color=["kernelclust", "kernelclust_position"])   # doctest: +SKIP
+>>> kernelclust.anndata.structured(adata, "chain:6", root="AAACATACAACCAC-1")   # doctest: +SKIP
+>>> sc.pl.umap(adata, color=["kernelclust", "kernelclust_pseudotime"])   # doctest: +SKIP
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from importlib.metadata import version
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kernelclust.estimators import StructuredClustering, structures_of
+from kernelclust._input import quoted
+from kernelclust._names import check_name
+from kernelclust._warnings import warn
+from kernelclust.estimators import Placed, StructuredClustering, check_structure, structures_of
+from kernelclust.estimators import arrange as arrange_groups
 from kernelclust.plots import have_matplotlib, structure_colors
+from kernelclust.structures import Structure
 
 if TYPE_CHECKING:
     from anndata import AnnData
 
 GRAPH_KERNELS = ("auto", "precomputed_graph")  # what kernel may be where a graph is given
 EVIDENCE = ("objective_", "upper_bound_", "gap_", "order_confidence_", "sizes_", "medoids_")
+ARRANGEMENT_EVIDENCE = {
+    "objective": "objective",
+    "order_confidence": "order_confidence",
+    "order_pvalue": "order_pvalue",
+}
+ARRANGEMENT_EVIDENCE |= {"link_confidence": "order_links", "placement_margin": "order_margin", "sizes": "sizes"}
 
 
 def structured(
     adata: AnnData,
-    n_clusters: int | None = None,
-    *,
     structure: Any = "flat",
+    *,
+    n_clusters: int | None = None,
+    y: str | None = None,
+    root: Any = None,
+    groupby: str | None = None,
     use_rep: str | None = None,
     neighbors_key: str | None = None,
     kernel: Any = "auto",
@@ -41,16 +57,28 @@ def structured(
     ----------
     adata : AnnData
         Cells x genes.
+    structure : str, Structure, (c, c) array or networkx graph, default="flat"
+        How clusters relate: "chain:6" for stages, "ring:8" for a cycle, an undirected networkx graph for a lineage
+        whose nodes are the clusters; see `StructuredClustering`.
     n_clusters : int, optional
         Number of clusters; by default what the structure has, else 8.
-    structure : str or Structure, default="flat"
-        Where clusters lie: "chain:6" for stages, "ring:8" for a cycle, a tree for fates; see `StructuredClustering`.
+    y : str, optional
+        Column of `adata.obs` with the cluster of some cells: names of the structure's clusters, or numbers from 0.
+        Missing values, "" and -1 stand for unknown. Known cells keep their cluster, and tell which cluster is where.
+    root : str, int or boolean mask of the cells, optional
+        Where time begins: the name of a cluster (a group, with `groupby`), the name of a cell, its number, or a mask of
+        cells. Time begins in the cluster that most of the cells are in. On a chain or ring without `y` the cells are
+        put into the first cluster, so that they tell the ends of the chain apart.
+    groupby : str, optional
+        Column of `adata.obs` with clusters that exist already, such as "leiden". They are arranged on the structure and
+        not changed, and everything else is written about them; "chain" and "ring" need no size then. Cells without a
+        group take no part.
     use_rep : str, optional
         Which numbers describe a cell: a key of `adata.obsm`, or "X". By default "X_pca" where it is there, else X.
     neighbors_key : str, optional
         Use the graph of neighbours that scanpy has computed instead: "neighbors", or the `key_added` that
-        `scanpy.pp.neighbors` was given. Then the graph is all that is looked at, so that batches that were joined
-        there stay joined.
+        `scanpy.pp.neighbors` was given. Then nothing but the graph is used, so that batches that were joined there stay
+        joined.
     kernel : str or callable, default="auto"
         How alike two cells are; with a graph of neighbours it is that graph's ("auto" or "precomputed_graph").
     key_added : str, default="kernelclust"
@@ -58,7 +86,7 @@ def structured(
     copy : bool, default=False
         Whether to return a changed copy, instead of changing `adata`.
     **params
-        Further parameters of `StructuredClustering`, such as `random_state`.
+        Further parameters of `StructuredClustering`, such as `random_state`; none with `groupby`.
 
     Returns
     -------
@@ -66,10 +94,18 @@ def structured(
         The copy, or None. In it:
 
         `obs[key_added]` : categories in the order of the structure, with its names; ordered, unless flat.
-        `obs[key_added + "_position"]` : continuous place along a chain, ring or tree, for use as pseudotime; of a grid
-        `_position_0` and `_position_1`.
+        `obs[key_added + "_position"]` : continuous place along a chain or ring; of a grid, a taxonomy and a product
+        `_position_0`, `_position_1`, ...; of a graph `_edge`, the clusters at both ends, and `_fraction`, how far from
+        the first to the second.
+        `obs[key_added + "_pseudotime"]` : with `root`, the distance from it along the structure.
+        `obsm[key_added + "_lineage_pseudotime"]`, `obsm[key_added + "_lineage_weights"]` : with `root`, on chains and
+        graphs without cycles, a column for each path from the root to an end, as tradeSeq takes them.
         `uns[key_added]` : "params", what it was asked for, and "evidence", how good and how sure it is.
         `uns[key_added + "_colors"]` : colours that follow the structure, for scanpy's pictures; needs matplotlib.
+
+    See Also
+    --------
+    arrange : Number and colour groups that exist already along a structure, in place.
 
     Examples
     --------
@@ -79,31 +115,110 @@ def structured(
     >>> stage = np.repeat(np.arange(4), 25)
     >>> X = stage[:, None] + 0.1 * np.random.default_rng(0).standard_normal((100, 3))
     >>> adata = AnnData(X)
-    >>> structured(adata, structure="chain:4", random_state=0)
+    >>> structured(adata, "chain:4", root=0, random_state=0)
     >>> bool(adata.obs["kernelclust"].cat.ordered)
     True
-    >>> round(float(abs(np.corrcoef(adata.obs["kernelclust_position"], stage)[0, 1])), 1)
+    >>> round(float(np.corrcoef(adata.obs["kernelclust_pseudotime"], stage)[0, 1]), 1)
     1.0
     """
     _check_adata(adata)
     if not (isinstance(key_added, str) and key_added):
         raise ValueError(f"key_added must be a name, got {key_added!r}.")
-    X, source = _samples(adata, use_rep, neighbors_key)
-    if neighbors_key is not None:
-        if not (isinstance(kernel, str) and kernel in GRAPH_KERNELS):
+    X, source, kernel = _samples(adata, use_rep, neighbors_key, kernel)
+    if groupby is not None:
+        if given := [name for name, value in {"y": y, "n_clusters": n_clusters, **params}.items() if value is not None]:
             raise ValueError(
-                f"kernel={kernel!r} cannot be made from a graph of neighbours: leave kernel as it is, or give use_rep "
-                "instead of neighbors_key."
+                f"{', '.join(given)} with groupby={groupby!r}: the groups are arranged as they are, and nothing is "
+                "searched for. Leave one of both out."
             )
-        kernel = "precomputed_graph"
-    model = StructuredClustering(n_clusters, structure=structure, kernel=kernel, **params)
-    try:
-        model.fit(X)
-    except ValueError as error:
-        raise ValueError(f"{source}: {error}") from error
+        found = _arranged(adata, X, source, groupby, structure, root, kernel)
+    else:
+        found = _fitted(adata, X, source, structure, y, root, StructuredClustering(n_clusters, kernel=kernel, **params))
+    written = found.written(key_added, adata)
     adata = adata.copy() if copy else adata
-    _write(adata, model, key_added, source)
+    _write(adata, written)
     return adata if copy else None
+
+
+def arrange(
+    adata: AnnData,
+    groupby: str = "leiden",
+    structure: Any = "chain",
+    *,
+    root: Any = None,
+    use_rep: str | None = None,
+    neighbors_key: str | None = None,
+    kernel: Any = "auto",
+    key_added: str | None = None,
+    copy: bool = False,
+) -> AnnData | None:
+    """Order the groups of an existing clustering along a structure: categories, numbers and colours.
+
+    No cell changes its group. Groups that are called by numbers, as by scanpy's leiden, are numbered anew along the
+    structure, from "0"; groups with names keep them and come in the order of the structure. Colours that are there stay
+    with their groups.
+
+    Parameters
+    ----------
+    adata : AnnData
+        Cells x genes.
+    groupby : str, default="leiden"
+        Column of `adata.obs` with the groups; cells without one are left alone.
+    structure : str, Structure, (c, c) array or networkx graph, default="chain"
+        As in `structured`, with as many clusters as there are groups; "chain" and "ring" need no size.
+    root : str, int or boolean mask of the cells, optional
+        The group that comes first, or as near to the beginning as the structure allows: its name, or cells of it, as in
+        `structured`.
+    use_rep, neighbors_key, kernel
+        What cells are compared by, as in `structured`.
+    key_added : str, optional
+        Name of what is written; by default `groupby`, whose column is then replaced.
+    copy : bool, default=False
+        Whether to return a changed copy, instead of changing `adata`.
+
+    Returns
+    -------
+    AnnData or None
+        The copy, or None. In it, with key = `key_added` or `groupby`:
+
+        `obs[key]` : the groups as ordered categories.
+        `uns[key + "_colors"]` : a colour for each category.
+        `uns[key + "_arrangement"]` : "params", "evidence" (how sure the order is) and "groups", what the categories
+        were called before.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from anndata import AnnData
+    >>> from kernelclust.anndata import arrange
+    >>> stage = np.repeat([2, 0, 3, 1], 25)
+    >>> adata = AnnData(stage[:, None] + 0.1 * np.random.default_rng(0).standard_normal((100, 3)))
+    >>> adata.obs["leiden"] = np.repeat(["0", "1", "2", "3"], 25)  # numbered by size
+    >>> arrange(adata, "leiden", "chain", root="1")
+    >>> adata.obs["leiden"].iloc[[0, 25, 50, 75]].tolist()
+    ['2', '0', '3', '1']
+    """
+    _check_adata(adata)
+    if key_added is not None and not (isinstance(key_added, str) and key_added):
+        raise ValueError(f"key_added must be a name or None, got {key_added!r}.")
+    X, source, kernel = _samples(adata, use_rep, neighbors_key, kernel)
+    found = _arranged(adata, X, source, groupby, structure, root, kernel)
+    key, names = key_added or groupby, found.placed.names
+    numbered = all(name.isascii() and name.isdigit() for name in names)
+    written = found.renamed([str(j) for j in range(len(names))] if numbered else list(names)).written(key, adata)
+    colors = adata.uns.get(f"{groupby}_colors", ())
+    if len(colors) == len(before := _categories(adata.obs[groupby])):
+        kept = np.asarray(colors, dtype=object)[[before.index(name) for name in names]]
+        written["uns"][f"{key}_colors"] = np.array([str(color) for color in kept])
+    written["uns"][f"{key}_arrangement"] = written["uns"].pop(key) | {"groups": np.array(names, dtype=str)}
+    written["obs"] = {key: written["obs"][key]}
+    written["obsm"] = {}
+    adata = adata.copy() if copy else adata
+    _write(adata, written)
+    return adata if copy else None
+
+
+# -- what is read ------------------------------------------------------------------------------------------------------
 
 
 def _check_adata(adata: Any) -> None:
@@ -115,36 +230,56 @@ def _check_adata(adata: Any) -> None:
         )
 
 
-def _samples(adata: Any, use_rep: str | None, neighbors_key: str | None) -> tuple[Any, str]:
-    """Return the array that describes the cells, and its name."""
+def _samples(adata: Any, use_rep: str | None, neighbors_key: str | None, kernel: Any) -> tuple[Any, str, Any]:
+    """Return the array that describes the cells, its name, and the kernel."""
     if neighbors_key is not None:
         if use_rep is not None:
             raise ValueError(
                 "use_rep and neighbors_key exclude each other: a graph of neighbours, or numbers of cells."
             )
-        known = [key for key, value in adata.uns.items() if _graph_of(value)]
-        if neighbors_key not in known:
-            names = ", ".join(map(repr, known)) or "none: run scanpy.pp.neighbors first"
-            raise ValueError(f"adata.uns has no graph of neighbours {neighbors_key!r}; it has {names}.")
-        key = _graph_of(adata.uns[neighbors_key])
-        if key not in adata.obsp:
+        if not (isinstance(kernel, str) and kernel in GRAPH_KERNELS):
             raise ValueError(
-                f"adata.obsp has no {key!r}, which adata.uns[{neighbors_key!r}] names: run neighbors again."
+                f"kernel={kernel!r} cannot be made from a graph of neighbours: leave kernel as it is, or give use_rep "
+                "instead of neighbors_key."
             )
-        return adata.obsp[key], f"adata.obsp[{key!r}]"
+        return *_graph(adata, neighbors_key), "precomputed_graph"
     if use_rep is None:
         use_rep = "X_pca" if "X_pca" in adata.obsm else "X"
     if use_rep == "X":
-        return _in_memory(adata.X), "adata.X"
+        return _in_memory(adata.X), "adata.X", kernel
     if use_rep not in adata.obsm:
         names = ", ".join(map(repr, ["X", *adata.obsm]))
         raise ValueError(f"adata.obsm has no {use_rep!r}; use_rep may be {names}.")
-    return adata.obsm[use_rep], f"adata.obsm[{use_rep!r}]"
+    return adata.obsm[use_rep], f"adata.obsm[{use_rep!r}]", kernel
 
 
-def _graph_of(value: Any) -> str | None:
-    """Name of the matrix in obsp that an entry of uns stands for, where it is scanpy's about neighbours."""
-    return value.get("connectivities_key") if hasattr(value, "get") else None
+def _graph(adata: Any, neighbors_key: str) -> tuple[Any, str]:
+    """Return scanpy's graph of neighbours, and where it is.
+
+    An entry of uns names the matrix in obsp. Files of older versions have no such name, and the matrix in
+    obsp["connectivities"] or, before that, in the entry itself.
+    """
+    known = [key for key, value in adata.uns.items() if _is_about_neighbours(adata, key, value)]
+    if neighbors_key not in known:
+        names = ", ".join(map(repr, known)) or "none: run scanpy.pp.neighbors first"
+        raise ValueError(f"adata.uns has no graph of neighbours {neighbors_key!r}; it has {names}.")
+    entry = adata.uns[neighbors_key]
+    if "connectivities_key" not in entry and "connectivities" in entry:
+        return entry["connectivities"], f"adata.uns[{neighbors_key!r}]['connectivities']"
+    key = entry.get("connectivities_key", "connectivities")
+    if key not in adata.obsp:
+        raise ValueError(f"adata.obsp has no {key!r}, which adata.uns[{neighbors_key!r}] names: run neighbors again.")
+    return adata.obsp[key], f"adata.obsp[{key!r}]"
+
+
+def _is_about_neighbours(adata: Any, key: str, value: Any) -> bool:
+    if not hasattr(value, "get"):
+        return False
+    return (
+        "connectivities_key" in value
+        or "connectivities" in value
+        or (key == "neighbors" and "connectivities" in adata.obsp)
+    )
 
 
 def _in_memory(X: Any) -> Any:
@@ -152,22 +287,200 @@ def _in_memory(X: Any) -> Any:
     return X.to_memory() if hasattr(X, "to_memory") else X
 
 
-def _write(adata: Any, model: StructuredClustering, key: str, source: str) -> None:
+def _column(adata: Any, name: Any, what: str) -> Any:
+    """Return a column of obs, or say which there are."""
+    check_name(f"{what} =", name, [str(column) for column in adata.obs.columns], also=" (columns of adata.obs)")
+    return adata.obs[name]
+
+
+def _categories(column: Any) -> list[str]:
+    """Return the categories of a column as scanpy has them: those of a categorical, else the sorted values."""
+    return [str(value) for value in column.astype("category").cat.categories]
+
+
+def _known(adata: Any, column: str | None, structure: Structure) -> np.ndarray | None:
+    """Return known labels of cells, -1 or "" where there are none."""
+    if column is None:
+        return None
+    values = _column(adata, column, "y")
+    missing = values.isna().to_numpy()
+    if values.dtype.kind in "iuf":
+        return np.where(missing, -1, values.to_numpy(dtype=float, na_value=-1))
+    names = np.where(missing, "", values.astype(object).to_numpy()).astype(object)
+    told = {str(name) for name in names} - {"", "-1"}
+    if told and structure.names is None:
+        example = sorted(told)[0]
+        raise ValueError(
+            f"adata.obs[{column!r}] holds names, such as {example!r}, but the clusters of '{structure}' have none: "
+            f"write them into the structure, like 'chain:({example},...)', or give numbers from 0."
+        )
+    for name in sorted(told):
+        check_name(f"name in adata.obs[{column!r}]:", name, structure.names or ())
+    return np.array([str(name) for name in names], dtype=object)
+
+
+@dataclass(frozen=True)
+class _Root:
+    """Where time begins: a cluster by name, or cells."""
+
+    given: Any
+    cluster: str | None
+    cells: np.ndarray | None  # (n,) mask
+
+    @classmethod
+    def of(cls, adata: Any, root: Any, clusters: list[str]) -> _Root | None:
+        n = adata.n_obs
+        if root is None:
+            return None
+        if isinstance(root, str):
+            if root in clusters:
+                return cls(root, root, None)
+            cells = np.asarray(adata.obs_names == root)
+            if cells.sum() != 1:
+                shown = ", ".join(quoted(name) for name in clusters[:8]) or "none with a name"
+                what = "the name of several cells" if cells.any() else "neither a cluster nor a cell"
+                raise ValueError(f"root={root!r} is {what}; clusters: {shown}; cells: adata.obs_names.")
+            return cls(root, None, cells)
+        if isinstance(root, Integral) and not isinstance(root, bool | np.bool_):
+            if not 0 <= int(root) < n:
+                raise ValueError(f"root={root}: cells are numbered from 0 to {n - 1}.")
+            return cls(int(root), None, np.arange(n) == int(root))
+        mask = np.asarray(root)
+        if mask.dtype != bool or mask.shape != (n,):
+            raise ValueError(
+                f"root={quoted(root)}: give the name of a cluster or a cell, the number of a cell, or a boolean mask "
+                f"of the {n} cells."
+            )
+        if not mask.any():
+            raise ValueError("root is a mask without any cell; it must mark at least one.")
+        return cls(f"{int(mask.sum())} cells", None, mask)
+
+    def among(self, labels: np.ndarray, names: list[str], where: str) -> int:
+        """Return the number of the cluster that time begins in, from labels of cells (n,), -1 for none."""
+        if self.cluster is not None:
+            return names.index(self.cluster)
+        found = labels[self.cells]
+        if not (found >= 0).any():
+            raise ValueError(f"root={quoted(self.given)} is in no cluster: {where} is missing there.")
+        return int(np.bincount(found[found >= 0]).argmax())
+
+
+# -- what is found -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Found:
+    """Clusters of cells, to be written into an AnnData."""
+
+    placed: Placed
+    labels: np.ndarray  # (n,), -1 for none
+    root: int | None
+    params: dict[str, Any]
+    evidence: dict[str, Any]
+
+    def renamed(self, names: list[str]) -> _Found:
+        return _Found(self.placed._replace(names=names), self.labels, self.root, self.params, self.evidence)
+
+    def written(self, key: str, adata: Any) -> dict[str, dict[str, Any]]:
+        """Return what is to be written, by the part of the AnnData and by name."""
+        import pandas as pd
+
+        structure, names, position = self.placed.structure, list(self.placed.names), self.placed.position
+        A = np.asarray(structure.kernel)
+        ordered = not np.array_equal(A, np.diag(np.diagonal(A)))  # flat clusters have no order
+        obs: dict[str, Any] = {key: pd.Categorical.from_codes(self.labels, categories=names, ordered=ordered)}
+        uns: dict[str, Any] = {key: {"params": dict(self.params), "evidence": self.evidence}}
+        obsm: dict[str, Any] = {}
+        if position is not None:
+            obs |= _position_columns(structure, names, position, key)
+        if self.root is not None:
+            uns[key]["params"]["root"] = names[self.root]
+            obs[f"{key}_pseudotime"] = self.placed.pseudotime(self.root)
+            if structure.has_paths:
+                found = self.placed.lineages(self.root)
+                ends = [path[-1] for path in found.paths]
+                for what in ("pseudotime", "weights"):
+                    frame = pd.DataFrame(getattr(found, what), index=adata.obs_names, columns=ends)
+                    obsm[f"{key}_lineage_{what}"] = frame
+                uns[key]["lineages"] = {path[-1]: np.array(path, dtype=str) for path in found.paths}
+        if have_matplotlib():
+            from matplotlib.colors import to_hex
+
+            uns[f"{key}_colors"] = np.array([to_hex(color) for color in structure_colors(structure)])
+        return {"obs": obs, "uns": uns, "obsm": obsm}
+
+
+def _position_columns(structure: Structure, names: list[str], position: np.ndarray, key: str) -> dict[str, Any]:
     import pandas as pd
 
-    names = model.cluster_names_.tolist()
-    A = np.asarray(model.structure_.kernel)
-    ordered = not np.array_equal(A, np.diag(np.diagonal(A)))  # flat clusters have no order
-    adata.obs[key] = pd.Categorical.from_codes(model.labels_, categories=names, ordered=ordered)
-    if model.position_ is not None:
-        columns = {"": model.position_} if model.position_.ndim == 1 else dict(enumerate(model.position_.T))
-        for name, values in columns.items():
-            adata.obs[f"{key}_position" + (f"_{name}" if name != "" else "")] = values
-    adata.uns[key] = {"params": _settings(model, source), "evidence": _evidence(model)}
-    if have_matplotlib():
-        from matplotlib.colors import to_hex
+    if (network := structure.network()) is not None:
+        pairs = [f"{names[a]}-{names[b]}" for a, b in network.edges]
+        codes = np.nan_to_num(position[:, 0], nan=-1).astype(int)
+        return {f"{key}_edge": pd.Categorical.from_codes(codes, categories=pairs), f"{key}_fraction": position[:, 1]}
+    if position.ndim == 1:
+        return {f"{key}_position": position}
+    return {f"{key}_position_{number}": values for number, values in enumerate(position.T)}
 
-        adata.uns[f"{key}_colors"] = np.array([to_hex(color) for color in structure_colors(model.structure_)])
+
+def _fitted(
+    adata: Any, X: Any, source: str, structure: Any, y: str | None, root: Any, model: StructuredClustering
+) -> _Found:
+    shape = check_structure(model.n_clusters, structure)
+    known = _known(adata, y, shape)
+    start = _Root.of(adata, root, list(shape.names or ()))
+    if start is not None and not (shape.has_distances or shape.is_sought):
+        raise ValueError(
+            f"root={quoted(start.given)}: structure '{shape!s:.80}' has no distances along it; time runs along chains, "
+            "rings, grids and graphs."
+        )
+    if start is not None and start.cells is not None and known is None and shape.is_one_dimensional:
+        known = np.where(start.cells, 0, -1)
+    try:
+        model.set_params(structure=shape).fit(X, known)
+    except ValueError as error:
+        raise ValueError(f"{source}: {error}") from error
+    placed = Placed.of(model, model.position_)
+    begin = None if start is None else start.among(model.labels_, list(placed.names), "")
+    if begin is not None and not model.structure_.has_distances:
+        warn(f"the structure that was found, '{model.structure_!s:.80}', has no distances: no pseudotime is written.")
+        begin = None
+    return _Found(placed, model.labels_, begin, _settings(model, source), _evidence(model))
+
+
+def _arranged(adata: Any, X: Any, source: str, groupby: Any, structure: Any, root: Any, kernel: Any) -> _Found:
+    groups = _column(adata, groupby, "groupby").astype("category").cat.remove_unused_categories()
+    names = [str(name) for name in groups.cat.categories]
+    if len(names) < 2:
+        shown = quoted(names[0]) if names else "none"
+        raise ValueError(f"adata.obs[{groupby!r}] has {len(names)} group ({shown}); two or more can be arranged.")
+    start = _Root.of(adata, root, names)
+    codes = groups.cat.codes.to_numpy()
+    first = None if start is None else start.among(codes, names, f"adata.obs[{groupby!r}]")
+    try:
+        found = arrange_groups(
+            X, codes, structure, kernel=kernel, names=names, root=None if first is None else names[first]
+        )
+    except ValueError as error:
+        raise ValueError(f"{source}: {error}") from error
+    order = [str(name) for name in found.order]
+    placed = Placed(found.structure, order, found.sizes, found.position)
+    begin = None if first is None or not found.structure.has_distances else order.index(names[first])
+    if begin not in (None, 0) and found.structure.is_one_dimensional:
+        warn(f"group {quoted(order[begin])} is not at an end of the chain: pseudotime runs from it in both directions.")
+    params = {"structure": str(found.structure), "kernel": str(kernel), "groupby": groupby}
+    told = {name: getattr(found, attribute) for attribute, name in ARRANGEMENT_EVIDENCE.items()}
+    evidence = {name: value for name, value in told.items() if value is not None}
+    return _Found(placed, found.labels, begin, params | _origin(source), evidence)
+
+
+def _write(adata: Any, written: dict[str, dict[str, Any]]) -> None:
+    for part, values in written.items():
+        for name, value in values.items():
+            getattr(adata, part)[name] = value
+
+
+def _origin(source: str) -> dict[str, str]:
+    return {"use": source, "version": version("kernelclust")}
 
 
 def _settings(model: StructuredClustering, source: str) -> dict[str, Any]:
@@ -176,7 +489,7 @@ def _settings(model: StructuredClustering, source: str) -> dict[str, Any]:
     plain = {
         name: value if isinstance(value, bool | int | float | str) else str(value) for name, value in given.items()
     }
-    return plain | {"structure": str(model.structure_), "use": source, "version": version("kernelclust")}
+    return plain | {"structure": str(model.structure_)} | _origin(source)
 
 
 def _evidence(model: StructuredClustering) -> dict[str, Any]:

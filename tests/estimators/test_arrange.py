@@ -216,3 +216,47 @@ def test_bad_input(change, error, message):
     given = {"X": X, "labels": names, "structure": "chain", "kernel": "rbf"} | change
     with pytest.raises(error, match=message):
         arrange(given.pop("X"), given.pop("labels"), **given)
+
+
+# -- roots, names and positions ----------------------------------------------------------------------------------------
+
+
+def test_a_root_comes_first():
+    for root in ("m", "k"):
+        found = arrange(X, names, kernel="rbf", root=root)
+        assert found.order == list(NAMES if root == "m" else NAMES[::-1])
+        assert_array_equal(np.array(found.order)[found.labels], names)
+    free = arrange(X, names, "ring", kernel="rbf")
+    for root in NAMES:
+        found = arrange(X, names, "ring", kernel="rbf", root=root)
+        assert found.order[0] == root
+        turned = found.order * 2
+        assert any(turned[k : k + 5] in either(free.order) for k in range(5))
+        assert found.order_confidence == free.order_confidence
+        at = [free.order.index(name) for name in found.order]
+        assert_array_equal(found.link_confidence, free.link_confidence[np.ix_(at, at)])
+        assert_array_equal(found.sizes, free.sizes[at])
+    assert arrange(X, names, kernel="rbf", root="c").order == list(NAMES)  # as near to the beginning as can be
+    assert arrange(X, place, names=dict(enumerate(NAMES)), kernel="rbf", root="k").order == list(NAMES[::-1])
+    with pytest.raises(ValueError, match="root='q' is no group; groups are 'a', 'c', 'k', 'm', 'x'"):
+        arrange(X, names, root="q")
+
+
+def test_positions_are_those_of_a_fit_with_these_clusters():
+    gone = np.where(np.arange(100) % 9 == 0, "", names).astype(object)
+    gone[gone == ""] = None
+    for structure in ("chain", "ring"):
+        found = arrange(X, gone, structure, kernel="rbf")
+        there = found.labels >= 0
+        model = StructuredClustering(5, structure=structure, kernel="rbf").fit(X[there], found.labels[there])
+        assert_allclose(found.position[there], model.position_, atol=1e-9)
+        assert np.isnan(found.position[~there]).all()
+    assert arrange(X, names, "flat", kernel="rbf").position is None
+
+
+def test_names_of_the_structure_say_which_group_is_where():
+    for order in (NAMES, NAMES[[2, 0, 4, 1, 3]]):
+        found = arrange(X, names, f"chain:({','.join(order)})", kernel="rbf")
+        assert found.order == list(order)
+        assert found.order_confidence is None and np.isnan(found.placement_margin) and len(found.alternatives) == 1
+    assert arrange(X, names, "chain:(1,2,3,4,5)", kernel="rbf").order in either(NAMES)

@@ -171,7 +171,7 @@ def _refuse_with_views(arguments: SimpleNamespace) -> None:
 
 def _refuse_positions(arguments: SimpleNamespace, given: dict[str, Any]) -> None:
     structure = check_structure(given.get("n_clusters"), given.get("structure", "flat"))
-    if arguments.positions and str(structure).startswith("flat"):
+    if arguments.positions and not structure.is_sought and structure.axes() is None and structure.network() is None:
         raise ValueError(
             f"--positions: {structure} has no positions between its clusters; leave it out, or name a chain, ring, "
             "grid or tree with --structure."

@@ -3,7 +3,7 @@
 from kernelclust.engine._config import FitConfig, Policy, Samples, distance_exponent
 from kernelclust.engine._fit import arrange, fit, useful_spectrum
 from kernelclust.engine._found import check_sought, structure_of
-from kernelclust.engine._judge import Fit, canonical_places, judge, numbered_like, with_order
+from kernelclust.engine._judge import Fit, canonical_places, judge, numbered_from, numbered_like, with_order
 from kernelclust.engine._order import FEW, UNSURE, Order, n_arrangements
 from kernelclust.engine._order_result import (
     Alternative,
@@ -44,6 +44,7 @@ __all__ = [
     "is_connected",
     "judge",
     "n_arrangements",
+    "numbered_from",
     "numbered_like",
     "order_agreement",
     "place",

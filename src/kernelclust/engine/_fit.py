@@ -205,10 +205,8 @@ def _warn_of_stop(solution: Solution, config: FitConfig) -> None:
     warn(messages[solution.stopped_because], ConvergenceWarning)
 
 
-def arrange(
-    kernel: FittedKernel, labels: np.ndarray, config: FitConfig, node: np.ndarray | None = None
-) -> tuple[Fit, np.ndarray]:
-    """Return a fit that keeps the clusters of `labels`, and the node (c,) of each.
+def arrange(kernel: FittedKernel, labels: np.ndarray, config: FitConfig, node: np.ndarray | None = None) -> Fit:
+    """Return a fit that keeps the clusters of `labels`.
 
     The data choose the nodes, unless `node` gives them.
     """
@@ -227,7 +225,4 @@ def arrange(
         value = objective.value(S, n)
         solution = Solution(node[labels], value, S, 0, "converged", [value])
         found = judge(kernel, problem, solution, structure, rule)
-        found = found if given else with_order(found, problem)
-        final = np.empty(len(n), dtype=np.intp)
-        final[labels] = found.labels
-        return found, final
+        return found if given else with_order(found, problem)

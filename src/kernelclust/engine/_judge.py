@@ -22,7 +22,7 @@ from kernelclust.engine._order import (
     order_of,
 )
 from kernelclust.engine._places import Located, Prediction, Whole, fitted_places
-from kernelclust.engine._steps import squared_distances
+from kernelclust.engine._steps import squared_distances, steps
 from kernelclust.engine._structure_table import StructureTable
 from kernelclust.engine._structures import family_of
 from kernelclust.kernels import FittedKernel, Spectrum, certified, one_hot
@@ -224,12 +224,23 @@ def numbering(structure: Structure, objective: ClusterObjective, S: np.ndarray, 
 def numbered_like(found: Fit, labels: np.ndarray) -> Fit:
     """Return the fit with its clusters numbered as closely to these labels as structure and known labels allow."""
     c, weight = len(found.n), found.kernel.operator.weight
-    alike = np.bincount(labels * c + found.labels, weight, minlength=c * c).reshape(c, c)
-    fixed, linear = np.flatnonzero(~found.placing.movable), found.placing.linear
+    return _numbered(found, np.bincount(labels * c + found.labels, weight, minlength=c * c).reshape(c, c))
+
+
+def numbered_from(found: Fit, root: int) -> Fit:
+    """Return the fit with cluster `root` as near to node 0 as structure and known labels allow."""
+    gain = np.zeros((len(found.n), len(found.n)))
+    gain[:, root] = -steps(found.structure.kernel)[0]
+    return _numbered(found, gain)
+
+
+def _numbered(found: Fit, gain: np.ndarray) -> Fit:
+    """Return the fit numbered such that the sum of gain[node[j], j] is largest."""
+    gain, fixed, linear = gain.copy(), np.flatnonzero(~found.placing.movable), found.placing.linear
     if linear.any():  # what soft labels say comes before numbers, and known labels before both
-        alike += 10 * max(alike.sum(), 1.0) * linear.T / np.abs(linear).max()
-    alike[fixed, fixed] += 10 * max(np.abs(alike).sum(), 1.0)
-    node = np.asarray(found.structure.align(alike))
+        gain += 10 * max(np.abs(gain).sum(), 1.0) * linear.T / np.abs(linear).max()
+    gain[fixed, fixed] += 10 * max(np.abs(gain).sum(), 1.0)
+    node = np.asarray(found.structure.align(gain))
     if not found.objective.unchanged_by(node) or (node[fixed] != fixed).any():
         return found
     order = np.argsort(node)

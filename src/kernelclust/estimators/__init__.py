@@ -3,6 +3,7 @@
 from kernelclust.estimators._base import check_enough_samples, check_structure
 from kernelclust.estimators._callbacks import run_with_callbacks
 from kernelclust.estimators._placing import structures_of
+from kernelclust.estimators._pseudotime import Lineages, Placed
 from kernelclust.estimators.arrange import Arrangement, arrange
 from kernelclust.estimators.discriminative import Diffrac, DisKMeans
 from kernelclust.estimators.margin import MaxMarginClustering
@@ -18,8 +19,10 @@ __all__ = [
     "Diffrac",
     "DisKMeans",
     "KernelKMeans",
+    "Lineages",
     "MaxMarginClustering",
     "MultiKernelClustering",
+    "Placed",
     "Seriation",
     "StructuredClustering",
     "adopt",

@@ -27,7 +27,7 @@ from kernelclust.engine import (
 )
 from kernelclust.engine.holders import as_rows
 from kernelclust.estimators._data import where
-from kernelclust.estimators._pseudotime import lineages, pseudotime
+from kernelclust.estimators._pseudotime import Placed
 from kernelclust.solvers import PlacementProblem
 from kernelclust.structures import Structure
 
@@ -240,7 +240,7 @@ class Placing(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         >>> [round(float(time[i : i + 20].mean()), 1) for i in (0, 40, 60)]
         [0.5, 2.5, 2.5]
         """
-        return pseudotime(self, self._positions_of(X), root)
+        return self._placed(X).pseudotime(root)
 
     @available_if(lambda self: self._has_positions)
     def lineages(self, X: Any = None, *, root: Any = 0) -> Any:
@@ -261,12 +261,12 @@ class Placing(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         lineages : Lineages
             `paths`, `pseudotime` (n, n_paths) and `weights` (n, n_paths).
         """
-        return lineages(self, self._positions_of(X), root)
+        return self._placed(X).lineages(root)
 
-    def _positions_of(self, X: Any) -> Any:
+    def _placed(self, X: Any) -> Placed:
         """Return the positions of samples, of the fitted ones where X is None."""
         check_is_fitted(self)
-        return self.position_ if X is None and self.position_ is not None else self.position(X)
+        return Placed.of(self, self.position_ if X is None and self.position_ is not None else self.position(X))
 
 
 def structures_of(model: Any) -> StructureTable | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from numbers import Integral
 from typing import Any, NamedTuple
@@ -36,34 +36,79 @@ class Lineages(NamedTuple):
     weights: Any
 
 
-def pseudotime(model: Any, position: Any, root: Any) -> Any:
-    """Return distances of positions from the nearest of some root clusters, where the positions lie."""
-    structure = model.structure_
-    if not structure.has_distances:
-        raise ValueError(
-            f"structure '{structure!s:.80}' has no distances along it: a pseudotime exists on chains, rings, grids and "
-            "graphs whose nodes are the clusters, such as a lineage drawn as an undirected networkx graph."
-        )
-    roots = root_nodes(model, root)
-    _check_reached(model, roots)
-    return where(position).each_row(position, partial(_distance, structure=structure, roots=roots))
+class Placed(NamedTuple):
+    """Positions of samples on a structure whose clusters have names."""
 
+    structure: Structure
+    names: Sequence[str]
+    sizes: np.ndarray  # (c,)
+    position: Any  # (n,) or (n, d), wherever the samples lie
 
-def lineages(model: Any, position: Any, root: Any) -> Lineages:
-    """Return the paths from a root cluster, and where positions lie on them."""
-    structure, roots = model.structure_, root_nodes(model, root)
-    nothing = structure.paths(np.empty((0, 2)) if structure.axes() is None else np.empty(0), roots[0])
-    if nothing is None:
-        raise ValueError(
-            f"structure '{structure!s:.80}' has no paths from a root to ends: they exist on chains, and on graphs "
-            "whose nodes are the clusters, all of them connected, without a cycle."
-        )
-    if len(roots) > 1:
-        raise ValueError(f"root={root!r} names {len(roots)} clusters; paths begin at one.")
-    names = model.cluster_names_
-    paths = [[str(names[j]) for j in path] for path in nothing.nodes]
-    both = [partial(_on_paths, structure=structure, root=roots[0], name=name) for name in ("pseudotime", "weights")]
-    return Lineages(paths, *(where(position).each_row(position, function, len(paths)) for function in both))
+    @classmethod
+    def of(cls, model: Any, position: Any) -> Placed:
+        """Return positions on the structure of a fitted model."""
+        return cls(model.structure_, [str(name) for name in model.cluster_names_], to_host(model.sizes_), position)
+
+    def pseudotime(self, root: Any) -> Any:
+        """Return distances of positions from the nearest of some root clusters, where the positions lie."""
+        if not self.structure.has_distances:
+            raise ValueError(
+                f"structure '{self.structure!s:.80}' has no distances along it: a pseudotime exists on chains, rings, "
+                "grids and graphs whose nodes are the clusters, such as a lineage drawn as an undirected networkx "
+                "graph."
+            )
+        roots = self.roots(root)
+        self._check_reached(roots)
+        return self._each(partial(_distance, structure=self.structure, roots=roots))
+
+    def lineages(self, root: Any) -> Lineages:
+        """Return the paths from a root cluster, and where positions lie on them."""
+        roots, structure = self.roots(root), self.structure
+        if not structure.has_paths:
+            raise ValueError(
+                f"structure '{structure!s:.80}' has no paths from a root to ends: they exist on chains, and on graphs "
+                "whose nodes are the clusters, all of them connected, without a cycle."
+            )
+        if len(roots) > 1:
+            raise ValueError(f"root={root!r} names {len(roots)} clusters; paths begin at one.")
+        on_paths = partial(_on_paths, structure=structure, root=roots[0])
+        nobody = np.empty((0, 2)) if structure.axes() is None else np.empty(0)
+        paths = [[self.names[j] for j in path] for path in structure.paths(nobody, roots[0]).nodes]
+        both = (self._each(partial(on_paths, name=name), len(paths)) for name in ("pseudotime", "weights"))
+        return Lineages(paths, *both)
+
+    def roots(self, root: Any) -> list[int]:
+        """Return the clusters that are named as roots, by number or name."""
+        given = list(root) if isinstance(root, (list, tuple, set, np.ndarray)) else [root]
+        names, last, found = list(self.names), len(self.names) - 1, []
+        if not given:
+            raise ValueError("root=[] names no cluster: give the number or the name of one.")
+        for one in given:
+            if isinstance(one, Integral) and not isinstance(one, bool):
+                if not 0 <= int(one) <= last:
+                    raise ValueError(f"root={one}: clusters are numbered from 0 to {last}.")
+                found.append(int(one))
+            else:
+                check_name("root", one, names, also=f", or a number from 0 to {last}")
+                found.append(names.index(one))
+        return found
+
+    def _each(self, function: Callable, width: int | None = None) -> Any:
+        return where(self.position).each_row(self.position, function, width)
+
+    def _check_reached(self, roots: Sequence[int]) -> None:
+        """Refuse roots from which no edge leads to some clusters that have samples."""
+        network = self.structure.network()
+        if network is None:
+            return
+        reached = np.isfinite(network.steps[list(roots)]).any(axis=0) & (network.degree > 0)
+        lost = np.flatnonzero(~reached & (self.sizes > 0)).tolist()
+        if lost:
+            raise ValueError(
+                f"no edge of the graph leads from root {', '.join(quoted(self.names[j]) for j in roots)} to cluster "
+                f"{', '.join(quoted(self.names[j]) for j in lost)}: link all clusters, or give a list of roots with "
+                "one in each connected part (a cluster without any edge has no position)."
+            )
 
 
 def _distance(position: np.ndarray, *, structure: Structure, roots: Sequence[int]) -> np.ndarray:
@@ -72,36 +117,3 @@ def _distance(position: np.ndarray, *, structure: Structure, roots: Sequence[int
 
 def _on_paths(position: np.ndarray, *, structure: Structure, root: int, name: str) -> np.ndarray:
     return np.asarray(getattr(structure.paths(position, root), name))
-
-
-def root_nodes(model: Any, root: Any) -> list[int]:
-    """Return the clusters that are named as roots, by number or name."""
-    given = list(root) if isinstance(root, (list, tuple, set, np.ndarray)) else [root]
-    names, found = [str(name) for name in model.cluster_names_], []
-    if not given:
-        raise ValueError("root=[] names no cluster: give the number or the name of one.")
-    for one in given:
-        if isinstance(one, Integral) and not isinstance(one, bool):
-            if not 0 <= int(one) < len(names):
-                raise ValueError(f"root={one}: clusters are numbered from 0 to {len(names) - 1}.")
-            found.append(int(one))
-        else:
-            check_name("root", one, names, also=f", or a number from 0 to {len(names) - 1}")
-            found.append(names.index(one))
-    return found
-
-
-def _check_reached(model: Any, roots: Sequence[int]) -> None:
-    """Refuse roots from which no edge leads to some clusters that have samples."""
-    network = model.structure_.network()
-    if network is None:
-        return
-    reached = np.isfinite(network.steps[list(roots)]).any(axis=0) & (network.degree > 0)
-    lost = np.flatnonzero(~reached & (to_host(model.sizes_) > 0))
-    if len(lost):
-        names = model.cluster_names_
-        raise ValueError(
-            f"no edge of the graph leads from root {', '.join(quoted(str(names[j])) for j in roots)} to cluster "
-            f"{', '.join(quoted(str(names[j])) for j in lost)}: link all clusters, or give a list of roots with one in "
-            "each connected part (a cluster without any edge has no position)."
-        )

@@ -39,12 +39,14 @@ class Arrangement:
     objective : float
         F of the arrangement, as in `StructuredClustering`.
     placement_margin : float
-        How much better the arrangement is than the best different one, as in `StructuredClustering`. NaN for a tree
-        whose shape comes from the groups, which has no other arrangement.
+        How much better the arrangement is than the best different one, as in `StructuredClustering`. NaN where there is
+        no other: for a tree whose shape comes from the groups, and where names say which group is where.
     order_pvalue, order_confidence, link_confidence
-        How sure the order is, as in `StructuredClustering`; None for a tree whose shape comes from the groups.
+        How sure the order is, as in `StructuredClustering`; None where there is no other arrangement.
     alternatives : list of (places, score)
         This arrangement and the best different ones, up to five, as in `StructuredClustering.arrangements`.
+    position : (m,) or (m, 2) array, or None
+        Continuous place of every sample between the groups, as in `StructuredClustering.position`; NaN without a group.
     """
 
     labels: np.ndarray
@@ -57,6 +59,7 @@ class Arrangement:
     order_confidence: float | None
     link_confidence: np.ndarray | None
     alternatives: list[engine.Alternative]
+    position: np.ndarray | None
 
     def __repr__(self) -> str:
         shown = [str(name) for name in self.order]
@@ -72,7 +75,14 @@ class Arrangement:
 
 
 def arrange(
-    X: Any, labels: Any, structure: Any = "chain", *, kernel: Any = "auto", sample_weight: Any = None, names: Any = None
+    X: Any,
+    labels: Any,
+    structure: Any = "chain",
+    *,
+    kernel: Any = "auto",
+    sample_weight: Any = None,
+    names: Any = None,
+    root: Any = None,
 ) -> Arrangement:
     """Number the groups of any clustering along a structure; no sample is moved to another group.
 
@@ -91,7 +101,8 @@ def arrange(
         As in `StructuredClustering`, with as many places as there are groups. "chain", "ring" and "flat" need no size.
         "tree" without a shape is the binary tree of average linkage between the groups' means: each time the two
         branches with the smallest mean distance between their groups are joined. It is a summary of the distances, with
-        no evidence of its own.
+        no evidence of its own. Where the structure's clusters are called as the groups are, the names say which group
+        is where, and nothing is arranged.
     kernel : str, Kernel or callable, default="auto"
         As in `StructuredClustering`, such as `Precomputed(indefinite="clip")`; with "precomputed_graph" X may be a
         networkx graph.
@@ -100,6 +111,9 @@ def arrange(
     names : dict or sequence, optional
         What groups are called in `order`: {label: name}, or one name each for the sorted labels (the categories of a
         pandas categorical, in their order, those without samples left out).
+    root : hashable, optional
+        The group, as it is called in `order`, that numbers begin with, or as near to it as the structure allows: it
+        tells the ends of a chain apart, and where a ring begins. It does not change who is next to whom.
 
     Returns
     -------
@@ -111,12 +125,14 @@ def arrange(
     >>> from kernelclust import arrange
     >>> X = np.repeat([[3.0], [0.0], [1.2], [2.0]], 5, axis=0)
     >>> stage = np.repeat(["late", "egg", "early", "middle"], 5)
-    >>> found = arrange(X, stage, "chain", kernel="linear")
-    >>> sorted([found.order, found.order[::-1]])[0]  # a chain has two directions
+    >>> arrange(X, stage, "chain", kernel="linear", root="egg").order  # without a root, this or the reverse
     ['egg', 'early', 'middle', 'late']
     """
     groups, codes = _groups(labels)
     called = _called(groups, names)
+    if root is not None and root not in called:
+        known = f"{_shown(called, np.ones(min(len(called), SHOWN)))}{', ...' if len(called) > SHOWN else ''}"
+        raise ValueError(f"root={quoted(root)} is no group; groups are {known}.")
     model = StructuredClustering(kernel=kernel)
     model._check_kernel()
     X = model._check_samples(X, reset=True)
@@ -135,15 +151,25 @@ def arrange(
         settings = policy_for(kernel).arrangement_kernel(settings, shape)
     kept = fit_kernel(samples, weight[used], n_clusters=len(groups), rng=np.random.RandomState(0), **settings)
     kept.check_definite()
-    return _arranged(kept, codes, used, called, shape)
+    return _arranged(kept, codes, used, called, shape, None if root is None else called.index(root))
 
 
-def _arranged(kept: FittedKernel, codes, used, called: list, shape: Structure | None) -> Arrangement:
-    labels, tree, node = codes[used], None, None
+def _arranged(kept: FittedKernel, codes, used, called: list, shape: Structure | None, root: int | None) -> Arrangement:
+    labels, tree = codes[used], None
+    node: np.ndarray | None = None
     if shape is None:
         tree, node = _linked(kept, labels, len(called))
         shape = tree
-    found, place = engine.arrange(kept, labels, FitConfig(shape, random_state=0), node)
+    elif shape.names is not None and set(shape.names) == set(map(str, called)):
+        node = np.array([shape.names.index(str(name)) for name in called])
+    found = engine.arrange(kept, labels, FitConfig(shape, random_state=0), node)
+    if tree is None and node is not None:
+        found = engine.numbered_like(found, node[labels])
+    elif root is not None:
+        found = engine.numbered_from(found, found.labels[np.flatnonzero(labels == root)[0]])
+    place = np.empty(len(called), dtype=np.intp)
+    place[labels] = found.labels
+    position = found.places(found.prediction()).position
     order = [called[j] for j in np.argsort(place)]
     return Arrangement(
         labels=np.where(codes >= 0, place[codes], -1),
@@ -151,12 +177,20 @@ def _arranged(kept: FittedKernel, codes, used, called: list, shape: Structure | 
         structure=shape if tree is None else _named(tree, order),
         sizes=found.n,
         objective=found.value,
-        placement_margin=found.placement_margin if tree is None else np.nan,
+        placement_margin=found.placement_margin if node is None else np.nan,
         order_pvalue=None if found.order is None else found.order.pvalue,
         order_confidence=None if found.order is None else found.order.confidence,
         link_confidence=None if found.order is None else found.order.links,
-        alternatives=engine.alternatives(found.placing, shape, found.n, 5 if tree is None else 1),
+        alternatives=engine.alternatives(found.placing, shape, found.n, 5 if node is None else 1),
+        position=None if position is None else _among_all(position, used, len(codes)),
     )
+
+
+def _among_all(values: np.ndarray, used: np.ndarray, n_samples: int) -> np.ndarray:
+    """Return values of some samples as those of all, NaN for the others."""
+    found = np.full((n_samples, *values.shape[1:]), np.nan)
+    found[used] = values
+    return found
 
 
 # -- groups ------------------------------------------------------------------------------------------------------------

@@ -164,12 +164,18 @@ class Structure:
         columns = position.reshape(len(position), -1).T
         return np.asarray(sum(axis.distance(x, root) for axis, x in zip(self.axes() or (), columns, strict=True)))
 
-    def paths(self, position: Floats, root: int) -> Paths | None:
-        """Return where positions are on the paths from a cluster to all other ends; None unless the structure is a
-        tree whose nodes are the clusters.
-        """
+    @property
+    def has_paths(self) -> bool:
+        """Whether the structure is a tree whose nodes are the clusters, so that paths lead from one to all ends."""
         network = self.network()
-        return network.paths(position, root) if network is not None and network.is_tree else None
+        return network is not None and network.is_tree
+
+    def paths(self, position: Floats, root: int) -> Paths:
+        """Return where positions are on the paths from a cluster to all other ends."""
+        network = self.network()
+        if network is None:
+            raise ValueError(f"'{self}' has no paths.")
+        return network.paths(position, root)
 
     # ---- the drawing
 

@@ -57,10 +57,12 @@ class Chain(SizedStructure):
         c, i = self.n_clusters, np.arange(self.n_clusters)
         return [Axis(i.astype(np.float64), from_to(np.maximum(i - 1, 0), np.minimum(i + 1, c - 1)))]
 
-    def paths(self, position: Floats, root: int) -> Paths | None:
+    @property
+    def has_paths(self) -> bool:
+        return self.n_clusters > 1
+
+    def paths(self, position: Floats, root: int) -> Paths:
         c = self.n_clusters
-        if c == 1:
-            return None
         edge = np.clip(np.floor(position), 0, c - 2)
         network = Network(tuple((i, i + 1) for i in range(c - 1)), c)
         return network.paths(np.column_stack([edge, position - edge]), root)

@@ -10,11 +10,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
+from kernelclust._warnings import warn
+
 from ._axes import Axis
 from ._base import Floats, Ints, Structure, check_size, divide, parse_sizes, spread
 from ._newick import Nested, check_names, read, written
 
 DEEPEST = 100  # levels of a tree
+MAX_NAMED = 6  # nodes in a message
 NEWICK_SUFFIXES = (".nwk", ".newick", ".tree", ".tre")
 MAX_NEWICK_BYTES = 10**7
 
@@ -344,6 +347,13 @@ def tree_of(graph: Any) -> Tree:
         raise ValueError(
             "the directed graph has one leaf, but leaves of a taxonomy are the clusters. Where all nodes are clusters, "
             "pass graph.to_undirected()."
+        )
+    if single := [node for node, children in graph.out_degree() if children == 1]:
+        warn(
+            f"the directed graph is read as a taxonomy, whose leaves are the clusters: the stages "
+            f"{', '.join(str(node) for node in single[:MAX_NAMED])}{', ...' if len(single) > MAX_NAMED else ''}, which "
+            f"have one child each, and all other inner nodes vanish, and {len(graph) - len(inner)} clusters are left. "
+            "Where every node is a cluster, as in a lineage, pass graph.to_undirected()."
         )
     return Tree(nested[0] if len(nested) == 1 and not isinstance(nested[0], str) else nested)
 
