@@ -27,7 +27,7 @@ from kernelclust.engine import (
 )
 from kernelclust.engine.holders import as_rows
 from kernelclust.estimators._data import where
-from kernelclust.estimators._pseudotime import Placed
+from kernelclust.estimators._pseudotime import Lineages, Placed
 from kernelclust.solvers import PlacementProblem
 from kernelclust.structures import Structure
 
@@ -243,7 +243,7 @@ class Placing(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         return self._placed(X).pseudotime(root)
 
     @available_if(lambda self: self._has_positions)
-    def lineages(self, X: Any = None, *, root: Any = 0) -> Any:
+    def lineages(self, X: Any = None, *, root: Any = 0) -> Lineages:
         """Return the paths from a root cluster to all other ends, and pseudotime and weight of samples on each.
 
         For chains, and graphs whose nodes are the clusters, all of them connected, without a cycle. tradeSeq's
