@@ -166,7 +166,7 @@ class Structure:
 
     @property
     def has_paths(self) -> bool:
-        """Whether the structure is a tree whose nodes are the clusters, so that paths lead from one to all ends."""
+        """Return whether the structure is a tree whose nodes are the clusters: paths lead from one to all ends."""
         network = self.network()
         return network is not None and network.is_tree
 
