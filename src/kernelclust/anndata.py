@@ -321,7 +321,7 @@ def _known(adata: Any, column: str | None, structure: Structure) -> np.ndarray |
 
 @dataclass(frozen=True)
 class _Root:
-    """Where time begins: a cluster by name, or cells."""
+    """The start of pseudotime: a cluster by name, or cells."""
 
     given: Any
     cluster: str | None
