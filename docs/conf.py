@@ -95,7 +95,7 @@ html_context = {"default_mode": "auto"}
 def _write_changes() -> None:
     """Gather the fragments of changes/ as a release would, without touching them."""
     found = subprocess.run(
-        [sys.executable, "-m", "towncrier", "build", "--draft", "--version", "Next release"],
+        [sys.executable, "-m", "towncrier", "build", "--draft", "--version", "Newest changes"],
         cwd=HERE.parent,
         capture_output=True,
         text=True,
