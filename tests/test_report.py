@@ -172,6 +172,8 @@ def test_a_deciding_column_has_all_information_or_none_is_named():
     assert found.column == "which" and found.information == pytest.approx(1) and abs(found.next_information) < 0.05
     assert deciding_column({"which": labels * 3.0}, labels) is None  # there is no other column
     assert deciding_column({"which": labels * 3.0, "again": -labels}, labels) is None  # neither decides alone
+    many = {"which": labels[:100] * 3.0, "names": rng.integers(80, size=100)}  # by chance, names seem to know labels
+    assert deciding_column(many, labels[:100]).next_information < 0.15
     halves = deciding_column({"noise": noise, "half": labels // 2}, labels)
     assert halves is None  # two of four clusters are not told apart
 
