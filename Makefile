@@ -53,6 +53,7 @@ format: setup
 # Every benchmark in short, ten minutes in all; its own defaults are what the documentation shows.
 SHORT_auto := --only simulated --seeds 1 --methods auto,rbf
 SHORT_multikernel := --repeats 1
+SHORT_neighbours := --draws 1
 SHORT_order := --fits 10 --only level,chains,calibration
 SHORT_position := --seeds 1
 SHORT_quality := --seeds 1

@@ -22,7 +22,6 @@ from kernelclust import (
     stability_bound,
     structured_hsic,
 )
-from kernelclust.datasets import rotated_images, structured_blobs
 from kernelclust.kernels import RBF, Nystroem, Precomputed
 from kernelclust.metrics import clustering_accuracy, hsic_test, path_length, structured_accuracy
 from kernelclust.objectives import Dependence
@@ -107,4 +106,3 @@ def functions(X: Samples, labels: npt.NDArray[np.int_]) -> None:
     assert_type(path_length(X @ X.T), float)
     assert_type(as_structure("tree:3x3").kernel, npt.NDArray[np.float64])
     print(kernelclust.load("model.kc"), kernelclust.load_extra("model.kc"))
-    print(structured_blobs("chain:3").data, rotated_images().images)

@@ -61,7 +61,7 @@ def model_bytes(model: BaseEstimator, extra: dict[str, Any] | None = None) -> It
     return _archive(text, writer.arrays)
 
 
-def load(path: str | os.PathLike) -> Any:
+def load(path: str | os.PathLike[str]) -> Any:
     """Read a model that `save` wrote.
 
     The file is data: nothing in it is run, and no pickle is read. A file that is damaged, forged, or of a version whose
@@ -90,7 +90,7 @@ def load(path: str | os.PathLike) -> Any:
     return _read(path, _model)
 
 
-def load_extra(path: str | os.PathLike) -> dict[str, Any]:
+def load_extra(path: str | os.PathLike[str]) -> dict[str, Any]:
     """The dict that `save(path, extra=...)` was given; empty without one."""
     return _read(path, lambda archive, contents: contents["extra"])
 
