@@ -22,7 +22,7 @@ STEPS = 60  # for the width of a sample's weights, at most
 FEW_PAIRS = 1e6  # of samples in two parts of a graph, up to which all their distances are computed at once
 SMALL = 200  # samples up to which a full decomposition is as fast
 RESTARTS = 50  # of the Lanczos method, before the graph is factorised
-LARGE = 2000  # samples beyond which functions are found from a coarse graph, to three digits or so
+LARGE = 1000  # samples beyond which functions are found from a coarse graph, to three digits or so
 
 
 def n_neighbors_for(n_samples: int, n_clusters: int, size: float = 1.0) -> int:

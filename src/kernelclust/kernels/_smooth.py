@@ -15,7 +15,7 @@ from scipy.sparse.csgraph import connected_components, reverse_cuthill_mckee
 
 from kernelclust.kernels._loops import less_itself_plus
 
-COARSE = 800  # samples up to which a full decomposition is cheap
+COARSE = 400  # samples up to which a full decomposition is cheap
 NOT_COARSER = 0.8  # share of samples left by merging, above which it leads nowhere
 SPARE = 10  # functions beyond those asked for, which make the last of these converge
 ROUNDS = 12  # of filtering at most

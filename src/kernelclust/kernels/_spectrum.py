@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+from scipy.linalg import eigh
 
 from kernelclust._threads import one_thread
 from kernelclust.kernels.operators import KernelOperator, LowRankKernel, gram
@@ -112,7 +113,9 @@ def _landmarks(kernel: KernelOperator, rng: np.random.RandomState) -> tuple[np.n
 def _landmark_vectors(kernel: KernelOperator, k: int, rng: np.random.RandomState) -> np.ndarray:
     """Eigenvectors (m x k) as a few hundred samples see them: a start from a small part of one pass."""
     rows, chosen = _landmarks(kernel, rng)
-    vectors = _descending(rows[:, chosen])[1][:, :k]
+    number = len(chosen)
+    with one_thread():
+        vectors = eigh(rows[:, chosen], subset_by_index=[max(number - k, 0), number - 1])[1]
     return np.sqrt(kernel.weight)[:, None] * (rows.T @ vectors)
 
 

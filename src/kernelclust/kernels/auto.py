@@ -43,7 +43,7 @@ from kernelclust.kernels.operators import LowRankKernel, one_hot
 MIN_VIEW_AGREEMENT = 0.6  # below it neighbourhoods are noise, and wider ones are taken
 WIDE = 3  # times as many neighbours
 MAX_RBF_SAMPLES = 500  # that rbf kernels of the views compare clusters on
-RBF_WIDTHS = (0.5, 1.0)  # gamma of these kernels times the mean squared distance
+RBF_WIDTH = 0.5  # gamma times the mean squared distance of one of these kernels; the other has twice as much
 
 
 @dataclass(frozen=True)
@@ -185,13 +185,17 @@ def _graph_factor(W, number: int, share: np.ndarray) -> np.ndarray:
 
 
 def _rbf_sums(Z, labels: np.ndarray, weight: np.ndarray, n_clusters: int) -> list[np.ndarray]:
-    """Return cluster sums by rbf kernels, one for each of the widths."""
+    """Return cluster sums by two rbf kernels."""
     Pi = one_hot(labels, n_clusters, weight)
     if len(labels) == 1:  # without pairs there is no width
         return []
     D = euclidean_distances(Z, squared=True)
     mean = weight @ D @ weight / (weight.sum() ** 2 - weight @ weight)
-    return [Pi.T @ np.exp(-width / mean * D) @ Pi for width in RBF_WIDTHS] if mean > 0 else []
+    if not mean > 0:
+        return []
+    K = np.exp(np.multiply(D, -RBF_WIDTH / mean, out=D), out=D)
+    wide = Pi.T @ K @ Pi
+    return [wide, Pi.T @ np.square(K, out=K) @ Pi]
 
 
 def views(X, weight: np.ndarray) -> list[View]:

@@ -31,7 +31,7 @@ from kernelclust.structures import Structure
 SIZE_PRIOR = 0.2
 NEAR_TIE = 0.01  # fraction of F within which rbf clusters settle a tie of the graphs
 MIN_RBF_AGREEMENT = 0.7  # of graph and rbf clusters, below which the user should compare both
-RBF_LANDMARKS, RBF_STARTS = 200, 4
+RBF_LANDMARKS, RBF_STARTS = 200, 8
 FEW_SAMPLES = 10  # per cluster, up to which a graph already follows the order of a chain or ring
 
 

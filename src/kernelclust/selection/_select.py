@@ -36,7 +36,7 @@ def select_n_clusters(
     n_clusters: Iterable[int] = range(2, 11),
     *,
     noise: float = 0.2,
-    n_perturbations: int = 9,
+    n_perturbations: int = 0,
     null: str = "gaussian",
     n_null: int = 20,
     random_state: Any = None,
@@ -51,7 +51,8 @@ def select_n_clusters(
     surplus over the mean of reference data, clustered anew: the gap statistic (Tibshirani, Walther and Hastie, 2001)
     in feature space. Chosen is the smallest number whose score is at least the next one's less two standard errors of
     the difference, sqrt(1 + 1 / n_null) times its standard deviation over the references, which all numbers share.
-    Stability (`moved`) is shown but not used: few clusters are nearly always the most stable.
+    Stability (`moved`) is shown where `n_perturbations` asks for it, and not used: few clusters are nearly always the
+    most stable.
 
     Meant for compact groups under "rbf", "linear" and the like. Graph kernels go on explaining more with every cut
     through a long group, so that the score may rise to the end.
@@ -63,8 +64,8 @@ def select_n_clusters(
         Numbers to try.
     noise : float, default=0.2
         Standard deviation of the noise, as a share of every column's own; in turn, copies get half, all and a quarter.
-    n_perturbations : int, default=9
-        Number of noisy copies of the data, 0 for none.
+    n_perturbations : int, default=0
+        Number of noisy copies of the data that show how far noise moves the labels; each costs as much as a reference.
     null : {"gaussian", "uniform", "columns"}, default="gaussian"
         Reference data without clusters: a normal cloud with the covariance of X, an even box along its main
         directions, or X with every column shuffled on its own.
@@ -92,7 +93,7 @@ def select_n_clusters(
     >>> from sklearn.datasets import make_blobs
     >>> from kernelclust import select_n_clusters
     >>> X, _ = make_blobs(120, 4, centers=4, random_state=1)
-    >>> select_n_clusters(X, range(2, 7), n_perturbations=0, n_null=8, random_state=0).best
+    >>> select_n_clusters(X, range(2, 7), n_null=8, random_state=0).best
     4
     """
     measure = Study(noise, n_perturbations, null, n_null, random_state, checkpoint, verbose, callbacks)

@@ -33,7 +33,7 @@ INITS = ("auto", "spectral", "projected", "k-means++", "random")
 SEARCHES = ("refine", "place", "global")
 DEFAULT_STARTS = 10
 AUTO_STARTS, QUICK_STARTS = 8, 1
-WIDE_STARTS, WIDE_QUICK_STARTS = 20, 4  # where clusters cannot be halved and merged: constraints, search="global"
+WIDE_STARTS, WIDE_QUICK_STARTS = 20, 4  # where clusters are not halved and merged: two, constraints, search="global"
 MAX_SWAPS = 4  # choices of a cluster to halve and two to merge, before it is left at that
 SWAP_TOL = 1e-9  # of F: a smaller rise is rounding
 ROUNDS, QUICK_ROUNDS = 20, 2  # perturbations of the best start of "auto"
@@ -62,8 +62,8 @@ class Greedy(Solver):
         cluster of the best and merges two others while that helps, shakes it, then finishes it on the kernel itself.
         The others run every start on the kernel.
     n_init : int or "auto", default="auto"
-        Number of starts; "auto" is 8 for init="auto", and 20 with constraints or search="global", where clusters are
-        not halved and merged; 1 for "spectral", else 10.
+        Number of starts; "auto" is 8 for init="auto", and 20 for two clusters, with constraints or search="global",
+        where clusters are not halved and merged; 1 for "spectral", else 10.
     tol : float, default=1e-10
         A sample is moved when F rises by more than tol times the sum of F's absolute terms.
     allow_empty : bool, default=False
@@ -233,7 +233,7 @@ class Greedy(Solver):
         objective = climber.objective
         c = objective.n_clusters
         m = len(whole.E)
-        free = whole.constraints is None and not climber.structured
+        free = whole.constraints is None and not climber.structured and c > 2
         number = self._n_starts(free, run.quick)
         chosen = np.arange(m) if m <= MAX_SUBSAMPLE else np.sort(rng.choice(m, MAX_SUBSAMPLE, replace=False))
         spectrum = problem.spectrum.at(chosen)
@@ -425,7 +425,7 @@ def _perturb(part: _Part, climber: _Climber, best: Solution, rounds: int, rng) -
 
 def _swap(part: _Part, climber: _Climber, best: Solution) -> Solution:
     """Halve a cluster and merge two others, and climb, while one of the most promising choices raises F."""
-    c, again, raised = climber.objective.n_clusters, replace(climber, placed=True), climber.objective.n_clusters > 2
+    c, again, raised = climber.objective.n_clusters, replace(climber, placed=True), True
     while raised:
         raised = False
         for labels in islice(starts.swapped(part.E, part.kernel.weight, best.labels, c), MAX_SWAPS):
