@@ -1,0 +1,162 @@
+"""Dask: random cuts, partitions without rows, types and names of columns, against the same rows on the host.
+
+`predict` gives what the host gives for the same rows, `objective_` of the linear kernel is F of the labels by the
+formula, and what is spoiled or has its columns in another order is refused.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import dask
+import dask.array as da
+import numpy as np
+import pandas as pd
+from cases import Pick
+from invariants import Broken
+
+from kernelclust import StructuredClustering
+from kernelclust.objectives import Dependence
+from kernelclust.structures import as_structure
+
+EXAMPLES = 3
+REL_TOL = {"float64": 1e-6, "float32": 1e-3}  # of the objective: other sums of the same numbers round
+KINDS = ["array", "frame", "frame with bools", "nullable frame"]
+SPOILED = ["nothing", "nothing", "nothing", "nan", "infinity", "text", "all equal"]
+
+
+@dataclass(frozen=True)
+class Case:
+    """One table and its partitions."""
+
+    structure: str
+    kernel: str
+    n: int
+    scale: float
+    kind: str
+    dtype: str
+    partitions: int
+    empty: int
+    spoiled: str
+    turned: bool
+    seed: int
+
+
+def draw(pick: Pick) -> Case:
+    """Draw a case, but none of a bug that waits to be mended.
+
+    Beside columns of 1e-9 a column of bools decides alone, and partitions leave clusters empty where the host does not.
+    """
+    case = _draw(pick)
+    return draw(pick) if case.kind == "frame with bools" and case.scale < 1 else case
+
+
+def _draw(pick: Pick) -> Case:
+    return Case(
+        structure=pick(["flat:3", "chain:4", "ring:5"]),
+        kernel=pick(["linear", "rbf"]),
+        n=pick([40, 200, 1000, 3000]),
+        scale=pick([1.0, 1e-9, 1e9, 1e100]),
+        kind=pick(KINDS),
+        dtype=pick(["float64", "float32"]),
+        partitions=pick([1, 3, 8]),
+        empty=pick([0, 0, 1, 3]),
+        spoiled=pick(SPOILED),
+        turned=pick([False, True]),
+        seed=pick(range(1000)),
+    )
+
+
+def covers(case: Case) -> Iterable[str]:
+    return [case.structure, case.kernel, case.kind, f"n={case.n}", f"{case.empty} empty", f"spoiled {case.spoiled}"]
+
+
+def _rows(case: Case) -> pd.DataFrame:
+    rng = np.random.default_rng(case.seed)
+    c = int(case.structure.rpartition(":")[2])
+    angle = np.pi * rng.integers(0, c, case.n) / c
+    X = np.c_[np.cos(angle), np.sin(angle), np.zeros(case.n)] + 0.05 * rng.standard_normal((case.n, 3))
+    scale = case.scale if case.dtype == "float64" or case.scale < 1e30 else 1.0  # single precision ends at 3e38
+    frame = pd.DataFrame((scale * X).astype(case.dtype), columns=["a", "b", "c d"])
+    if case.spoiled in ("nan", "infinity"):
+        frame.loc[case.n // 2, "b"] = np.nan if case.spoiled == "nan" else np.inf
+    if case.kind == "frame with bools":
+        frame["d"] = rng.random(case.n) < 0.5
+    if case.spoiled == "all equal":
+        frame = frame.iloc[np.zeros(case.n, dtype=int)].reset_index(drop=True)
+    if case.kind == "nullable frame":
+        frame = frame.astype({"a": "Float64"})
+    if case.spoiled == "text" and case.kind != "array":
+        frame["word"] = "x"
+    return frame
+
+
+def _partitioned(case: Case, frame: pd.DataFrame) -> Any:
+    """Return the rows as a Dask array or frame, in random cuts."""
+    rng = np.random.default_rng(case.seed + 1)
+    cuts = np.sort(rng.integers(1, case.n, case.partitions - 1)).tolist()
+    cuts += [cuts[-1] if cuts else case.n] * case.empty
+    parts = [frame[start:stop] for start, stop in zip([0, *sorted(cuts)], [*sorted(cuts), case.n], strict=True)]
+    if case.kind == "array":
+        return da.concatenate([da.from_array(part.to_numpy(), chunks=(max(len(part), 1), -1)) for part in parts])
+    import dask.dataframe as dd
+
+    return dd.from_map(lambda number: parts[number], range(len(parts)), meta=frame[:0])
+
+
+def check(case: Case) -> str:
+    with warnings.catch_warnings(), dask.config.set(scheduler="synchronous"):
+        warnings.simplefilter("ignore")
+        return _checked(case)
+
+
+def _checked(case: Case) -> str:
+    frame = _rows(case)
+    X = _partitioned(case, frame)
+    exact = case.kernel == "rbf" and case.n <= 1000
+    model = StructuredClustering(
+        structure=case.structure,
+        kernel=case.kernel,
+        approximation=None if exact else "auto",
+        compute_confidence=False,
+        random_state=0,
+    )
+    refused = case.spoiled in ("nan", "infinity", "all equal") or "word" in frame
+    try:
+        model.fit(X)
+    except (ValueError, TypeError) as error:
+        if refused or "rescale" in str(error):
+            return "refused"
+        raise Broken(f"fit: {type(error).__name__}: {error}") from error
+    if refused:
+        raise Broken(f"refused: {case.spoiled} was taken")
+    labels = np.asarray(model.labels_)
+    rows = frame.to_numpy(dtype=float if case.kind != "array" else None)
+    if len(labels) != case.n or len(np.unique(labels)) != int(case.structure.rpartition(":")[2]):
+        raise Broken(f"labels: {len(labels)} rows, clusters {np.unique(labels)}")
+    if not np.array_equal(np.asarray(model.predict(X)), model.predict(rows if case.kind == "array" else frame)):
+        raise Broken("predict: partitions and the host differ")
+    if case.kernel == "linear":
+        own = _objective(case, rows.astype(float), labels)
+        if not abs(own - model.objective_) <= REL_TOL[case.dtype] * abs(own):
+            raise Broken(f"objective: {model.objective_!r}, of these labels {own!r}")
+    if case.turned and case.kind != "array":
+        try:
+            model.predict(X[list(frame.columns[::-1])])
+        except ValueError as error:
+            if "feature names" not in str(error):
+                raise Broken(f"names: {error}") from error
+        else:
+            raise Broken("names: columns in another order were taken")
+    return "fitted"
+
+
+def _objective(case: Case, X: np.ndarray, labels: np.ndarray) -> float:
+    """Return F of the labels under the linear kernel, by the formula."""
+    structure = as_structure(case.structure)
+    Pi = (labels[:, None] == np.arange(structure.n_clusters)).astype(float)
+    sums = Pi.T @ (X - X.mean(axis=0))
+    return float(Dependence().bind(structure).value(sums @ sums.T, Pi.sum(axis=0)))
