@@ -251,7 +251,7 @@ def test_a_stream_takes_names():
 
 def test_reports_call_clusters_by_their_names():
     model, _ = fitted(Chain(names=STAGES))
-    cells = re.findall(r"<td>(?:<span[^>]*></span>)?([^<]*)</td>", html_report(model))
+    cells = re.findall(r"<td data-[^>]*>(?:<span[^>]*></span>)?([^<]*)</td>", html_report(model))
     assert cells[:12:4] == STAGES
     assert cells[3:12:4] == ["sprout", "seed, bloom", "sprout"]  # next to
 
