@@ -295,8 +295,8 @@ def numbers_of(pairs: Pairs, s: np.ndarray, families: dict[str, Family], merges:
     c, distance = len(s), pairs.distance
     upper = np.triu_indices(c, 1)
     far, log_far = distance[upper], np.log(distance[upper])
-    chain, ring, tree, grid = (families.get(name) for name in ("chain", "ring", "tree", "grid"))
-    assert chain is not None and ring is not None and tree is not None  # only a grid may be missing
+    chain, ring, tree = (families[name] for name in ("chain", "ring", "tree"))
+    grid = families.get("grid")
     is_link, n_trees = tree.linked[upper], (c - 2) * log(c)
     gap, elongation = pairs.features[..., 2][upper], pairs.features[..., 5][upper]
     around = s[upper][ring.linked[upper]]
