@@ -4,10 +4,13 @@ import warnings
 from dataclasses import replace
 from itertools import combinations, pairwise, permutations
 
+import networkx as nx
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.cluster.hierarchy import cophenet, fcluster, linkage
 from scipy.sparse import csr_array
+from sklearn.metrics import silhouette_score
 
 import kernelclust
 from kernelclust import StructuredClustering
@@ -16,8 +19,10 @@ from kernelclust.engine._order import Clusters, compare_structures, doubt_in_wor
 from kernelclust.engine._structure_weights import FAMILIES, LINK_WEIGHTS, WEIGHTS
 from kernelclust.engine._structures import (
     Pairs,
+    families_of,
     family_of,
     link_scores,
+    numbers_of,
     pairs_of,
     probabilities,
     structure_table,
@@ -189,6 +194,76 @@ def test_probabilities_are_a_softmax_of_clipped_numbers():
     odds = np.log(moved["tree"] / moved["chain"]) - np.log(base["tree"] / base["chain"])
     assert_allclose(odds, 2 * (weight[3] - weight[1]))
     assert_allclose(list(far.values()), list(farther.values()))
+
+
+def test_numbers_are_their_formulas():
+    c = 6
+    X, y = on_a_curve(c=c, noise=0.9, seed=2)
+    pairs = pairs_of(X, np.ones(len(y)), y)
+    s, D = link_scores(pairs), pairs.distance
+    upper = np.triu_indices(c, 1)
+    merges = linkage(D[upper], "average")
+    families = families_of(s, D)
+    sums = {name: KINDS[name][0](s).log_sum for name in KINDS}
+    count = {name: np.log(len(KINDS[name][1](c))) for name in KINDS}
+    graphs = {name: nx.from_numpy_array(family.linked.astype(float)) for name, family in families.items()}
+
+    def fit(name, lengths=False):
+        graph = graphs[name].copy()
+        for j, k in graph.edges:
+            graph[j][k]["weight"] = D[j, k] if lengths else 1.0
+        path = dict(nx.all_pairs_dijkstra_path_length(graph))
+        return np.arctanh(np.corrcoef(D[upper], [path[j][k] for j, k in zip(*upper, strict=True)])[0, 1])
+
+    def far(name, is_link):
+        return np.log([D[j, k] for j, k in zip(*upper, strict=True) if graphs[name].has_edge(j, k) == is_link])
+
+    def contrast(name):
+        links, others = far(name, True), far(name, False)
+        return (others.mean() - links.mean()) / np.sqrt((others.var() + links.var()) / 2 + 0.01)
+
+    evidence = {name: sums[name] - count[name] for name in KINDS}
+    of_tree = families["tree"].linked[upper]
+    ring_scores = s[families["ring"].linked & (np.arange(c)[:, None] < np.arange(c))]
+    expected = {
+        "chain_among_trees": sums["chain"] - sums["tree"],
+        "chain_among_trees_per_cluster": (sums["chain"] - sums["tree"]) / c,
+        "chain_share_of_trees": np.exp(sums["chain"] - sums["tree"]),
+        "ring_evidence_per_cluster": evidence["ring"] / c,
+        "tree_evidence_per_cluster_times_touch": evidence["tree"] / c * pairs.touch,
+        "tree_certainty": s[upper][of_tree].sum() - sums["tree"],
+        "chain_step_fit_squared": fit("chain") ** 2,
+        "ring_step_fit_squared": fit("ring") ** 2,
+        "ring_step_fit_times_touch": fit("ring") * pairs.touch,
+        "ring_step_fit_times_hole": fit("ring") * pairs.hole,
+        "tree_step_fit": fit("tree"),
+        "grid_step_fit": fit("grid"),
+        "ring_length_fit": fit("ring", lengths=True),
+        "tree_length_fit": fit("tree", lengths=True),
+        "hierarchy_fit": np.arctanh(np.corrcoef(cophenet(merges), D[upper])[0, 1]),
+        "distance_spread": np.log(D[upper]).std(),
+        "relative_distance": pairs.features[..., 6][upper].mean(),
+        "detour_by_samples": pairs.features[..., 3][upper].mean(),
+        "link_gap": pairs.features[..., 2][upper][of_tree].mean(),
+        "link_elongation": pairs.features[..., 5][upper][of_tree].mean(),
+        "other_elongation": pairs.features[..., 5][upper][~of_tree].mean(),
+        "weakest_ring_link": ring_scores.min() - np.median(ring_scores),
+        "grid_evidence_per_cluster": families["grid"].evidence / c,
+        "log_n_clusters": np.log(c),
+    }
+    for name in families:
+        expected[f"{name}_contrast"] = contrast(name)
+        if name != "chain":
+            expected[f"{name}_gap"] = far(name, False).min() - far(name, True).max()
+    found = numbers_of(pairs, s, families, merges)
+    assert set(found) == set(WEIGHTS) == {*expected, "merge_jump_at", "merge_silhouette"}
+    for name, value in expected.items():
+        assert_allclose(found[name], value, err_msg=name)
+    heights = np.log(merges[:, 2])
+    at = int(np.argmax(np.diff(heights)))
+    assert_allclose(found["merge_jump_at"], (at + 1) / c)
+    group = fcluster(merges, c - 1 - at, "maxclust")
+    assert_allclose(found["merge_silhouette"], silhouette_score(D, group, metric="precomputed"))
 
 
 # -- the table --------------------------------------------------------------------------------------------------------
