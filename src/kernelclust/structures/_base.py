@@ -54,7 +54,7 @@ class Structure:
     """Whether places run in two directions or more."""
 
     is_sought: ClassVar[bool] = False
-    """Whether a fit is to find the structure; its clusters are flat until then."""
+    """True if a fit is to find the structure; its clusters are flat until then."""
 
     without_shape: ClassVar[str] = ""
     """Name of the structure that is meant where the text gives no shape and the number of clusters is not enough."""
