@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from scipy.linalg import eigh
 from scipy.sparse.csgraph import laplacian
-from sklearn.cluster import k_means, spectral_clustering
 from sklearn.cluster._spectral import cluster_qr, discretize
 from sklearn.utils import check_random_state
 
@@ -15,8 +14,7 @@ from kernelclust._names import check_name
 from kernelclust.kernels import DenseKernel
 from reproduction.baselines._tree import refill, variances
 
-SMALL = 500  # samples up to which a full decomposition takes no longer
-ASSIGNMENTS = ("cluster_qr", "discretize", "kmeans")
+ASSIGNMENTS = ("cluster_qr", "discretize")
 
 
 def normalized_cut(
@@ -24,9 +22,11 @@ def normalized_cut(
 ) -> np.ndarray:
     """Cut the graph whose edges are the kernel's values, so that clusters are little connected.
 
-    scikit-learn's `spectral_clustering` on the uncentred kernel: leading eigenvectors of D^-1/2 K D^-1/2, made into
-    labels ("cluster_qr" is deterministic). Knows no structure: labels are numbered by decreasing variance in feature
-    space.
+    The steps of scikit-learn's `spectral_clustering` on the uncentred kernel: leading eigenvectors of
+    D^-1/2 K D^-1/2, made into labels ("cluster_qr" is deterministic). The eigenvectors come from LAPACK, not ARPACK,
+    which needs minutes where a narrow kernel is near the identity (2000 samples: LAPACK 1 s) and draws random numbers
+    that no seed controls where the graph has several components. Knows no structure: labels are numbered by decreasing
+    variance in feature space.
     """
     check_name("assign", assign, ASSIGNMENTS)
     m, c, rng = len(K), n_clusters, check_random_state(random_state)
@@ -35,12 +35,8 @@ def normalized_cut(
         found = np.arange(m)
     elif c == 1 or not affinity.any():
         found = np.zeros(m, dtype=int)
-    elif m <= SMALL:
-        found = _small(affinity, c, assign, rng)
     else:
-        found = spectral_clustering(
-            affinity, n_clusters=c, assign_labels=assign, random_state=rng, eigen_solver="arpack"
-        )
+        found = _cut(affinity, c, assign, rng)
     operator = DenseKernel(K)
     groups = refill(operator, [np.flatnonzero(found == j) for j in range(c)], np.ones(c, dtype=int))
     labels = np.empty(m, dtype=np.intp)
@@ -49,18 +45,14 @@ def normalized_cut(
     return labels
 
 
-def _small(affinity: np.ndarray, c: int, assign: str, rng: np.random.RandomState) -> np.ndarray:
-    """scikit-learn's own steps, but with all eigenvectors: on a graph of several pieces ARPACK draws random numbers
-    that no seed holds."""
+def _cut(affinity: np.ndarray, c: int, assign: str, rng: np.random.RandomState) -> np.ndarray:
     L, root = laplacian(affinity, normed=True, return_diag=True)
     V = eigh(L, subset_by_index=[0, c - 1])[1] / root[:, None]
     V *= np.sign(V[np.abs(V).argmax(axis=0), np.arange(c)])
     rng.uniform(-1, 1, len(V))  # where ARPACK would start, so that what is drawn next is the same
-    if assign == "kmeans":
-        return k_means(V, c, n_init=10, random_state=rng)[1]
     if assign == "cluster_qr":
         return cluster_qr(V)
-    nowhere = np.abs(V).max(axis=1) < 1e-100  # in pieces that none of the functions sees: it divides by their size
+    nowhere = np.abs(V).max(axis=1) < 1e-100  # in components that no eigenvector sees: discretize divides by their size
     return discretize(np.where(nowhere[:, None], 1.0, V), random_state=rng)
 
 

@@ -300,10 +300,11 @@ def test_the_second_level_is_kernel_k_means_of_the_first():
 
 
 def test_normalised_cut_is_scikit_learns():
-    K = rbf_kernel(rng.standard_normal((60, 2)), gamma=0.25)
-    for assign in ("cluster_qr", "discretize"):
-        labels = normalized_cut(K, 4, assign=assign, random_state=0)
-        assert same_partition(labels, spectral_clustering(K, n_clusters=4, assign_labels=assign, random_state=0))
+    for m in (600, 60):  # scikit-learn's own is ARPACK at either size
+        K = rbf_kernel(rng.standard_normal((m, 2)), gamma=0.25)
+        for assign in ("cluster_qr", "discretize"):
+            labels = normalized_cut(K, 4, assign=assign, random_state=0)
+            assert same_partition(labels, spectral_clustering(K, n_clusters=4, assign_labels=assign, random_state=0))
     each = [labels == j for j in range(4)]
     spread = [np.mean((K.diagonal() - 2 * K[:, y].mean(1) + K[np.ix_(y, y)].mean())[y]) for y in each]
     assert (np.diff(spread) < 0).all()
@@ -312,7 +313,7 @@ def test_normalised_cut_is_scikit_learns():
 
 
 @pytest.mark.filterwarnings("error::RuntimeWarning")
-@pytest.mark.parametrize("assign", ["cluster_qr", "discretize", "kmeans"])
+@pytest.mark.parametrize("assign", ["cluster_qr", "discretize"])
 def test_cuts_of_graphs_in_pieces_and_of_tiny_similarities(assign):
     """A cut has no unit, takes every label, and is the same for the same seed where the graph falls into pieces."""
     truth = np.arange(12) % 3
