@@ -1,9 +1,12 @@
 """Dask frames as they come: names of columns, partitions without rows, columns of several types."""
 
+import warnings
+
 import numpy as np
 import pytest
 
 from kernelclust import KernelKMeans, MaxMarginClustering, MultiKernelClustering, StructuredClustering
+from kernelclust.solvers import Greedy
 
 pd = pytest.importorskip("pandas")
 dd = pytest.importorskip("dask.dataframe")
@@ -86,3 +89,41 @@ def test_sparse_blocks_are_refused():
     X = da.from_array(_frame().to_numpy(), chunks=(60, 3)).map_blocks(sparse.csr_matrix)
     with pytest.raises(TypeError, match="sparse blocks"):
         KernelKMeans(3).fit(X)
+
+
+def test_frames_of_delayed_parts():
+    from dask import delayed
+
+    parts = [_frame()[start : start + 40] for start in (0, 40, 80)]
+    model = MODELS["features"].fit(dd.from_delayed([delayed(part) for part in parts]))
+    again = MODELS["features"].fit(dd.from_map(lambda number: parts[number], range(3)))
+    np.testing.assert_array_equal(model.labels_.compute(), again.labels_.compute())
+
+
+def _two_kinds_of_rows():
+    return da.from_array(np.repeat(np.eye(2), 60, axis=0), chunks=(30, 2))
+
+
+def test_clusters_that_no_rule_reaches_are_warned_of():
+    model = StructuredClustering(structure="chain:4", kernel="linear", compute_confidence=False, random_state=0)
+    with pytest.warns(UserWarning, match="^2 of 4 clusters are empty: samples in partitions"):
+        model.fit(_two_kinds_of_rows())
+    assert len(np.unique(model.labels_.compute())) == 2
+    with pytest.warns(UserWarning, match="^X has 2 different rows, fewer than 4 clusters"):
+        model.fit(np.asarray(_two_kinds_of_rows()))
+    assert len(np.unique(model.labels_)) == 4
+
+
+def test_clusters_that_may_be_empty_are_not_warned_of():
+    model = StructuredClustering(structure="flat:4", kernel="linear", solver=Greedy(allow_empty=True), random_state=0)
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        assert len(np.unique(model.fit(_two_kinds_of_rows()).labels_.compute())) == 2
+        MODELS["features"].fit(dd.from_pandas(_frame(), npartitions=3))
+    assert not [one for one in heard if "clusters are empty" in str(one.message)]
+
+
+def test_columns_on_different_scales_are_warned_of():
+    wide = dd.from_pandas(_frame().assign(b=lambda D: 1e4 * D.b), npartitions=3)
+    with pytest.warns(UserWarning, match=r"^The variance of 'b' is .* times that of 'c'"):
+        MODELS["exact"].fit(wide)

@@ -181,8 +181,8 @@ def equal_rows(X: Any, n_clusters: int, weight: np.ndarray) -> Constraints | Non
     distinct, block = np.unique(_rounded(projected, sizes), return_inverse=True)
     if 1 < len(distinct) < n_clusters < len(projected):
         warn(
-            f"X has {len(distinct)} different rows, fewer than {n_clusters} clusters: some equal rows are in different "
-            f"clusters, as no cluster is left empty. Ask for {len(distinct)} clusters at most."
+            f"X has {len(distinct)} different rows, fewer than {n_clusters} clusters: without dividing equal rows "
+            f"arbitrarily, some clusters would be empty. Ask for {len(distinct)} clusters at most."
         )
     if len(distinct) == len(projected) or len(distinct) <= n_clusters:
         return None

@@ -205,7 +205,7 @@ class Device(Host):
         samples = X if everything else xp.take(X, xp.asarray(used, device=X.device), axis=0)
         w = xp.asarray(weight[used], dtype=xp.float64, device=X.device)
         holder = DeviceHolder(xp, samples, w, None if known is None else known[used])
-        found = fit_all(holder, model._fit_config(structure, model._make_solver()))
+        found = fit_all(holder, model._fit_config(structure, model._make_solver()), model._warn_of_scales)
         model._keep(found)
         model._fitted_on_device, model._used = True, None if everything else used
         if not everything:
@@ -251,7 +251,7 @@ class InPartitions(Host):
         check_enough_samples(int(X.shape[0]), structure)
         partitions = self.weighted(model, X, y, sample_weight, structure)
         holder = ExactHolder(partitions) if exact else FeatureHolder(partitions, model._kernel_term(), approximation)
-        found = fit_all(holder, model._fit_config(structure, model._make_solver()))
+        found = fit_all(holder, model._fit_config(structure, model._make_solver()), model._warn_of_scales)
         model._keep(found)
         model._fitted_on_device, model._used = False, None
 

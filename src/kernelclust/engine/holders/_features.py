@@ -18,6 +18,7 @@ from kernelclust._arrays import double, joined, library, like, parts, to_host
 from kernelclust._input import rows_are_equal
 from kernelclust._progress import set_step
 from kernelclust._threads import one_thread
+from kernelclust._warnings import warn
 from kernelclust.engine._config import FitConfig
 from kernelclust.engine._judge import Fit
 from kernelclust.engine._places import Places, Whole
@@ -385,6 +386,7 @@ class FeaturePool(Pool):
 
     settled = SETTLED
     same_kernel = False
+    _allow_empty = True
 
     def __init__(self, partitions: Partitions, features: Features, rule: Assignment, held: bool = False):
         self.partitions, self.features, self.c, self.center = partitions, features, len(rule.h), features.center
@@ -424,6 +426,7 @@ class FeaturePool(Pool):
         return self._sums(self.total)
 
     def propose(self, objective, tol, allow_empty):
+        self._allow_empty = allow_empty
         self._new = self.features.rule(objective, self.total)
         self._found = self._seen.each(sweep, raw=self._raw, rule=self._new, before=self.rules)
         self._value = lambda total: self.features.value(objective, total)
@@ -470,6 +473,7 @@ class FeaturePool(Pool):
         return np.maximum(values[:useful], 0.0), float(values.sum())
 
     def finish(self, some, objective):
+        self._warn_of_empty_clusters()
         sums, parts, raw = self.features.of(self.total.features), self.partitions, self.features.raw
         similarities = FeatureSamples(self.features, sums, self.centring)
         G, own = similarities.both(some.X)
@@ -492,6 +496,16 @@ class FeaturePool(Pool):
             labels=parts.rows(rule_labels, np.int64, raw=raw, rule=self.rules),
             position=position,
         )
+
+    def _warn_of_empty_clusters(self) -> None:
+        """Warn of clusters that no rule reaches: equal features have equal labels."""
+        empty = np.flatnonzero(self.total.n <= 0)
+        if len(empty) and not self._allow_empty:
+            warn(
+                f"{len(empty)} of {self.c} clusters are empty: samples in partitions are told apart by features of the "
+                "kernel, and fewer than that differ beyond rounding. Ask for fewer clusters, or rescale columns whose "
+                "differences vanish beside those of others. On the host (a numpy array) equal samples are divided."
+            )
 
 
 def nearest_of(found: Sequence[tuple], sizes: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:

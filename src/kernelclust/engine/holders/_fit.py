@@ -137,10 +137,11 @@ class Pool(ABC):
 # -- the fit ----------------------------------------------------------------------------------------------------------
 
 
-def fit_all(holder: Holder, config: FitConfig) -> Fit:
-    """Fit all samples of a holder."""
+def fit_all(holder: Holder, config: FitConfig, inspect: Callable[[np.ndarray, np.ndarray], None]) -> Fit:
+    """Fit all samples of a holder; `inspect` sees the samples and weights of the subsample before its fit."""
     rng = check_random_state(config.random_state)
     some = holder.some(config, rng)
+    inspect(some.X, some.w)
     set_step("{} samples, by the ordinary engine", len(some.w))
     kernel = config.kernel["kernel"]
     kernel = kernel if some.gamma is None else kernel.with_gamma(some.gamma)
