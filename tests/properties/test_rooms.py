@@ -1,5 +1,7 @@
 """A few cases of every room; `make soak` runs many more. The room of fits has test_properties.py for itself."""
 
+import sys
+
 import pytest
 import rooms
 import soak
@@ -37,6 +39,13 @@ def test_a_seed_replays_its_case(name):
     first, again = (room.draw(seeded(11)) for _ in range(2))
     assert repr(first) == repr(again)
     assert all(isinstance(word, str) for word in room.covers(first))
+
+
+def test_rooms_without_their_libraries_are_named_and_left_out(monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "dask", None)
+    monkeypatch.delitem(sys.modules, "rooms.dask_partitions", raising=False)
+    assert rooms.open_rooms(["fits", "dask_partitions"]) == ["fits"]
+    assert capsys.readouterr().out.startswith("room dask_partitions is left out: ")
 
 
 class _Broken:

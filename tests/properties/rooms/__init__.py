@@ -31,3 +31,16 @@ def room(name: str) -> ModuleType:
     if name not in room_names():
         raise SystemExit(f"there is no room {name!r}; there are {', '.join(room_names())}.")
     return import_module(f"{__name__}.{name}")
+
+
+def open_rooms(names: list[str]) -> list[str]:
+    """Return the rooms whose libraries are installed, and print the names of the others."""
+    opened = []
+    for name in names:
+        try:
+            room(name)
+        except ModuleNotFoundError as missing:
+            print(f"room {name} is left out: {missing}", flush=True)
+        else:
+            opened.append(name)
+    return opened
