@@ -18,15 +18,25 @@ from kernelclust._names import check_name, load, names
 
 
 class Term(BaseEstimator):
-    """Base class of all terms: constructor arguments are stored as they are given, and nothing else is.
+    """Base class of all terms: dataclasses whose fields are the parameters, stored as they are given.
 
-    scikit-learn's `get_params`, `set_params`, `clone` and `repr` work on terms, also inside of an estimator
-    (`kernel__gamma` in a grid search).
+    Declared with `eq=False, repr=False`, they are compared by identity and printed as scikit-learn prints estimators.
+    Its `get_params`, `set_params` and `clone` work on terms, also inside of an estimator (`kernel__gamma` in a grid
+    search).
     """
 
     kind: ClassVar[str] = "term"  # the estimator's parameter that takes the term
     example: ClassVar[str] = "Term()"  # a correct value, for error messages
     hyphens: ClassVar[bool] = False  # whether names are written with hyphens
+
+    @property
+    def name(self) -> str:
+        """Return the name that users write: that of the file."""
+        name = type(self).__module__.rpartition(".")[2]
+        return name.replace("_", "-") if self.hyphens else name
+
+    def check(self) -> None:
+        """Raise an error for a parameter that no data could make right."""
 
     def with_params(self, **params: Any) -> Self:
         """Return a copy with other values of some parameters."""
@@ -49,6 +59,7 @@ def term_class(package: ModuleType, name: str) -> Any:
 def as_term(value: Any, base: type[T], package: ModuleType, *, also: str = "") -> T:
     """Return the term that a user gave as a name or an object, or raise an error that shows a correct value."""
     if isinstance(value, base):
+        value.check()
         return value
     kind, suggestion = base.kind, f"such as {base.kind}={base.example}"
     known = [name.replace("_", "-") if base.hyphens or "-" in str(value) else name for name in term_names(package)]

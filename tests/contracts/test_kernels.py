@@ -196,7 +196,7 @@ def test_a_term_is_what_its_file_says(term):
     made = term()
     assert term.__module__.rpartition(".")[2].replace("_", "") == term.__name__.lower()
     assert set(vars(made)) == set(made.get_params())
-    made.check_parameters()
+    made.check()
 
 
 @every_kernel

@@ -379,7 +379,6 @@ class MultiKernelClustering(Placing, KernelClusterer):
 
     def _make_objective(self) -> Dependence:
         objective = as_objective(self.objective)
-        objective.check()
         check_name("placement", objective.placement, PLACEMENTS)
         return objective
 

@@ -52,14 +52,6 @@ class Kernel(Term):
     # -- calls
     is_trusted: ClassVar[bool] = True  # symmetric, positive semidefinite, any precision, several threads at once
 
-    @property
-    def name(self) -> str:
-        """The name that users write: that of the file."""
-        return type(self).__module__.rpartition(".")[2]
-
-    def check_parameters(self) -> None:
-        """Refuse parameters that make no kernel."""
-
     def affinities(self, graph: Any) -> Any:
         """Return the matrix (m, m) of a networkx graph of m nodes, for kernels that declare `accepts_graphs`."""
         raise NotImplementedError(f"{type(self).__name__} takes no graphs.")
@@ -118,7 +110,7 @@ class GammaKernel(Kernel):
     def __init__(self, gamma: float | str = "scale"):
         self.gamma: Any = gamma
 
-    def check_parameters(self) -> None:
+    def check(self) -> None:
         if isinstance(self.gamma, str):
             check_name("gamma", self.gamma, self.widths, also=", or a positive number")
         else:

@@ -44,13 +44,9 @@ def kernel_names() -> list[str]:
 
 def as_kernel(kernel: Any, *, also: str = ", or a function k(X, Y)") -> Kernel:
     """Return the kernel that a user gave as an object, a name or a function."""
-    made: Kernel
     if callable(kernel) and not isinstance(kernel, type):
-        made = FunctionKernel(kernel)
-    else:
-        made = as_term(kernel, Kernel, package, also=also)
-    made.check_parameters()
-    return made
+        return FunctionKernel(kernel)
+    return as_term(kernel, Kernel, package, also=also)
 
 
 def kernel_class(kernel: Any) -> type[Kernel]:
@@ -65,15 +61,11 @@ def as_approximation(approximation: Any) -> Approximation | None:
     """Return the approximation that a user gave as an object or a name; None is the exact kernel."""
     if approximation is None:
         return None
-    made: Approximation
-    if isinstance(approximation, str) and approximation == "auto":
-        made = AutoApproximation()
-    else:
-        if isinstance(approximation, str):
-            check_name("approximation", approximation, [None, "auto", *term_names(approximations)])
-        made = as_term(approximation, Approximation, approximations, also=", 'auto' or None")
-    made.check_parameters()
-    return made
+    if isinstance(approximation, str):
+        if approximation == "auto":
+            return AutoApproximation()
+        check_name("approximation", approximation, [None, "auto", *term_names(approximations)])
+    return as_term(approximation, Approximation, approximations, also=", 'auto' or None")
 
 
 # -- fitting -----------------------------------------------------------------------------------------------------------

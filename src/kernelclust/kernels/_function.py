@@ -14,6 +14,7 @@ from kernelclust.kernels._base import Kernel
 CLOSE = 128  # samples whose own similarity is computed at a time
 
 
+@dataclass(eq=False, repr=False)
 class FunctionKernel(Kernel):
     """A function k(X, Y) of the user's own: arrays (n, d), (m, d) -> (n, m), as in sklearn.svm.
 
@@ -27,9 +28,8 @@ class FunctionKernel(Kernel):
     example = "FunctionKernel(my_function)"
     is_trusted = False
 
-    def __init__(self, function: Callable, parameters: dict[str, Any] | None = None):
-        self.function = function
-        self.parameters = parameters
+    function: Callable
+    parameters: dict[str, Any] | None = None
 
     @property
     def name(self) -> str:

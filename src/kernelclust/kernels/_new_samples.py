@@ -191,13 +191,13 @@ class LandmarkFeatures(FeatureMap):
         return function.kernel.array_block(xp, Z / float(function.scale), there(self.landmarks)) @ there(self.M)
 
 
+@dataclass(eq=False, repr=False)
 class LearnedKernel(Kernel):
     """k(x, y) = <b(x), b(y)> with features that a fitted kernel learned."""
 
     has_features = True
 
-    def __init__(self, learned: FeatureMap):
-        self.learned = learned
+    learned: FeatureMap
 
     def features(self, X):
         return self.learned(X)

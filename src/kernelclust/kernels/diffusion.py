@@ -7,6 +7,8 @@ it leaves dense regions faster, about degree times. The graph is that of kernel=
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import ArpackNoConvergence, eigsh
@@ -17,6 +19,7 @@ from kernelclust.kernels._graphs import RESTARTS, smoothest
 from kernelclust.kernels._nodes import NeighbourKernel
 
 
+@dataclass(eq=False, repr=False)
 class Diffusion(NeighbourKernel):
     """Heat on the graph of nearest neighbours.
 
@@ -30,17 +33,10 @@ class Diffusion(NeighbourKernel):
 
     example = "Diffusion(time=10.0)"
 
-    def __init__(
-        self,
-        time: float = 10.0,
-        laplacian: str = "normalized",
-        n_neighbors: int | None = None,
-        n_functions: int | None = None,
-    ):
-        self.time = time
-        self.laplacian = laplacian
-        self.n_neighbors = n_neighbors
-        self.n_functions = n_functions
+    time: float = 10.0
+    laplacian: str = "normalized"
+    n_neighbors: int | None = None
+    n_functions: int | None = None
 
     def fit(self, X, weight, *, n_clusters, approximation, center, rng) -> FittedKernel:
         check_number("time", self.time, above=True)

@@ -8,7 +8,7 @@ Neighbours: 1.5 x clip(m / 2c, 3, 10). Equal samples are one node of the graph.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from kernelclust.kernels._fitted_kernel import COMMUTE, FittedKernel
 from kernelclust.kernels._graphs import commute_factor, commute_kernel
@@ -17,6 +17,7 @@ from kernelclust.kernels._nodes import NeighbourKernel, neighbour_graph
 __all__ = ["PART", "Graph", "neighbour_graph"]
 
 
+@dataclass(eq=False, repr=False)
 class Graph(NeighbourKernel):
     """Commute times on the graph of nearest neighbours.
 
@@ -32,10 +33,9 @@ class Graph(NeighbourKernel):
 
     example = "Graph(n_neighbors=10)"
 
-    def __init__(self, n_neighbors: int | None = None, regularization: float = 0.0, n_functions: int | None = None):
-        self.n_neighbors = n_neighbors
-        self.regularization = regularization
-        self.n_functions = n_functions
+    n_neighbors: int | None = None
+    regularization: float = 0.0
+    n_functions: int | None = None
 
     def fit(self, X, weight, *, n_clusters, approximation, center, rng) -> FittedKernel:
         self.check_regularization()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from sklearn.utils.extmath import safe_sparse_dot
 
@@ -9,6 +11,7 @@ from kernelclust._names import check_number
 from kernelclust.kernels._base import GammaKernel
 
 
+@dataclass(eq=False, repr=False)
 class Polynomial(GammaKernel):
     """(gamma <x, y> + coef0)^degree.
 
@@ -24,13 +27,12 @@ class Polynomial(GammaKernel):
     example = "Polynomial(degree=2)"
     cancels = True
 
-    def __init__(self, degree: int = 3, coef0: float = 1, gamma: float | str = "scale"):
-        self.degree = degree
-        self.coef0 = coef0
-        self.gamma = gamma
+    degree: int = 3
+    coef0: float = 1
+    gamma: float | str = "scale"
 
-    def check_parameters(self) -> None:
-        super().check_parameters()
+    def check(self) -> None:
+        super().check()
         check_number("degree", self.degree, whole=True, least=1)
         check_number("coef0", self.coef0)
 

@@ -10,6 +10,8 @@ by K as given. Both hold one more matrix of X's size; "clip" needs a full decomp
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from scipy.linalg import eigh
 from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
@@ -30,6 +32,7 @@ REMEDY = (
 ROUNDING = 1e-13  # eigenvalues of so much of the largest, a sample, are rounding
 
 
+@dataclass(eq=False, repr=False)
 class Precomputed(Kernel):
     """Similarities that you bring.
 
@@ -50,10 +53,9 @@ class Precomputed(Kernel):
     is_function = False
     dense_limit = np.inf
 
-    def __init__(self, indefinite: str | None = None):
-        self.indefinite = indefinite
+    indefinite: str | None = None
 
-    def check_parameters(self) -> None:
+    def check(self) -> None:
         check_name("indefinite", self.indefinite, [None, *_DEFINITE])
 
     def check_samples(self, X) -> np.ndarray:

@@ -35,6 +35,7 @@ WEAK = 0.1  # quantile of the weights that counts as a weak link
 ROUNDING = 1e-6  # relative difference of two directions that needs no warning
 
 
+@dataclass(eq=False, repr=False)
 class PrecomputedGraph(GraphKernel):
     """Commute times on a graph that you bring.
 
@@ -50,9 +51,8 @@ class PrecomputedGraph(GraphKernel):
     equal_rows_are_equal = False
     reports_bad_entries = True
 
-    def __init__(self, regularization: float = 0.0, n_functions: int | None = None):
-        self.regularization = regularization
-        self.n_functions = n_functions
+    regularization: float = 0.0
+    n_functions: int | None = None
 
     def fit(self, X, weight, *, n_clusters, approximation, center, rng) -> FittedKernel:
         self.check_regularization()

@@ -25,6 +25,7 @@ STARTS = 10  # that n_init="auto" stands for
 PATIENCE = 8  # cuts without a lower objective after which a run that follows its labels is given up
 
 
+@dataclass(eq=False, repr=False)
 class CuttingPlane(Term):
     """Solve max-margin clustering by cutting planes, from several starts.
 
@@ -59,24 +60,14 @@ class CuttingPlane(Term):
     kind = "solver"
     example = "CuttingPlane(n_init=3)"
 
-    def __init__(
-        self,
-        n_init: int | str = "auto",
-        init: str = "principal",
-        tol: float = 0.03,
-        center: bool = True,
-        balance: float | None = None,
-        n_components: int | None = None,
-    ):
-        self.n_init = n_init
-        self.init = init
-        self.tol = tol
-        self.center = center
-        self.balance = balance
-        self.n_components = n_components
+    n_init: int | str = "auto"
+    init: str = "principal"
+    tol: float = 0.03
+    center: bool = True
+    balance: float | None = None
+    n_components: int | None = None
 
     def check(self) -> None:
-        """Raise an error for a parameter that no data could make right."""
         check_starts(self.n_init)
         check_name("init", self.init, INITS)
         check_number("tol", self.tol)

@@ -76,22 +76,23 @@ class Relaxed:
     gap: float = 0.0
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class Method(Term):
     """Base class of the methods for many kernels: a file each, which ends in `PART = TheClass`.
 
-    A method writes `solve`, and `check` where it has parameters of its own. All take these, because the frame around
-    `solve` reads them:
+    A method writes `solve`, and `check` where it has parameters of its own. Methods that go in steps also take `tol`,
+    the relative fall of the objective at which they stop. All take these, because the frame around `solve` reads them:
 
-    refine : bool
+    Parameters
+    ----------
+    refine : bool, default=True
         Whether labels are improved by discrete moves. False is the papers' methods; samples are then moved only where
         known labels, links and sizes demand it. A method whose labels are discrete already is refined only for a
         structure, a loss, or where something is known.
-    center, unit_diagonal : bool
+    center, unit_diagonal : bool, default=True
         Whether kernels are centred, then scaled to a unit diagonal. Graph kernels are always centred.
-    n_init : int or "auto"
+    n_init : int or "auto", default="auto"
         k-means starts on the rows of the embedding; the lowest inertia counts. "auto" is 10.
-
-    Methods that go in steps also take `tol`, the relative fall of the objective at which they stop.
     """
 
     kind = "method"
@@ -103,18 +104,17 @@ class Method(Term):
     may_rise: ClassVar[bool] = False  # whether its history need not fall
     extra_matrices: ClassVar[tuple[int, int]] = (0, 0)  # (a, b): it holds a m + b matrices of n x n beside m kernels
 
-    refine: bool
-    center: bool
-    unit_diagonal: bool
-    n_init: int | str
-    tol: float = 0.0
+    refine: bool = True
+    center: bool = True
+    unit_diagonal: bool = True
+    n_init: int | str = "auto"
+    tol = 0.0  # a parameter of methods that go in steps
 
     def solve(self, task: Task) -> Relaxed:
         """Find kernel weights, and an embedding whose rows are then clustered."""
         raise NotImplementedError
 
     def check(self) -> None:
-        """Raise an error for a parameter that no data could make right."""
         for name in ("refine", "center", "unit_diagonal"):
             check_flag(name, getattr(self, name))
         check_starts(self.n_init)
@@ -169,11 +169,6 @@ class Method(Term):
     def starts(self) -> int:
         """The number of k-means starts."""
         return STARTS if isinstance(self.n_init, str) else int(self.n_init)
-
-    @property
-    def name(self) -> str:
-        """The name that users write."""
-        return type(self).__module__.rpartition(".")[2].replace("_", "-")
 
 
 def make_task(method: Method, kernels: Sequence[KernelOperator], n_clusters: int, rng: Any, max_iter: int) -> Task:

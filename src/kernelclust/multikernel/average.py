@@ -28,14 +28,6 @@ class Average(Method):
     Average(refine=False)
     """
 
-    def __init__(
-        self, refine: bool = True, center: bool = True, unit_diagonal: bool = True, n_init: int | str = "auto"
-    ):
-        self.refine = refine
-        self.center = center
-        self.unit_diagonal = unit_diagonal
-        self.n_init = n_init
-
     def solve(self, task: Task) -> Relaxed:
         m = len(task.kernels)
         share = np.full(m, 1 / m)

@@ -6,11 +6,14 @@ A kernel that c eigenvectors describe completely has no residual and takes all t
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from kernelclust._names import check_number
 from kernelclust.multikernel._base import Method, Relaxed, Task
 from kernelclust.multikernel._spectral import alternate, check_power
 
 
+@dataclass(eq=False, repr=False)
 class MKKM(Method):
     """Weigh kernels by how well clusters describe them, without regularisation.
 
@@ -21,10 +24,8 @@ class MKKM(Method):
     ridge : float, default=0.0
         Added to every residual in units of its kernel's trace. 0.01 or more keeps a kernel that c eigenvectors
         describe completely from taking all the weight.
-    refine, center, unit_diagonal : bool, default=True
-        Whether labels are improved by discrete moves; whether kernels are centred, then scaled to a unit diagonal.
-    n_init : int or "auto", default="auto"
-        k-means starts on the rows of the embedding; "auto" is 10.
+    refine, center, unit_diagonal, n_init
+        As in `Average`.
     tol : float, default=1e-6
         Relative fall of the objective at which the method stops.
 
@@ -35,23 +36,9 @@ class MKKM(Method):
     MKKM(ridge=0.01)
     """
 
-    def __init__(
-        self,
-        power: int = 2,
-        ridge: float = 0.0,
-        refine: bool = True,
-        center: bool = True,
-        unit_diagonal: bool = True,
-        n_init: int | str = "auto",
-        tol: float = 1e-6,
-    ):
-        self.power = power
-        self.ridge = ridge
-        self.refine = refine
-        self.center = center
-        self.unit_diagonal = unit_diagonal
-        self.n_init = n_init
-        self.tol = tol
+    power: int = 2
+    ridge: float = 0.0
+    tol: float = 1e-6
 
     def check(self) -> None:
         super().check()

@@ -10,7 +10,7 @@ mu^2 (power=1), is calmer for tiny lam, and may rise.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from kernelclust.multikernel._spectral import alternate, check_power, lam_path
 FROM_SUMS = ("trace", "mmd")  # correlations that follow from the Gram matrix of features
 
 
+@dataclass(eq=False, repr=False)
 class MKKMMR(Method):
     """Weigh kernels by how well clusters describe them, and let kernels that repeat each other share one vote.
 
@@ -39,10 +40,8 @@ class MKKMMR(Method):
         Kernels are combined as sum_p mu_p^power K_p. 2 is eq. (8) and falls in every step; 1 is the authors' program.
     ridge : float, default=0.0
         Added to every residual in units of its kernel's trace.
-    refine, center, unit_diagonal : bool, default=True
-        Whether labels are improved by discrete moves; whether kernels are centred, then scaled to a unit diagonal.
-    n_init : int or "auto", default="auto"
-        k-means starts on the rows of the embedding; "auto" is 10.
+    refine, center, unit_diagonal, n_init
+        As in `Average`.
     tol : float, default=1e-6
         Relative fall of the objective at which the method stops.
 
@@ -53,27 +52,11 @@ class MKKMMR(Method):
     MKKMMR(lam=0.5, refine=False)
     """
 
-    def __init__(
-        self,
-        lam: float | str = "auto",
-        correlation: str | Callable = "trace",
-        power: int = 2,
-        ridge: float = 0.0,
-        refine: bool = True,
-        center: bool = True,
-        unit_diagonal: bool = True,
-        n_init: int | str = "auto",
-        tol: float = 1e-6,
-    ):
-        self.lam = lam
-        self.correlation = correlation
-        self.power = power
-        self.ridge = ridge
-        self.refine = refine
-        self.center = center
-        self.unit_diagonal = unit_diagonal
-        self.n_init = n_init
-        self.tol = tol
+    lam: float | str = "auto"
+    correlation: str | Callable = "trace"
+    power: int = 2
+    ridge: float = 0.0
+    tol: float = 1e-6
 
     def check(self) -> None:
         super().check()

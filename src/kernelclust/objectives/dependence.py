@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ PLACEMENTS = ("distance", "F")
 RESCALINGS = ("slack", "margin")
 
 
+@dataclass(eq=False, repr=False)
 class Dependence(Term):
     """Dependence between data and labels, F = tr(K P A P') with P = Pi T N^-1.
 
@@ -56,28 +58,16 @@ class Dependence(Term):
     kind = "objective"
     example = "Dependence(rho=0)"
 
-    def __init__(
-        self,
-        loss: Any = None,
-        normalize: str | None = "l2",
-        rho: float = 2.0,
-        size_prior: float | str = "auto",
-        placement: str | None = "distance",
-        C: float = 0.1,
-        gamma: float = 1.0,
-        rescale: str = "slack",
-    ):
-        self.loss = loss
-        self.normalize = normalize
-        self.rho = rho
-        self.size_prior = size_prior
-        self.placement = placement
-        self.C = C
-        self.gamma = gamma
-        self.rescale = rescale
+    loss: Any = None
+    normalize: str | None = "l2"
+    rho: float = 2.0
+    size_prior: float | str = "auto"
+    placement: str | None = "distance"
+    C: float = 0.1
+    gamma: float = 1.0
+    rescale: str = "slack"
 
     def check(self) -> None:
-        """Raise an error for a parameter that no structure could make right."""
         check_name("normalize", self.normalize, NORMALIZATIONS)
         check_name("placement", self.placement, (*PLACEMENTS, None))
         check_name("rescale", self.rescale, RESCALINGS)

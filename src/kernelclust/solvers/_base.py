@@ -80,12 +80,18 @@ class Run:
     quick: bool = False  # fewer starts, and only the best of them finished: for many fits
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class Solver(Term):
     """Base class of the solvers: a file each, which ends in `PART = TheClass`.
 
-    A solver writes `solve`, and `check` where it has parameters of its own. All take `tol` (a sample is moved when F
-    rises by more than `tol` times the sum of F's absolute terms) and `allow_empty` (whether moves may leave a cluster
-    empty).
+    A solver writes `solve`, and `check` where it has parameters of its own.
+
+    Parameters
+    ----------
+    tol : float, default=1e-10
+        A sample is moved when F rises by more than tol times the sum of F's absolute terms.
+    allow_empty : bool, default=False
+        Whether moves may leave a cluster empty.
     """
 
     kind = "solver"
@@ -94,15 +100,14 @@ class Solver(Term):
     needs: ClassVar[tuple[str, ...]] = ()  # members of operators beyond the common ones
     is_relaxation: ClassVar[bool] = False  # whether it relaxes normalize="l2" without a loss or size prior
 
-    tol: float
-    allow_empty: bool
+    tol: float = 1e-10
+    allow_empty: bool = False
 
     def solve(self, problem: Problem, run: Run, rng: np.random.RandomState) -> Solution:
         """Find labels with a large F that keep what is known about samples."""
         raise NotImplementedError
 
     def check(self) -> None:
-        """Raise an error for a parameter that no data could make right."""
         check_number("tol", self.tol)
         check_flag("allow_empty", self.allow_empty)
 
@@ -116,11 +121,6 @@ class Solver(Term):
 
     def check_placement(self, placement: str | None) -> None:
         """Raise an error where the solver needs another rule by which clusters find their places."""
-
-    @property
-    def name(self) -> str:
-        """Return the name that users write."""
-        return type(self).__module__.rpartition(".")[2]
 
     @property
     def refines(self) -> bool:

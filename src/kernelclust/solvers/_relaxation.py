@@ -71,16 +71,24 @@ def labels_of(P: np.ndarray, problem: Problem) -> np.ndarray:
     return starts.fill_empty(np.argmax(P, axis=1), problem.spectrum.embedding, problem.objective.n_clusters)
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class Relaxation(Solver):
     """Base class of solvers that relax labels to real P, round P to labels, and polish those by greedy moves.
 
-    A relaxation writes `relax` and `round`. `polish=False` is the papers' method.
+    A relaxation writes `relax` and `round`.
+
+    Parameters
+    ----------
+    polish : bool, default=True
+        Whether labels are improved by point moves and placement; False is the paper's method.
+    tol, allow_empty
+        As in every `Solver`.
     """
 
     is_relaxation = True
     also_relaxes: ClassVar[str] = ""  # beside normalize="l2", in words
 
-    polish: bool
+    polish: bool = True
 
     def relax(self, problem: Problem, rng: np.random.RandomState) -> Relaxed:
         """Find relaxed labels."""

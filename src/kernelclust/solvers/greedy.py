@@ -48,6 +48,7 @@ SPREAD_TOL = 1e-9  # of a kernel's trace: a smaller change of the spread is roun
 QUICK_RESTARTS = 3  # and restarts of the search for places
 
 
+@dataclass(eq=False, repr=False)
 class Greedy(Solver):
     """Starts, point moves and placement: the library's own search, for every objective.
 
@@ -76,19 +77,9 @@ class Greedy(Solver):
     Greedy(n_init=5, search='global')
     """
 
-    def __init__(
-        self,
-        search: str = "refine",
-        init: Any = "auto",
-        n_init: int | str = "auto",
-        tol: float = 1e-10,
-        allow_empty: bool = False,
-    ):
-        self.search = search
-        self.init = init
-        self.n_init = n_init
-        self.tol = tol
-        self.allow_empty = allow_empty
+    search: str = "refine"
+    init: Any = "auto"
+    n_init: int | str = "auto"
 
     def check(self) -> None:
         super().check()

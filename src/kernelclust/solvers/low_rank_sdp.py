@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -34,6 +35,7 @@ MIN_STEP = 1e-10
 Function = Callable[[np.ndarray], tuple[float, np.ndarray]]  # x -> value, gradient
 
 
+@dataclass(eq=False, repr=False)
 class LowRankSDP(Relaxation):
     """Semidefinite relaxation with a factor of low rank, Q = Y Y' with Y >= 0.
 
@@ -47,12 +49,8 @@ class LowRankSDP(Relaxation):
         Stops when no constraint is violated by more.
     max_steps : int, default=60
         Steps of the augmented Lagrangian at most.
-    polish : bool, default=True
-        Whether labels are improved by point moves and placement; False is the paper's method.
-    tol : float, default=1e-10
-        A sample is moved when F rises by more than tol times the sum of F's absolute terms.
-    allow_empty : bool, default=False
-        Whether moves may leave a cluster empty.
+    polish, tol, allow_empty
+        As in `Spectral`.
 
     Examples
     --------
@@ -61,23 +59,10 @@ class LowRankSDP(Relaxation):
     LowRankSDP(rank=4)
     """
 
-    def __init__(
-        self,
-        rank: int = 10,
-        pull: float = 0.1,
-        violation: float = 1e-5,
-        max_steps: int = 60,
-        polish: bool = True,
-        tol: float = 1e-10,
-        allow_empty: bool = False,
-    ):
-        self.rank = rank
-        self.pull = pull
-        self.violation = violation
-        self.max_steps = max_steps
-        self.polish = polish
-        self.tol = tol
-        self.allow_empty = allow_empty
+    rank: int = 10
+    pull: float = 0.1
+    violation: float = 1e-5
+    max_steps: int = 60
 
     def check(self) -> None:
         super().check()

@@ -6,6 +6,8 @@ no longer the centred one: kept for comparison; the other solvers do better.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from kernelclust.kernels import row_blocks
@@ -13,6 +15,7 @@ from kernelclust.solvers._base import Problem
 from kernelclust.solvers._relaxation import Relaxation, Relaxed, WeightedKernel, trace_value
 
 
+@dataclass(eq=False, repr=False)
 class NMF(Relaxation):
     """Non-negative labels by multiplicative updates.
 
@@ -21,12 +24,8 @@ class NMF(Relaxation):
     max_steps : int, default=500
     step_tol : float, default=1e-6
         Stops when no entry of P changes by more than this share of the largest.
-    polish : bool, default=True
-        Whether labels are improved by point moves and placement; False is the paper's method.
-    tol : float, default=1e-10
-        A sample is moved when F rises by more than tol times the sum of F's absolute terms.
-    allow_empty : bool, default=False
-        Whether moves may leave a cluster empty.
+    polish, tol, allow_empty
+        As in `Spectral`.
 
     Examples
     --------
@@ -35,19 +34,8 @@ class NMF(Relaxation):
     NMF(polish=False)
     """
 
-    def __init__(
-        self,
-        max_steps: int = 500,
-        step_tol: float = 1e-6,
-        polish: bool = True,
-        tol: float = 1e-10,
-        allow_empty: bool = False,
-    ):
-        self.max_steps = max_steps
-        self.step_tol = step_tol
-        self.polish = polish
-        self.tol = tol
-        self.allow_empty = allow_empty
+    max_steps: int = 500
+    step_tol: float = 1e-6
 
     def relax(self, problem: Problem, rng: np.random.RandomState) -> Relaxed:
         """Update random non-negative P."""

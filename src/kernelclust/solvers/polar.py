@@ -6,6 +6,8 @@ spectral value sum lambda_i mu_i.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from kernelclust.solvers._base import Problem
@@ -13,6 +15,7 @@ from kernelclust.solvers._relaxation import Relaxation, Relaxed, WeightedKernel,
 from kernelclust.solvers.spectral import round_rotations
 
 
+@dataclass(eq=False, repr=False)
 class Polar(Relaxation):
     """Concave-convex procedure over orthonormal labels.
 
@@ -21,12 +24,8 @@ class Polar(Relaxation):
     max_steps : int, default=1000
     step_tol : float, default=1e-9
         Stops when a step raises the value by less than this share of it.
-    polish : bool, default=True
-        Whether labels are improved by point moves and placement; False is the paper's method.
-    tol : float, default=1e-10
-        A sample is moved when F rises by more than tol times the sum of F's absolute terms.
-    allow_empty : bool, default=False
-        Whether moves may leave a cluster empty.
+    polish, tol, allow_empty
+        As in `Spectral`.
 
     Examples
     --------
@@ -35,19 +34,8 @@ class Polar(Relaxation):
     Polar(max_steps=50)
     """
 
-    def __init__(
-        self,
-        max_steps: int = 1000,
-        step_tol: float = 1e-9,
-        polish: bool = True,
-        tol: float = 1e-10,
-        allow_empty: bool = False,
-    ):
-        self.max_steps = max_steps
-        self.step_tol = step_tol
-        self.polish = polish
-        self.tol = tol
-        self.allow_empty = allow_empty
+    max_steps: int = 1000
+    step_tol: float = 1e-9
 
     def relax(self, problem: Problem, rng: np.random.RandomState) -> Relaxed:
         """Climb from random orthonormal P."""

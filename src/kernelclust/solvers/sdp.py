@@ -15,6 +15,7 @@ whose labels are the kernel k-means of M. Each value bounds every F.
 from __future__ import annotations
 
 import importlib
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,7 @@ CONIC_SOLVER, MAX_CONIC_STEPS = "SCS", 20_000  # a few seconds; most end within 
 ROUNDING_STARTS = 10  # of the k-means of M
 
 
+@dataclass(eq=False, repr=False)
 class SDP(Relaxation):
     """Semidefinite relaxation by a conic solver, for a few dozen samples.
 
@@ -38,12 +40,8 @@ class SDP(Relaxation):
     ----------
     conic_solver : str, optional
         A solver that cvxpy knows; SCS by default.
-    polish : bool, default=True
-        Whether labels are improved by point moves and placement; False is the paper's method.
-    tol : float, default=1e-10
-        A sample is moved when F rises by more than tol times the sum of F's absolute terms.
-    allow_empty : bool, default=False
-        Whether moves may leave a cluster empty.
+    polish, tol, allow_empty
+        As in `Spectral`.
 
     Examples
     --------
@@ -54,13 +52,7 @@ class SDP(Relaxation):
 
     also_relaxes = ", or normalize=None on a flat structure"
 
-    def __init__(
-        self, conic_solver: str | None = None, polish: bool = True, tol: float = 1e-10, allow_empty: bool = False
-    ):
-        self.conic_solver = conic_solver
-        self.polish = polish
-        self.tol = tol
-        self.allow_empty = allow_empty
+    conic_solver: str | None = None
 
     def check(self) -> None:
         super().check()

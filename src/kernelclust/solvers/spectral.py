@@ -40,11 +40,6 @@ class Spectral(Relaxation):
     Spectral(polish=False)
     """
 
-    def __init__(self, polish: bool = True, tol: float = 1e-10, allow_empty: bool = False):
-        self.polish = polish
-        self.tol = tol
-        self.allow_empty = allow_empty
-
     def relax(self, problem: Problem, rng: np.random.RandomState | None = None) -> Relaxed:
         """Return P* and its value, which bounds every F where the leading eigenvalues are exact."""
         c = problem.objective.n_clusters

@@ -33,13 +33,7 @@ class Approximation(Term):
 
     n_components: int | None
 
-    @property
-    def name(self) -> str:
-        """The name that users write: that of the file."""
-        return type(self).__module__.rpartition(".")[2]
-
-    def check_parameters(self) -> None:
-        """Refuse a rank that is none."""
+    def check(self) -> None:
         if self.n_components is not None:
             check_number("n_components", self.n_components, whole=True, least=1)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import solve_triangular
@@ -16,6 +17,7 @@ FIRST_COLUMNS = 64  # room for so many columns of a factor at first
 Column = Callable[[np.ndarray], np.ndarray]  # indices (r,) -> K[:, indices] (m, r)
 
 
+@dataclass(eq=False, repr=False)
 class Cholesky(Approximation):
     """Columns of the kernel, chosen one by one.
 
@@ -30,8 +32,7 @@ class Cholesky(Approximation):
     depends_on_clusters = True
     in_partitions = False
 
-    def __init__(self, n_components: int | None = None):
-        self.n_components = n_components
+    n_components: int | None = None
 
     def factor(self, function, X, Z, weight, n_clusters, rng):
         columns = function.own(Z), lambda index: function(Z, Z[index])

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from kernelclust.kernels._new_samples import LandmarkFeatures
 from kernelclust.kernels.approximations._base import DEFAULT_COMPONENTS, Approximation, check_block, in_blocks
 
 
+@dataclass(eq=False, repr=False)
 class Nystroem(Approximation):
     """Products of features are those of the kernel on `n_components` random samples.
 
@@ -18,8 +21,7 @@ class Nystroem(Approximation):
 
     has_array_features = True
 
-    def __init__(self, n_components: int = DEFAULT_COMPONENTS):
-        self.n_components = n_components
+    n_components: int = DEFAULT_COMPONENTS
 
     def factor(self, function, X, Z, weight, n_clusters, rng):
         m = X.shape[0]

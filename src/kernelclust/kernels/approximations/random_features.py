@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from kernelclust.kernels._new_samples import FrequencyFeatures
 from kernelclust.kernels.approximations._base import DEFAULT_COMPONENTS, Approximation, in_blocks
 
 
+@dataclass(eq=False, repr=False)
 class RandomFeatures(Approximation):
     """Cosines and sines along n_components / 2 random directions, for kernels that declare frequencies.
 
@@ -16,8 +19,7 @@ class RandomFeatures(Approximation):
 
     example = "RandomFeatures(n_components=300)"
 
-    def __init__(self, n_components: int = DEFAULT_COMPONENTS):
-        self.n_components = n_components
+    n_components: int = DEFAULT_COMPONENTS
 
     def check_kernel(self, kernel) -> None:
         if not kernel.has_frequencies:

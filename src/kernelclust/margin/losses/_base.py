@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -27,14 +28,6 @@ class Loss(Term):
     def affine(self, own: Any, given: Any, n: float) -> tuple[Any, Any]:
         """Return base and rate, arrays of the shape of `own`, for n samples."""
         raise NotImplementedError
-
-    def check(self) -> None:
-        """Raise an error for a parameter that makes no loss."""
-
-    @property
-    def name(self) -> str:
-        """The name that users write: that of the file."""
-        return type(self).__module__.rpartition(".")[2]
 
 
 class PairLoss(Loss):
@@ -74,13 +67,12 @@ class InformationLoss(Loss):
         return np.where(H > 1e-12 * max(np.log(n), 1.0), H, 0.0)
 
 
+@dataclass(eq=False, repr=False)
 class BetaLoss(Loss):
     """A loss with a parameter beta: above 1, separating what belongs together costs more than joining what does not."""
 
     symmetric = False  # unless beta = 1
-
-    def __init__(self, beta: float = 1.5):
-        self.beta = beta
+    beta: float = 1.5
 
     def check(self) -> None:
         check_number("beta", self.beta)
