@@ -46,14 +46,11 @@ def _command(command: ModuleType) -> Any:
         raise typer.Exit(guard.guarded(command.run, SimpleNamespace(command=context.obj, **values)))
 
     parameters = [inspect.Parameter("context", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)]
-    parameters += [
-        inspect.Parameter(
-            key, inspect.Parameter.KEYWORD_ONLY, default=one.default, annotation=Annotated[one.kind, one.about]
-        )
-        for key, one in command.OPTIONS.items()
-    ]
+    for name, option in command.OPTIONS.items():
+        shown = {"default": option.default, "annotation": option.annotation(name)}
+        parameters.append(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, **shown))
     call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    call.__annotations__ = {one.name: one.annotation for one in parameters}
+    call.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return call
 
 

@@ -17,15 +17,12 @@ if TYPE_CHECKING:
 
 OPTIONS = {
     **options.FILE,
-    "structures": options.option(
-        str, "--structures", "-s", help="with commas between, such as flat,chain,ring", panel=options.CLUSTER
-    ),
-    "kernels": options.option(
-        str, "--kernels", "-k", help="with commas between, such as auto,rbf", panel=options.CLUSTER
-    ),
-    "estimators": options.option(str, "--estimators", "-e", help="see kernelclust list", panel=options.CLUSTER),
-    "refits": options.option(
-        int, "--refits", help="how often four fifths of the rows are fitted anew", panel=options.CLUSTER, default=5
+    **options.in_panel(
+        options.CLUSTER,
+        structures=options.Option(str, "with commas between, such as flat,chain,ring", short="-s"),
+        kernels=options.Option(str, "with commas between, such as auto,rbf", short="-k"),
+        estimators=options.Option(str, "see kernelclust list", short="-e"),
+        refits=options.Option(int, "how often four fifths of the rows are fitted anew", 5),
     ),
     **options.JSON,
     **options.READING,

@@ -10,12 +10,8 @@ from typing import Any
 
 from kernelclust.cli import options
 
-OPTIONS = {
-    "out": options.option(
-        str, "--out", "-o", help="folder", panel=options.WRITE, default="kernelclust-demo", metavar="DIR"
-    ),
-    **options.TALK,
-}
+OUT = options.Option(str, "folder", "kernelclust-demo", "-o", metavar="DIR")
+OPTIONS = {**options.in_panel(options.WRITE, out=OUT), **options.TALK}
 TASK = (
     "One photograph was turned full circle: 10 groups of 35 pictures, with gaps between them, then shuffled. "
     "KMeans finds the groups but numbers them as it likes. With the ring, the numbers follow the turn."

@@ -11,15 +11,16 @@ from typing import Literal
 from kernelclust.cli import options
 
 OPTIONS = {
-    "model": options.argument("MODEL", "what fit --model wrote"),
+    "model": options.Argument(str, "what fit --model wrote", metavar="MODEL"),
     **options.FILE,
     **options.IDS,
-    **{name: one for name, one in options.HOW.items() if name != "image_size"},
-    "missing": options.option(
-        Literal["error", "drop", "median"],
-        "--missing",
-        help="cells that are empty, NA or a text that the fit did not see; as in the fit unless given",
-        panel=options.PREPARE,
+    **{name: option for name, option in options.HOW.items() if name != "image_size"},
+    **options.in_panel(
+        options.PREPARE,
+        missing=options.Option(
+            Literal["error", "drop", "median"],
+            "cells that are empty, NA or a text that the fit did not see; as in the fit unless given",
+        ),
     ),
     **options.WRITTEN,
     **options.PER_ROW,

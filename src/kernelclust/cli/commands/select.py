@@ -10,27 +10,21 @@ from typing import Any, Literal
 from kernelclust.cli import options
 
 OPTIONS = {
-    "what": options.argument("WHAT", "k or structure", Literal["k", "structure"]),
+    "what": options.Argument(Literal["k", "structure"], "k or structure", metavar="WHAT"),
     **options.FILE,
-    "among": options.option(
-        str,
-        "--among",
-        help="candidates with commas between: numbers or 2-10 for k, or structures such as flat:6,ring:6; all without",
-        panel=options.CLUSTER,
-        metavar="LIST",
+    **options.in_panel(
+        options.CLUSTER,
+        among=options.Option(
+            str,
+            "candidates with commas between: numbers or 2-10 for k, or structures such as flat:6,ring:6; all without",
+            metavar="LIST",
+        ),
+        n_perturbations=options.Option(int, "k: noisy copies that are clustered anew", flag="--noise-refits"),
+        n_null=options.Option(int, "k: sets of data without clusters, clustered anew", flag="--reference-refits"),
     ),
-    "n_perturbations": options.option(
-        int, "--noise-refits", help="k: noisy copies that are clustered anew", panel=options.CLUSTER
-    ),
-    "n_null": options.option(
-        int, "--reference-refits", help="k: sets of data without clusters, clustered anew", panel=options.CLUSTER
-    ),
-    "checkpoint": options.option(
-        str,
-        "--checkpoint",
-        help="k: file that keeps finished refits: stopped, it goes on",
-        panel=options.WRITE,
-        metavar="FILE",
+    **options.in_panel(
+        options.WRITE,
+        checkpoint=options.Option(str, "k: file that keeps finished refits: stopped, it goes on", metavar="FILE"),
     ),
     **options.WRITTEN,
     **options.READING,
@@ -82,15 +76,13 @@ def _structure(arguments: SimpleNamespace, given: dict[str, Any]) -> Callable[..
 
     if "structure" in given:
         raise ValueError("-s is what select structure chooses; name candidates with --among flat:6,ring:6.")
-    for option, name in REFITS.items():
+    for name in ("n_perturbations", "n_null", "checkpoint"):
         if getattr(arguments, name) is not None:
+            option = OPTIONS[name].flag or f"--{name}"
             raise ValueError(f"{option} is for select k: structures are compared over one fit. Leave it out.")
     number = given.pop("n_clusters", None)
     structures = None if arguments.among is None else sized(split(arguments.among), number)
     return lambda X, **more: select_structure(X, structures, number, **more)
-
-
-REFITS = {"--noise-refits": "n_perturbations", "--reference-refits": "n_null", "--checkpoint": "checkpoint"}
 
 
 CHOICES = {"k": _k, "structure": _structure}
