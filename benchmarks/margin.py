@@ -15,6 +15,7 @@ import time
 import warnings
 from collections.abc import Callable, Sequence
 
+import _root  # noqa: F401
 import numpy as np
 from scipy import sparse
 from sklearn.cluster import KMeans
@@ -25,8 +26,8 @@ from threadpoolctl import threadpool_limits
 
 from kernelclust import KernelKMeans, MaxMarginClustering
 from kernelclust.margin import CuttingPlane, as_loss, most_violated
-from kernelclust.margin._search import scan
 from kernelclust.margin._table_loss import make_loss
+from reproduction.table_scan import scan
 
 SIZES = {
     "digits": (357, 64),

@@ -12,8 +12,9 @@ from __future__ import annotations
 import numpy as np
 
 from kernelclust._names import check_number
+from kernelclust.kernels import weighted_product
 from kernelclust.multikernel import Method, Relaxed, Task
-from kernelclust.multikernel._spectral import rooted, start_block, sum_of
+from kernelclust.multikernel._spectral import start_block, sum_of
 from reproduction.multikernel._eigen import leading_eigenvectors
 from reproduction.multikernel._simplex import project_on_simplex
 
@@ -64,7 +65,9 @@ class LMKKM(Method):
         while len(history) < task.max_iter and not converged:
 
             def product(V: np.ndarray, t=t) -> np.ndarray:
-                return sum_of(t[:, [p]] * rooted(kernel, task.root, t[:, [p]] * V) for p, kernel in enumerate(kernels))
+                return sum_of(
+                    t[:, [p]] * weighted_product(kernel, task.root, t[:, [p]] * V) for p, kernel in enumerate(kernels)
+                )
 
             block = leading_eigenvectors(product, block, k)[1]
             H = block[:, :k] if task.root is None else block[:, :k] / task.root

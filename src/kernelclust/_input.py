@@ -131,6 +131,11 @@ def quoted(value: Any) -> str:
     return repr(text) if isinstance(value, str) else text
 
 
+def listed(values: Sequence[Any], most: int = 12) -> str:
+    """Return the first of some values as a message lists them, with dots where there are more."""
+    return ", ".join(map(quoted, values[:most])) + (", ..." if len(values) > most else "")
+
+
 # -- parts ------------------------------------------------------------------------------------------------------------
 
 

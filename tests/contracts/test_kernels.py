@@ -207,7 +207,6 @@ def test_declared_capabilities_are_written(name):
         assert getattr(kernel, flag) == (getattr(kernel, method) is not getattr(Kernel, method)), method
     assert kernel.is_function == (kernel.fit is Kernel.fit)
     assert kernel.has_gamma == ("gamma" in kernel().get_params())
-    assert kernel.has_functions == ("n_functions" in kernel().get_params())
 
 
 def test_nested_parameters_are_set():

@@ -12,11 +12,12 @@ from kernelclust import MaxMarginClustering
 from kernelclust._terms import term_class
 from kernelclust.kernels import RBF
 from kernelclust.margin import NMI, CuttingPlane, F, as_solver, loss_names, most_violated
-from kernelclust.margin._search import scan, search, two_by_two, value_of
+from kernelclust.margin._search import search, two_by_two, value_of
 from kernelclust.margin._table_loss import make_loss
 from kernelclust.margin._table_search import search_table, table
 from kernelclust.margin._weights import SampleWeights
 from kernelclust.margin.losses import as_loss
+from reproduction.table_scan import scan
 
 NAMES = loss_names()
 every_name = pytest.mark.parametrize("name", NAMES)

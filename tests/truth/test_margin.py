@@ -16,7 +16,7 @@ from kernelclust.margin._features import make_features
 from kernelclust.margin._fit import lowest_on_line
 from kernelclust.margin._loops import best_table
 from kernelclust.margin._models import ManyClusters, TwoClusters
-from kernelclust.margin._search import scan, search, two_by_two, value_of
+from kernelclust.margin._search import search, two_by_two, value_of
 from kernelclust.margin._solve import Search, _directions, solve_two, trivial_slack
 from kernelclust.margin._table_loss import make_loss
 from kernelclust.margin._table_search import _batches, _new_names, _Task, search_table, table
@@ -24,6 +24,7 @@ from kernelclust.margin._weights import SampleWeights
 from kernelclust.margin.cutting_plane import PATIENCE, from_labels, from_weights
 from kernelclust.margin.losses import NMI, F, Loss, as_loss
 from kernelclust.metrics import pair_f_score
+from reproduction.table_scan import scan
 
 BETA = 1.5
 DELTA = {  # y', y -> loss, by other people's code

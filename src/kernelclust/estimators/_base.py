@@ -158,11 +158,8 @@ class KernelClusterer(CallbackSupportMixin, ClusterMixin, BaseEstimator):
             label_weight=self.label_weight,
             **given,
         )
-        if known is not None and (known.place >= 0).all():
-            warn(
-                "y labels every sample, and its labels are returned; leave y out to cluster without them, in a grid "
-                "search too."
-            )
+        if known is not None:
+            warn_if_all_known(known.place)
         return known
 
     def _known_of_equal(self, tables, weight: np.ndarray, structure: Structure, known: Constraints | None):
@@ -284,6 +281,22 @@ class KernelClusterer(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         tags.input_tags.pairwise = self._is_pairwise()
         tags.input_tags.sparse = kernel_class(self.kernel).accepts_sparse
         return tags
+
+
+def warn_if_all_known(labels: np.ndarray) -> None:
+    """Warn where no label (m,) is -1, so that nothing is left to cluster."""
+    if (labels >= 0).all():
+        warn(
+            "y labels every sample, and its labels are returned; leave y out to cluster without them, in a grid "
+            "search too."
+        )
+
+
+def among_all(values: np.ndarray, used: np.ndarray, n_samples: int) -> np.ndarray:
+    """Return values of some samples as those of all, NaN for the others."""
+    spread = np.full((n_samples, *values.shape[1:]), np.nan)
+    spread[used] = values
+    return spread
 
 
 def equal_labels(tables: Sequence, n_clusters: int, *, free: bool = True) -> np.ndarray | None:

@@ -11,9 +11,9 @@ from scipy.cluster.hierarchy import linkage
 from scipy.spatial.distance import squareform
 
 from kernelclust import engine
-from kernelclust._input import quoted
+from kernelclust._input import listed, quoted
 from kernelclust.engine import FitConfig
-from kernelclust.estimators._base import known_structure
+from kernelclust.estimators._base import among_all, known_structure
 from kernelclust.estimators.structured import StructuredClustering
 from kernelclust.kernels import FittedKernel, fit_kernel
 from kernelclust.objectives import check_weights
@@ -131,8 +131,7 @@ def arrange(
     groups, codes = _groups(labels)
     called = _called(groups, names)
     if root is not None and root not in called:
-        known = f"{_shown(called, np.ones(min(len(called), SHOWN)))}{', ...' if len(called) > SHOWN else ''}"
-        raise ValueError(f"root={quoted(root)} is no group; groups are {known}.")
+        raise ValueError(f"root={quoted(root)} is no group; groups are {listed(called, SHOWN)}.")
     model = StructuredClustering(kernel=kernel)
     model._check_kernel()
     X = model._check_samples(X, reset=True)
@@ -141,7 +140,8 @@ def arrange(
     weight = np.where(codes >= 0, check_weights(sample_weight, X), 0.0)
     size = np.bincount(codes[codes >= 0], weight[codes >= 0], minlength=len(groups))
     if not size.all():
-        raise ValueError(f"group {_shown(called, size == 0)} has no sample of positive weight; leave it out.")
+        empty = [called[j] for j in np.flatnonzero(size == 0)]
+        raise ValueError(f"group {listed(empty, SHOWN)} has no sample of positive weight; leave it out.")
     shape = None if _is_open_tree(structure) else _structure_for(structure, called)
     used = np.flatnonzero(weight > 0)
     whole = len(used) == len(weight)
@@ -182,15 +182,8 @@ def _arranged(kept: FittedKernel, codes, used, called: list, shape: Structure | 
         order_confidence=None if found.order is None else found.order.confidence,
         link_confidence=None if found.order is None else found.order.links,
         alternatives=engine.alternatives(found.placing, shape, found.n, 5 if node is None else 1),
-        position=None if position is None else _among_all(position, used, len(codes)),
+        position=None if position is None else among_all(position, used, len(codes)),
     )
-
-
-def _among_all(values: np.ndarray, used: np.ndarray, n_samples: int) -> np.ndarray:
-    """Return values of some samples as those of all, NaN for the others."""
-    found = np.full((n_samples, *values.shape[1:]), np.nan)
-    found[used] = values
-    return found
 
 
 # -- groups ------------------------------------------------------------------------------------------------------------
@@ -237,23 +230,18 @@ def _called(groups: list, names: Mapping | Sequence | None) -> list:
         return groups
     if isinstance(names, Mapping):
         if missing := [group for group in groups if group not in names]:
-            raise ValueError(f"names has none for group {', '.join(quoted(one) for one in missing[:SHOWN])}.")
+            raise ValueError(f"names has none for group {listed(missing, SHOWN)}.")
         called = [names[group] for group in groups]
     else:
         if isinstance(names, str) or len(names) != len(groups):
             raise ValueError(
-                f"names={quoted(names)}: give one name for each of the {len(groups)} groups "
-                f"({', '.join(quoted(one) for one in groups[:SHOWN])}{', ...' if len(groups) > SHOWN else ''}), or a "
-                "dict {label: name}."
+                f"names={quoted(names)}: give one name for each of the {len(groups)} groups ({listed(groups, SHOWN)}), "
+                "or a dict {label: name}."
             )
         called = list(names)
     if len(set(called)) < len(called):
         raise ValueError("names has one name twice; groups need different ones.")
     return called
-
-
-def _shown(called: list, which: np.ndarray) -> str:
-    return ", ".join(quoted(called[j]) for j in np.flatnonzero(which)[:SHOWN])
 
 
 # -- the structure -----------------------------------------------------------------------------------------------------
@@ -270,8 +258,7 @@ def _structure_for(structure: Any, called: list) -> Structure:
     if found.n_clusters != len(called):
         raise ValueError(
             f"structure '{found}' has {found.n_clusters} places, but labels has {len(called)} groups "
-            f"({_shown(called, np.ones(min(len(called), SHOWN)))}{', ...' if len(called) > SHOWN else ''}); "
-            "give one with as many."
+            f"({listed(called, SHOWN)}); give one with as many."
         )
     return found
 

@@ -13,7 +13,7 @@ from kernelclust._names import check_flag, check_name, check_number
 from kernelclust._threads import one_thread
 from kernelclust._warnings import warn
 from kernelclust.constraints import check_labels
-from kernelclust.estimators._base import KernelClusterer, equal_labels
+from kernelclust.estimators._base import KernelClusterer, equal_labels, warn_if_all_known
 from kernelclust.estimators._data import Host, on_host, where
 from kernelclust.kernels import kernel_class
 from kernelclust.margin import (
@@ -387,11 +387,7 @@ class MaxMarginClustering(KernelClusterer):
 
     def _check_known(self, y, n_samples: int) -> np.ndarray:
         known = check_labels(y, n_samples, int(self.n_clusters))
-        if (known >= 0).all():
-            warn(
-                "y labels every sample, and its labels are returned; leave y out to cluster without them, in a grid "
-                "search too."
-            )
+        warn_if_all_known(known)
         return known
 
     # -- parts ----------------------------------------------------------------------------------------------------

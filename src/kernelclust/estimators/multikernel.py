@@ -12,6 +12,7 @@ from kernelclust._names import check_name
 from kernelclust.estimators._base import (
     FLOATS,
     KernelClusterer,
+    among_all,
     check_enough_samples,
     known_structure,
 )
@@ -241,7 +242,7 @@ class MultiKernelClustering(Placing, KernelClusterer):
         self._keep_all(len(weight), used, known, lambda rest: views.rest(rest, used))
         for name in ("embedding", "sample_weights"):
             if not everything and self._diagnostics[name] is not None:
-                self._diagnostics[name] = _rows_of(self._diagnostics[name], used, len(weight))
+                self._diagnostics[name] = among_all(self._diagnostics[name], used, len(weight))
         return self
 
     def _keep(self, found: ManyFit) -> None:
@@ -413,10 +414,3 @@ def _refuse_stack(X) -> None:
             f"X has shape {X.shape}: {how_to_flatten(X.shape)}; for {n} views of {each} samples give list(X); for {n} "
             "kernels set kernel='precomputed'."
         )
-
-
-def _rows_of(array: np.ndarray, used: np.ndarray, n: int) -> np.ndarray:
-    """Rows for all samples, NaN for those that took no part."""
-    out = np.full((n, array.shape[1]), np.nan)
-    out[used] = array
-    return out

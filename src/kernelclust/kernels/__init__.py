@@ -29,6 +29,7 @@ from kernelclust.kernels.operators import (
     is_operator,
     one_hot,
     row_blocks,
+    weighted_product,
 )
 
 __all__ = [
@@ -73,6 +74,7 @@ __all__ = [
     "row_blocks",
     "safe_unit",
     "spectrum_ends",
+    "weighted_product",
 ]
 
 __getattr__, __dir__ = exposes_terms(__name__, f"{__name__}.approximations")

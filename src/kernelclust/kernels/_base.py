@@ -37,7 +37,6 @@ class Kernel(Term):
     features_are_samples: ClassVar[bool] = False  # b(x) = x
     has_frequencies: ClassVar[bool] = False  # `frequencies` draws directions for random features
     has_gamma: ClassVar[bool] = False  # the parameter gamma is the width; see `GammaKernel`
-    has_functions: ClassVar[bool] = False  # the parameter n_functions is the rank beyond `dense_limit`
     learns_features: ClassVar[bool] = False  # the fitted kernel has features of all samples, learned from some
     # -- numbers
     start_samples: ClassVar[int] = 0  # that a fit of a device or of partitions begins with at least

@@ -37,7 +37,6 @@ class GraphKernel(Kernel):
     """A kernel of a graph: it exists between fitted samples, up to a constant, as a matrix or by smooth functions."""
 
     is_function = False
-    has_functions = True
     has_uncentred_form = False
     dense_limit: float = 3000
     n_functions: int | None

@@ -13,7 +13,7 @@ from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from kernelclust.kernels._graphs import distinct_rows
 from kernelclust.kernels._new_samples import NeighbourSearch
-from kernelclust.kernels._scale import robust_mean
+from kernelclust.kernels._scale import robust_mean, safe_unit
 
 FEW_COLUMNS = 4
 DIGITS = 12  # of directions; those that differ by rounding alone are made equal
@@ -91,7 +91,7 @@ def given_view(X, weight: np.ndarray) -> View:
 
     Sparse X keeps its zeros, unless fewer than half of its entries are: products would lose what a mean far off hides.
     """
-    unit = _safe_unit(X)
+    unit = safe_unit(X)
     keeps_zeros = sparse.issparse(X) and 2 * X.nnz <= X.shape[0] * X.shape[1]
     if keeps_zeros:
         return View("given", unit=unit)
@@ -130,9 +130,3 @@ def _rounded(Z):
         Z.data = np.round(Z.data, DIGITS)
         return Z
     return np.round(Z, DIGITS)
-
-
-def _safe_unit(X) -> float:
-    largest = float(abs(X).max()) or 1.0
-    limit = 1e100 if X.dtype == np.float64 else 1e12
-    return 1.0 if 1 / limit < largest < limit else largest

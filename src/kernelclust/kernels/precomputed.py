@@ -23,7 +23,7 @@ from kernelclust.kernels._fitted_kernel import FittedKernel
 from kernelclust.kernels._matrix import check_precomputed
 from kernelclust.kernels._new_samples import Function, Projected
 from kernelclust.kernels._spectrum import EXACT, check_definite
-from kernelclust.kernels.operators import DenseKernel, LowRankKernel
+from kernelclust.kernels.operators import DenseKernel, LowRankKernel, weighted_product
 
 REMEDY = (
     ", or set the kernel's parameter indefinite: 'clip' sets negative eigenvalues to zero, 'shift' adds to the "
@@ -109,12 +109,8 @@ def _shifted(X: np.ndarray, dense: DenseKernel) -> FittedKernel:
 def _lowest(dense: DenseKernel) -> float:
     """The lowest eigenvalue of D^1/2 K D^1/2."""
     m, root = dense.n_samples, np.sqrt(dense.weight)[:, None]
-
-    def product(V: np.ndarray) -> np.ndarray:
-        return root * (dense @ (root * V.reshape(m, -1)))
-
     if m > EXACT:
-        operator = LinearOperator((m, m), matvec=product, matmat=product, dtype=float)
+        operator = LinearOperator((m, m), lambda v: weighted_product(dense, root, v.reshape(m, -1)), dtype=float)
         start = np.random.RandomState(0).standard_normal(m)
         try:
             return float(eigsh(operator, 1, which="SA", tol=1e-9, v0=start, return_eigenvectors=False)[0])

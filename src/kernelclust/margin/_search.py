@@ -134,16 +134,3 @@ def two_by_two(chosen: np.ndarray, positive: np.ndarray, weights: SampleWeights 
     sides = np.column_stack([positive, ~positive]).astype(float)
     taken = chosen @ sides
     return np.stack([taken, (weights.weight @ sides) - taken], axis=1)
-
-
-def scan(f: np.ndarray, positive: np.ndarray, loss: TableLoss) -> tuple[int, int, float]:
-    """Find the largest value among all tables (a, b), as the paper does; the reference for `search` in tests."""
-    up, down = -np.sort(-f[positive]), -np.sort(-f[~positive])
-    sums = np.add.outer(np.r_[0, up.cumsum()], np.r_[0, down.cumsum()])  # (n_pos + 1, n_neg + 1)
-    a, b = np.ogrid[: len(up) + 1, : len(down) + 1]
-    c, d = len(up) - a, len(down) - b
-    base, rate = loss.affine_of_sizes(len(up), len(down))
-    cells = (loss.phi[a] + loss.off[c]) + (loss.off[b] + loss.phi[d])
-    values = 2 * sums - f.sum() + base[a + b] - rate[a + b] * cells
-    at = np.unravel_index(int(values.argmax()), values.shape)
-    return int(at[0]), int(at[1]), float(values[at])

@@ -23,7 +23,7 @@ from kernelclust.kernels import KernelOperator, LowRankKernel, WeightedSumKernel
 from kernelclust.multikernel._base import Relaxed, Task
 from kernelclust.multikernel._spectral import minimize_on_simplex, optimality_gap, quadratic
 from kernelclust.objectives import ClusterObjective
-from kernelclust.solvers import climb, fill_empty, place_known, placement_problem, seeded_start
+from kernelclust.solvers import Problem, climb, fill_empty, place_known, placement_problem, seeded_start
 
 
 @dataclass(frozen=True)
@@ -146,12 +146,11 @@ def consensus(task: Task, relaxed: Relaxed) -> KernelOperator:
 
 def pulled(
     known: Constraints, kernel: KernelOperator, objective: ClusterObjective, rng: np.random.RandomState
-) -> Constraints:
+) -> Constraints | None:
     """Return the constraints with soft labels in units of F: its bound for equal sizes, per sample."""
-    c, total = objective.n_clusters, float(kernel.weight.sum())
-    bounds = leading_spectrum(kernel, c, max(c - 1, 1), rng).bounds
-    bound = objective.size_bound(bounds, np.full(c, total / c))
-    return known.with_bonus_unit(bound / total if bound > 0 else 1.0)
+    c = objective.n_clusters
+    spectrum = leading_spectrum(kernel, c, max(c - 1, 1), rng)
+    return Problem(kernel, spectrum, objective, objective, known).constraints_for(objective)
 
 
 def place(

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import nnls
 
+from kernelclust.kernels import weighted_product
 from kernelclust.multikernel._base import Relaxed, Task
 
 GUARD = 6  # vectors beyond those asked for: they carry the slow part of the convergence
@@ -63,7 +64,7 @@ class Subspace:
             directions = np.linalg.qr(directions - self.Q @ (self.Q.T @ directions))[0]
         self.Q = np.hstack([self.Q, directions])
         self.images = [
-            np.hstack([image, rooted(kernel, self.root, directions)])
+            np.hstack([image, weighted_product(kernel, self.root, directions)])
             for image, kernel in zip(self.images, self.kernels, strict=True)
         ]
         inner = [self.Q.T @ image for image in self.images]
@@ -132,11 +133,6 @@ class Subspace:
     def H(self) -> np.ndarray:
         """Return D^-1/2 U, which has one row per sample, equal for a sample and its copies."""
         return self.U if self.root is None else self.U / self.root
-
-
-def rooted(kernel: Any, root: np.ndarray | None, V: np.ndarray) -> np.ndarray:
-    """D^1/2 K D^1/2 V, D = root^2."""
-    return kernel @ V if root is None else root * (kernel @ (root * V))
 
 
 def mean_space(task: Task) -> Subspace:

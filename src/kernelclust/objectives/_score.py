@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils import check_array
+from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import _check_sample_weight
 
 from kernelclust.kernels import DenseKernel, check_precomputed
+from kernelclust.metrics import check_values, node_labels
 from kernelclust.objectives.dependence import Dependence
 from kernelclust.structures import as_structure
 
@@ -60,18 +61,11 @@ def structured_hsic(
     1.0
     """
     K = check_precomputed(K)
-    labels = check_array(labels, ensure_2d=False, dtype=None, input_name="labels")
-    if labels.ndim != 1 or len(labels) != len(K):
-        raise ValueError(f"labels must be one integer a row of K: K is {K.shape}, labels {labels.shape}.")
-    if not np.issubdtype(labels.dtype, np.integer):
-        if not (np.issubdtype(labels.dtype, np.number) and np.array_equal(labels, np.asarray(labels, dtype=int))):
-            raise ValueError("labels must be integers from 0 to c - 1, the places in the structure.")
-        labels = labels.astype(int)
+    labels = check_values(labels, "labels")
+    check_consistent_length(K, labels)
     sized = isinstance(structure, str) and structure in ("flat", "chain", "ring")
     structure = as_structure(structure, int(labels.max()) + 1 if sized else None)
-    c = structure.n_clusters
-    if labels.min() < 0 or labels.max() >= c:
-        raise ValueError(f"labels run from {labels.min()} to {labels.max()}; structure '{structure}' has 0 to {c - 1}.")
+    labels, c = node_labels(labels, structure, "labels"), structure.n_clusters
     weight = check_weights(sample_weight, K)
     objective = Dependence(loss, normalize, rho=0.0, C=C, gamma=gamma, rescale=rescale).bind(structure)
     kernel = DenseKernel(K, weight)

@@ -10,7 +10,7 @@ from itertools import accumulate
 
 import numpy as np
 
-from kernelclust._input import quoted
+from kernelclust._input import listed
 from kernelclust.tables._table import Column, Table
 from kernelclust.tables.formats import jpg
 from kernelclust.tables.formats.csv import text_column
@@ -92,17 +92,13 @@ def _in_order(table: Table, names: Sequence[str], first: Table) -> Table:
         return table
     lacking, more = [n for n in names if n not in own], [n for n in own if n not in names]
     if lacking or more or len(set(own)) < len(own):
-        what = [f"lacks {_listed(lacking)}"] if lacking else []
-        what += [f"also has {_listed(more)}"] if more else []
+        what = [f"lacks {listed(lacking)}"] if lacking else []
+        what += [f"also has {listed(more)}"] if more else []
         raise ValueError(
             f"{table.source} {' and '.join(what) or 'has columns of one name'}, where {first.source} has "
-            f"{_listed(names)}; the files of a folder must have the same columns."
+            f"{listed(names)}; the files of a folder must have the same columns."
         )
     return replace(table, columns=[table.columns[own.index(name)] for name in names])
-
-
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(quoted(name) for name in names[:12]) + (", ..." if len(names) > 12 else "")
 
 
 def _with_texts(table: Table, other: Table, names: Sequence[str]) -> Table:

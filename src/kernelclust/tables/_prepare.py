@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from kernelclust._input import quoted
+from kernelclust._input import listed, quoted
 from kernelclust.tables._notation import Notation, mixed_units, notations, writes_number
 from kernelclust.tables._roles import find
 from kernelclust.tables._table import Column, Problem, Table, is_missing, refuse, written
@@ -221,8 +221,7 @@ def prepared_like(table: Table, settings: Mapping[str, Any], missing: str | None
     if lacking:
         names = [column.name for column in table.columns]
         raise ValueError(
-            f"{table.source} lacks {len(lacking)} columns of the fit: {', '.join(map(quoted, lacking[:12]))}"
-            f"{', ...' if len(lacking) > 12 else ''}; it has {', '.join(quoted(name) for name in names[:12])}."
+            f"{table.source} lacks {len(lacking)} columns of the fit: {listed(lacking)}; it has {listed(names)}."
         )
     values, problems = [], list(table.problems)
     for encoder in encoders:

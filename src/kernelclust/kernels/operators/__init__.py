@@ -1,6 +1,6 @@
 """Kernels known by their products, some rows and their diagonal: a file for each way to hold one."""
 
-from kernelclust.kernels.operators._base import BLOCK, KernelOperator, gram, one_hot, row_blocks
+from kernelclust.kernels.operators._base import BLOCK, KernelOperator, gram, one_hot, row_blocks, weighted_product
 from kernelclust.kernels.operators._checks import check_operator, is_operator
 from kernelclust.kernels.operators.dense import DenseKernel
 from kernelclust.kernels.operators.low_rank import LowRankKernel, feature_sums
@@ -24,4 +24,5 @@ __all__ = [
     "is_operator",
     "one_hot",
     "row_blocks",
+    "weighted_product",
 ]

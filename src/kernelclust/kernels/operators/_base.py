@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -27,6 +28,11 @@ def one_hot(labels: np.ndarray, n_clusters: int, weight: np.ndarray) -> np.ndarr
     Pi = np.zeros((len(labels), n_clusters))
     Pi[np.arange(len(labels)), labels] = weight
     return Pi
+
+
+def weighted_product(kernel: Any, root: np.ndarray | None, V: np.ndarray) -> np.ndarray:
+    """Return D^1/2 K D^1/2 V, with `root` (m, 1) the square roots of the weights D; None where all are one."""
+    return kernel @ V if root is None else root * (kernel @ (root * V))
 
 
 def gram(B: np.ndarray, weight: np.ndarray) -> np.ndarray:

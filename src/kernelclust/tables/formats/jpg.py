@@ -13,7 +13,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from kernelclust._input import quoted
+from kernelclust._input import listed, quoted
 from kernelclust.tables._table import Column, Table
 from kernelclust.tables.formats._arrays import table_of
 
@@ -49,8 +49,7 @@ def _table(files: dict[str, Any], source: str, image_size: str | None) -> Table:
     table = table_of(images if shape[2] == 3 else images[..., 0], source)
     notes = [_resized([good[name] for name in pictures], shape)]
     if skipped:
-        more = ", ..." if len(skipped) > N_NAMED else ""
-        named = ", ".join(map(quoted, skipped[:N_NAMED])) + more
+        named = listed(skipped, N_NAMED)
         notes.append(f"{len(skipped)} of {len(files)} pictures cannot be read and are skipped: {named}")
     names = list(pictures)
     size = "x".join(map(str, (shape[1], shape[0], shape[2])))
