@@ -7,7 +7,9 @@ that all A_ii are equal. DIFFRAC knows no tree.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
+from types import MappingProxyType
 
 import numpy as np
 
@@ -25,15 +27,17 @@ WHY = (
 ABSENT = {"prokaryotic panel": "its sequences (EXT, CYT, RIP) are not to be had, and nothing stands in for them"}
 
 
-def errors(labelled: int, seed: int, work: Work) -> dict[str, float]:
-    """Return the share of the unlabelled samples that are wrong, by method."""
-    y, free, found = _labels(labelled, seed, work)
+def errors(
+    labelled: int, seed: int, work: Work, structures: Mapping[str, str] = MappingProxyType(STRUCTURES)
+) -> dict[str, float]:
+    """Return the share of the unlabelled samples that are wrong, by method, each of which has a structure."""
+    y, free, found = _labels(labelled, seed, work, tuple(structures.items()))
     return {method: float(np.mean(labels[free] != y[free])) for method, labels in found.items()}
 
 
 def recalls(labelled: int, seed: int, work: Work) -> dict[str, np.ndarray]:
     """Return the share of the unlabelled samples of each location (4,) that are right, by method."""
-    y, free, found = _labels(labelled, seed, work)
+    y, free, found = _labels(labelled, seed, work, tuple(STRUCTURES.items()))
     return {
         method: np.array([np.mean(labels[free & (y == place)] == place) for place in range(4)])
         for method, labels in found.items()
@@ -41,7 +45,9 @@ def recalls(labelled: int, seed: int, work: Work) -> dict[str, np.ndarray]:
 
 
 @lru_cache
-def _labels(labelled: int, seed: int, work: Work) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
+def _labels(
+    labelled: int, seed: int, work: Work, structures: tuple[tuple[str, str], ...]
+) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
     """Return the true places, which samples have no label, and the labels found by every method."""
     data, rng = work.data(FILE), np.random.default_rng(seed)
     order = [list(data["class_names"]).index(name) for name in NAMES]
@@ -54,6 +60,6 @@ def _labels(labelled: int, seed: int, work: Work) -> tuple[np.ndarray, np.ndarra
     given[known] = y[known]
     models = {
         method: Diffrac(structure=structure, compute_confidence=False, random_state=seed)
-        for method, structure in STRUCTURES.items()
+        for method, structure in structures
     }
     return y, given < 0, {method: model.fit(X, given).labels_ for method, model in models.items()}

@@ -71,15 +71,21 @@ def teapot_chain(work: Work) -> Set:
 
 def coil(work: Work) -> Set:
     """Four objects, three groups of eight poses each within half a turn."""
+    X, places = coil_parts(work, TURNING)
+    return gaussian(X), places, "flat:4*chain:3"
+
+
+def coil_parts(work: Work, objects: Iterable[int]) -> tuple[np.ndarray, np.ndarray]:
+    """Return the pictures of these objects (m, pixels) and their groups, three for each object."""
     data = work.data("coil20")
     parts, places = [], []
-    for number, thing in enumerate(TURNING):
+    for number, thing in enumerate(objects):
         rows = np.flatnonzero((data["y"] == thing) & (data["angle_deg"] < 180))
         rows = rows[np.argsort(data["angle_deg"][rows])]
         for place, group in enumerate(np.array_split(rows, 3)):
             parts.append(data["X"][group[2:10]].reshape(8, -1).astype(float))
             places.append(np.full(8, 3 * number + place))
-    return gaussian(np.vstack(parts)), np.concatenate(places), "flat:4*chain:3"
+    return np.vstack(parts), np.concatenate(places)
 
 
 def expressions(work: Work) -> Set:

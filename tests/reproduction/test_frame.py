@@ -69,7 +69,8 @@ def test_every_table_and_figure_is_listed_once_with_its_state():
     tables = {"000": 6, "001": 5, "002": 1, "003": 1, "004": 3}
     expected = {f"{paper}-figure-{n + 1}" for paper, most in figures.items() for n in range(most)}
     expected |= {f"{paper}-table-{n + 1}" for paper, most in tables.items() for n in range(most)}
-    assert set(listed) == expected
+    beyond = {name for name in listed if name[3:].startswith(("-miss-", "-beyond-"))}  # experiments of our own
+    assert set(listed) == expected | beyond
     assert all(one["state"] and one["title"] and one["why"] for one in listed.values())
 
 

@@ -79,15 +79,10 @@ class LowRankSDP(Relaxation):
         return labels_of(non_negative_orthonormal(relaxed.P) / root, problem)
 
     def relax_factor(self, problem: Problem, rng: np.random.RandomState) -> tuple[np.ndarray, Relaxed]:
-        """Return Y (m x rank x c) and the nearest rank-one P.
-
-        Starts from projected spectral labels with as many random signs as Y has columns, and noise: a start that knows
-        A ends in the right order more often than noise alone.
-        """
+        """Return Y (m x rank x c) and the nearest rank-one P."""
         rank, lagrangian = int(self.rank), _Lagrangian(problem, int(self.rank), self.pull)
         m, c = problem.kernel.n_samples, problem.objective.n_clusters
-        A, spectrum = problem.objective.A, problem.spectrum
-        Y = np.stack([np.maximum(projected_labels(spectrum, A, rng), 0.0) for _ in range(rank)], axis=1)
+        Y = self.initial_labels(problem, rng)
         Y = lagrangian.root[:, None, None] * (Y + rng.uniform(0.0, 1.0, Y.shape))
         Y.ravel()[lagrangian.closed] = 0.0
         Y /= np.sqrt(np.einsum("mrc,mrc->c", Y, Y))
@@ -108,6 +103,15 @@ class LowRankSDP(Relaxation):
                 lagrangian.update(columns, rows, stiffer=worst > 0.25 * largest)
                 largest = min(worst, largest)
         return Y, Relaxed(rank_one(Y), lagrangian.dependence(Y), n_iter=steps, stopped_because=stopped)
+
+    def initial_labels(self, problem: Problem, rng: np.random.RandomState) -> np.ndarray:
+        """Return relaxed labels (m x rank x c) for Y to start from, once noise is added to them.
+
+        Projected spectral labels with as many random signs as Y has columns: a start that knows A ends in the right
+        order more often than noise alone.
+        """
+        A, spectrum = problem.objective.A, problem.spectrum
+        return np.stack([np.maximum(projected_labels(spectrum, A, rng), 0.0) for _ in range(int(self.rank))], axis=1)
 
 
 def rank_one(Y: np.ndarray) -> np.ndarray:
