@@ -5,8 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from scipy.special import xlogy
-from scipy.stats import norm
+from sklearn.metrics import normalized_mutual_info_score
 
 from reproduction import as_csv, as_markdown, as_text, count, frame, item_names, items, run, table_names, write
 from reproduction import data as files
@@ -225,17 +224,23 @@ def test_losses_that_the_papers_print_wrongly():
 
 def test_no_linear_split_of_ringnorm_comes_near_the_printed_nmi():
     """Along a unit direction the classes are N(0, 4) and N(m, 1), m at most 2: the best threshold by true classes."""
-    thresholds, best = np.linspace(-6, 8, 1401), []
-    for mean in (0.0, 0.5, 1.0, 1.5, 2.0):
-        below = np.array([norm.cdf(thresholds, 0, 2), norm.cdf(thresholds, mean, 1)]) / 2
-        tables = np.stack([below, 0.5 - below])  # (side, class, threshold)
-        joint = xlogy(tables, tables).sum(axis=(0, 1))
-        sides = tables.sum(axis=1)
-        entropy = -xlogy(sides, sides).sum(axis=0)
-        information = joint + entropy + np.log(2)
-        best.append(np.nanmax(np.where(entropy > 1e-6, information / np.sqrt(entropy * np.log(2)), 0)))
-    assert best == sorted(best) and best[-1] == pytest.approx(0.276, abs=0.001)
+    bound = frame.load("001-miss-ringnorm").measure("population", 0, Work(files.Data()))
+    assert bound["NMI"] == pytest.approx(0.276, abs=0.001) and bound["Rand"] == pytest.approx(0.646, abs=0.001)
     assert frame.load("001-table-3").PAPER["ringnorm"]["MMC-multi"] == 0.422
+
+
+def test_scores_of_splits_are_those_of_their_labels():
+    """Every threshold of 40 samples on a line, and a climb, which cannot fall behind its start."""
+    ringnorm, rng = frame.load("001-miss-ringnorm"), np.random.default_rng(0)
+    y = rng.random(40) < 0.4
+    nmi, rand = ringnorm.split_scores(np.stack([np.cumsum(y), np.cumsum(~y)]) / 40)
+    for last in range(39):
+        labels = np.arange(40) <= last
+        assert nmi[last] == pytest.approx(normalized_mutual_info_score(y, labels, average_method="geometric"))
+        assert rand[last] == pytest.approx(np.mean((y[:, None] == y) == (labels[:, None] == labels)))
+    X = rng.standard_normal((40, 3))
+    start, end = (ringnorm.climb(X, y, 0, steps, np.random.default_rng(1)) for steps in (0, 200))
+    assert end > start > 0
 
 
 @pytest.mark.parametrize("make, classes", [("collinear", 3), ("ring", 2), ("xor", 2), ("ringnorm", 2)])

@@ -142,3 +142,13 @@ def test_algorithm_1_stops_where_no_move_helps():
 def test_the_frame_runs_a_table_whole():
     result = frame.run("002-figure-2", repeats=1)
     assert len(result.cells) == 12 * 4 and all(cell.mark in ("", *frame.MARKS) for cell in result.cells)
+
+
+def test_the_low_rank_sdp_starts_from_noise_alone(monkeypatch):
+    """What it starts from without the labels that know A, which is then what it ends with when it takes no step."""
+    start = load("003-miss-start")
+    K, _, structure = _sets.teapot_chain(WORK)
+    asked = []
+    monkeypatch.setattr("kernelclust.solvers.low_rank_sdp.projected_labels", lambda *given: asked.append(given))
+    model = start.StructuredClustering(structure=structure, kernel="precomputed", solver=start.FromNoise(max_steps=1))
+    assert len(np.unique(model.fit_predict(K))) == 5 and not asked
