@@ -7,6 +7,7 @@ import pytest
 from flat_parameters import build
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
+from scipy.spatial.distance import cdist
 from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 from sklearn.neighbors import NearestNeighbors, kneighbors_graph
@@ -22,6 +23,7 @@ from kernelclust.kernels import (
     graph,
 )
 from kernelclust.kernels._graphs import commute_factor, commute_kernel, nearest_neighbours, neighbour_graphs
+from kernelclust.kernels._new_samples import neighbour_search
 from kernelclust.kernels._smooth import filtered_smoothest
 
 pytestmark = pytest.mark.usefixtures("few_starts")
@@ -50,6 +52,17 @@ def test_every_way_finds_the_same_neighbours():
         found = nearest_neighbours(data, 7)
         assert_allclose(found[0], truth[0], atol=1e-6)
         assert np.mean(found[1] == truth[1]) > 0.999
+
+
+def test_a_tree_finds_neighbours_of_curves_and_products_those_of_clouds():
+    place = np.linspace(0, 6, 1500)[:, None]
+    curve = np.sin(place + np.arange(12)) + 0.01 * RNG.standard_normal((1500, 12))
+    cloud = RNG.standard_normal((1500, 12))
+    for data, expected in ((curve, "kd_tree"), (cloud, "brute"), (np.tile(curve, 3), "brute")):
+        search = neighbour_search(data, 5)
+        assert search._fit_method == expected
+        index = search.kneighbors(data[:40], return_distance=False)
+        assert_array_equal(index, np.argsort(cdist(data[:40], data), axis=1)[:, :5])
 
 
 def test_a_fit_looks_at_every_view_once(monkeypatch):

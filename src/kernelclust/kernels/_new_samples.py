@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.neighbors import NearestNeighbors
+from sklearn.neighbors import KDTree, NearestNeighbors
 from sklearn.utils.extmath import row_norms
 
 from kernelclust._arrays import parts
@@ -22,7 +22,9 @@ from kernelclust.kernels._base import Kernel
 from kernelclust.kernels._function import SimilarityFunction
 from kernelclust.kernels.operators import KernelOperator, row_blocks
 
-FEW_COLUMNS = 8  # up to here a tree finds neighbours fastest
+MAX_TREE_COLUMNS = 32
+N_TREE_QUERIES = 50
+MAX_TREE_WORK = 1.0  # fraction of the samples that a search of a tree compares, times the columns; above, products win
 AT_ONCE = 2**26  # distances that are computed at a time on a device
 ROUNDING = 1e-7  # of the length of a sample: distances up to it, by products of samples, are rounding
 
@@ -245,9 +247,18 @@ class ExactFeatures(FeatureMap):
 
 
 def neighbour_search(Z: Any, k: int) -> NearestNeighbors:
-    """Return the search for k neighbours among samples Z that is fastest for their columns."""
-    algorithm = "auto" if sparse.issparse(Z) else "kd_tree" if Z.shape[1] <= FEW_COLUMNS else "brute"
-    return NearestNeighbors(n_neighbors=k, algorithm=algorithm).fit(Z)
+    """Return the faster search for k neighbours among samples Z: by a tree where samples fill few dimensions.
+
+    One core, 10 000 samples, time of the tree over that of products: 0.4 on curves in 10 columns and for normal samples
+    in 5 (work 0.4), 1.0 in 7 (1.7), 2.8 in 10 (5.6).
+    """
+    if not sparse.issparse(Z) and Z.shape[1] <= MAX_TREE_COLUMNS:
+        tree = KDTree(Z, leaf_size=30)
+        queries = Z[np.unique(np.linspace(0, len(Z) - 1, N_TREE_QUERIES).astype(int))]
+        tree.query(queries, k=k, return_distance=False)
+        if tree.get_n_calls() / (len(queries) * len(Z)) * Z.shape[1] <= MAX_TREE_WORK:
+            return NearestNeighbors(n_neighbors=k, algorithm="kd_tree").fit(tree)
+    return NearestNeighbors(n_neighbors=k, algorithm="brute").fit(Z)
 
 
 @dataclass

@@ -53,10 +53,15 @@ def graph_samples(n_samples: int, rng: np.random.RandomState) -> np.ndarray:
     return np.sort(rng.choice(n_samples, MAX_GRAPH_SAMPLES, replace=False))
 
 
-def features_of(features: FeatureMap, X: Any) -> np.ndarray:
-    """Return the features of all samples, a few thousand at a time."""
-    blocks = list(row_blocks(X.shape[0], 1, 2**13))
-    return np.concatenate(list(in_order(lambda rows: features(X[rows]), blocks)))
+def extended(features: FeatureMap, X: Any, graphed: np.ndarray, B: np.ndarray) -> np.ndarray:
+    """Return the features of all samples, B those of the ones in the graph, the rest a few thousand at a time."""
+    rest = np.setdiff1d(np.arange(X.shape[0]), graphed, assume_unique=True)
+    out = np.empty((X.shape[0], B.shape[1]))
+    out[graphed] = B
+    blocks = [rest[rows] for rows in row_blocks(len(rest), 1, 2**13)]
+    for index, found in zip(blocks, in_order(lambda index: features(X[index]), blocks), strict=True):
+        out[index] = found
+    return out
 
 
 class NeighbourKernel(GraphKernel):
@@ -95,5 +100,6 @@ class NeighbourKernel(GraphKernel):
                 return FittedKernel(DenseKernel(K, weight), Neighbours([data.search()]))
             B = factor(W, n_functions(self.n_functions, n_clusters, W.shape[0]))
             features = GraphFeatures([data.search()], [B])
-            B = data.spread(B) if len(graphed) == m else features_of(features, X)
+            B = data.spread(B)
+            B = B if len(graphed) == m else extended(features, X, graphed, B)
             return FittedKernel(LowRankKernel(B, weight, overwrite=True), Features(features))

@@ -36,7 +36,7 @@ from kernelclust._threads import in_order
 from kernelclust.kernels._fitted_kernel import COMMUTE, FittedKernel
 from kernelclust.kernels._graphs import n_neighbors_for, neighbour_graphs, smoothest
 from kernelclust.kernels._new_samples import Features, GraphFeatures
-from kernelclust.kernels._nodes import MAX_GRAPH_SAMPLES, SIZE, GraphKernel, features_of, graph_samples, n_functions
+from kernelclust.kernels._nodes import MAX_GRAPH_SAMPLES, SIZE, GraphKernel, extended, graph_samples, n_functions
 from kernelclust.kernels._views import View, ViewData, informative_views
 from kernelclust.kernels.operators import LowRankKernel, one_hot
 
@@ -133,10 +133,9 @@ class Auto(GraphKernel):
         if not factors:  # all samples are equal
             useful, factors, agreement = views[:1], [np.zeros((1, 1))], None
         features = GraphFeatures([data.search() for data in useful], factors)
-        if len(graphed) == m:
-            B = np.hstack([data.spread(B) for data, B in zip(useful, factors, strict=True)])
-        else:
-            B = features_of(features, X)
+        B = np.hstack([data.spread(B) for data, B in zip(useful, factors, strict=True)])
+        if len(graphed) < m:
+            B = extended(features, X, graphed, B)
         return GraphMean(
             LowRankKernel(B, weight, overwrite=True),
             Features(features),
