@@ -1,7 +1,8 @@
-"""The default that needs no choice: the mean of the graph kernels of three views of X.
+"""The default that needs no choice: the mean of the graph kernels of two or three views of X.
 
-Views: X as given, columns standardised, rows scaled to length one. The kernel of a view is that of kernel="graph" with
-its smoothest functions alone: from the eigenvalues v and eigenvectors U of its normalised Laplacian, degrees D,
+Views: X as given, columns standardised, and rows scaled to length one where samples lie on one side of the origin. The
+kernel of a view is that of kernel="graph" with its smoothest functions alone: from the eigenvalues v and eigenvectors U
+of its normalised Laplacian, degrees D,
 
     K_view = B B',    B = D^-1/2 U sqrt(1 / v - 1),    scaled to trace m together with the rest, D^-1
 
