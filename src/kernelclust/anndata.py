@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,7 @@ import numpy as np
 from kernelclust._input import quoted
 from kernelclust._names import check_name
 from kernelclust._warnings import warn
-from kernelclust.estimators import Placed, StructuredClustering, check_structure, structures_of
+from kernelclust.estimators import Placed, StructuredClustering, check_structure, has_intervals, structures_of
 from kernelclust.estimators import arrange as arrange_groups
 from kernelclust.plots import have_matplotlib, structure_colors
 from kernelclust.structures import Structure
@@ -98,6 +98,8 @@ def structured(
         `_position_0`, `_position_1`, ...; of a graph `_edge`, the clusters at both ends, and `_fraction`, how far from
         the first to the second.
         `obs[key_added + "_pseudotime"]` : with `root`, the distance from it along the structure.
+        `obs[key_added + "_pseudotime_low"]`, `obs[key_added + "_pseudotime_high"]` : an interval around it that is to
+        hold the true one with probability 0.8, on chains, rings and graphs, for cells that are clustered here.
         `obsm[key_added + "_lineage_pseudotime"]`, `obsm[key_added + "_lineage_weights"]` : with `root`, on chains and
         graphs without cycles, a column for each path from the root to an end, as tradeSeq takes them.
         `uns[key_added]` : "params", what it was asked for, and "evidence", how good and how sure it is.
@@ -377,9 +379,10 @@ class _Found:
     root: int | None
     params: dict[str, Any]
     evidence: dict[str, Any]
+    interval: np.ndarray | None = None  # (n, 2) around the pseudotime
 
     def renamed(self, names: list[str]) -> _Found:
-        return _Found(self.placed._replace(names=names), self.labels, self.root, self.params, self.evidence)
+        return replace(self, placed=self.placed._replace(names=names))
 
     def written(self, key: str, adata: Any) -> dict[str, dict[str, Any]]:
         """Return what is to be written, by the part of the AnnData and by name."""
@@ -396,6 +399,8 @@ class _Found:
         if self.root is not None:
             uns[key]["params"]["root"] = names[self.root]
             obs[f"{key}_pseudotime"] = self.placed.pseudotime(self.root)
+            if self.interval is not None:
+                obs |= {f"{key}_pseudotime_{end}": self.interval[:, i] for i, end in enumerate(("low", "high"))}
             if structure.has_paths:
                 found = self.placed.lineages(self.root)
                 ends = [path[-1] for path in found.paths]
@@ -444,7 +449,8 @@ def _fitted(
     if begin is not None and not model.structure_.has_distances:
         warn(f"the structure that was found, '{model.structure_!s:.80}', has no distances: no pseudotime is written.")
         begin = None
-    return _Found(placed, model.labels_, begin, _settings(model, source), _evidence(model))
+    interval = None if begin is None or not has_intervals(model) else model.pseudotime_interval(root=begin)
+    return _Found(placed, model.labels_, begin, _settings(model, source), _evidence(model), interval)
 
 
 def _arranged(adata: Any, X: Any, source: str, groupby: Any, structure: Any, root: Any, kernel: Any) -> _Found:

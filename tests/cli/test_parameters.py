@@ -101,9 +101,18 @@ def test_positions_and_membership_are_those_of_the_library(file, tmp_path, capsy
             captured = capsys.readouterr()
             rows = rows_of(captured.out)
             assert "rows placed on chain:4: 80, in 4 of its clusters" in captured.err
-        assert list(rows[0]) == ["row", "label", "position", *(f"membership_{k}" for k in range(4))]
+        assert list(rows[0]) == [
+            "row",
+            "label",
+            "position",
+            "position_low",
+            "position_high",
+            *(f"membership_{k}" for k in range(4)),
+        ]
         position = np.array([float(row["position"]) for row in rows])
         shares = np.array([[float(row[f"membership_{k}"]) for k in range(4)] for row in rows])
+        interval = np.array([[float(row["position_low"]), float(row["position_high"])] for row in rows])
+        assert np.allclose(interval, model.position_interval(), atol=1e-5)
         assert np.allclose(position, model.position_, atol=1e-5) and np.allclose(
             shares, model.membership(BLOBS.data), atol=1e-5
         )

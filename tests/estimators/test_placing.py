@@ -26,7 +26,7 @@ from kernelclust.kernels import DenseKernel
 
 pytestmark = [pytest.mark.usefixtures("few_starts"), pytest.mark.filterwarnings("ignore::UserWarning")]
 X, truth = make_blobs(60, n_features=3, centers=4, cluster_std=0.8, random_state=0)
-METHODS = ["transform", "membership", "position", "pseudotime", "lineages"]
+METHODS = ["transform", "membership", "position", "pseudotime", "lineages", "position_interval", "pseudotime_interval"]
 every_estimator = pytest.mark.parametrize("Estimator", [*ESTIMATORS, MultiKernelClustering])
 
 
@@ -85,7 +85,8 @@ def test_classes_in_a_pipeline_are_known_labels():
 @every_estimator
 @pytest.mark.parametrize("method", METHODS)
 def test_before_a_fit(Estimator, method):
-    if Estimator is KernelKMeans and method in ("position", "pseudotime", "lineages"):
+    absent = {KernelKMeans: METHODS[2:], MultiKernelClustering: METHODS[5:]}
+    if method in absent.get(Estimator, ()):
         assert not hasattr(Estimator(), method)
         return
     with pytest.raises(NotFittedError):

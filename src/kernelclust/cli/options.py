@@ -73,7 +73,9 @@ OUT = in_panel(WRITE, out=Option(str, "file for the labels (else standard output
 WRITTEN = {**OUT, **JSON}
 PER_ROW = in_panel(
     WRITE,
-    positions=Option(bool, "add the position of each row along the structure", False),
+    positions=Option(
+        bool, "add the position of each row along the structure (on chains and rings with an 80 % interval)", False
+    ),
     membership=Option(bool, "add the membership of each row in each cluster", False),
 )
 FILES = in_panel(

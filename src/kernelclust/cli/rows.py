@@ -10,6 +10,7 @@ import numpy as np
 
 from kernelclust import _progress
 from kernelclust.cli.guard import warn
+from kernelclust.estimators import has_intervals
 
 BLOCK = 20_000  # rows at a time
 
@@ -29,6 +30,9 @@ def asked_columns(arguments: SimpleNamespace, model: Any, X: Any, *, fitted: boo
         position = model.position_ if fitted else _by_blocks(model.position, X)
         if position.ndim == 1:
             columns["position"] = position
+            if has_intervals(model):
+                interval = model.position_interval() if fitted else _by_blocks(model.position_interval, X)
+                columns |= {"position_low": interval[:, 0], "position_high": interval[:, 1]}
         else:
             columns |= {f"position_{k}": axis for k, axis in enumerate(position.T, start=1)}
     if arguments.membership:

@@ -14,6 +14,7 @@ from kernelclust.engine._order_result import (
     doubtful,
 )
 from kernelclust.engine._places import Places, Prediction
+from kernelclust.engine._position_errors import PositionErrors
 from kernelclust.engine._shapes import family_or_flat, structure_probabilities
 from kernelclust.engine._steps import is_connected, order_agreement, place, squared_distances, steps
 from kernelclust.engine._structure_table import StructureTable
@@ -28,6 +29,7 @@ __all__ = [
     "Order",
     "Places",
     "Policy",
+    "PositionErrors",
     "Prediction",
     "Samples",
     "StructureTable",

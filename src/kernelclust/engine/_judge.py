@@ -21,7 +21,7 @@ from kernelclust.engine._order import (
     leading_directions,
     order_of,
 )
-from kernelclust.engine._places import Located, Prediction, Whole, fitted_places
+from kernelclust.engine._places import Located, Prediction, Sampled, Whole, fitted_places
 from kernelclust.engine._steps import squared_distances, steps
 from kernelclust.engine._structure_table import StructureTable
 from kernelclust.engine._structures import family_of
@@ -95,8 +95,11 @@ class Fit:
     def _one_hot(self) -> np.ndarray:
         return one_hot(self.labels, len(self.n), self.kernel.operator.weight)
 
-    def places(self, prediction: Prediction) -> Located:
-        """Return where new samples lie among the clusters, and where the fitted ones do."""
+    def places(self, prediction: Prediction, X: Any = None) -> Located:
+        """Return where new samples lie among the clusters, and where the fitted ones do.
+
+        Errors of positions are known for tables X (m, d) on the host, and for all fits that began with some samples.
+        """
         if self.whole is not None:
             return self.whole.located(prediction, self.structure, self.S)
         base, operator = self.kernel.base, self.kernel.operator
@@ -104,7 +107,17 @@ class Fit:
         if base is not None or G is None:
             operator = operator if base is None else base.operator
             G = operator @ self._one_hot()
-        return fitted_places(prediction, self.structure, G, operator.diagonal(), S, self.labels, operator.weight)
+        found = fitted_places(prediction, self.structure, G, operator.diagonal(), S, self.labels, operator.weight)
+        sampled = self.sampled(X, G, self.labels, operator.weight)
+        return found._replace(errors=sampled.position_errors(self.structure, found.places))
+
+    def sampled(self, X: Any, G: np.ndarray, labels: np.ndarray, weight: np.ndarray) -> Sampled:
+        """Return fitted samples in the views of the default kernel, or in the table X where that is another."""
+        kernel = _shown_by(self)
+        if X is None or not isinstance(kernel, GraphMean):
+            return Sampled([] if X is None else [X], G, labels, weight)
+        rows = kernel.graphed
+        return Sampled(kernel.view_data, G[rows], labels[rows], weight[rows])
 
 
 def judge(

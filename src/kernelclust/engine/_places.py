@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from kernelclust.engine._position_errors import PositionErrors, position_errors, thinned
 from kernelclust.engine._scales import SAME, Scales
 from kernelclust.kernels import NewSamples
 from kernelclust.objectives import Assignment
@@ -100,6 +101,26 @@ class Places:
         return self.scales(G / _safe(self.prediction.n), labels)
 
 
+class Sampled(NamedTuple):
+    """Some of the fitted samples, as they were given."""
+
+    views: list[Any]  # tables with rows for samples that clusters can be seen in, each (k, d); of none, no errors
+    G: np.ndarray  # (k, c)
+    labels: np.ndarray  # (k,)
+    weight: np.ndarray  # (k,)
+
+    def position_errors(self, structure: Structure, places: Places) -> PositionErrors | None:
+        """Return the distribution of true positions; None where the structure or the samples do not show it."""
+        route = structure.route()
+        if route is None or places.scales is None or not self.views:
+            return None
+        position = places.scales(self.G / _safe(places.prediction.n), self.labels)
+        some = thinned(self.labels, position)
+        return position_errors(
+            route, [Z[some] for Z in self.views], self.labels[some], self.weight[some], position[some]
+        )
+
+
 @dataclass(frozen=True)
 class Whole:
     """All samples of a fit that lie elsewhere, at their final labels; some of them (k) say how samples are spread."""
@@ -115,6 +136,7 @@ class Whole:
     labelled: np.ndarray  # samples, of these and of the medoids, whose labels were known
     labels: Any  # (m,) where the samples lie
     position: Callable[[Places], Any]  # (m,) or (m, d) where the samples lie
+    sampled: Sampled
 
     def located(self, prediction: Prediction, structure: Structure, S: np.ndarray) -> Located:
         found = fitted_places(prediction, structure, self.G, self.own, S, self.few_labels, self.weight)
@@ -123,18 +145,20 @@ class Whole:
         rank[self.medoids[self.medoids >= 0]] = 0
         rank[self.labelled] = -1
         position = None if found.places.scales is None else self.position(found.places)
-        return Located(found.places, rank, position, self.medoids)
+        errors = self.sampled.position_errors(structure, found.places)
+        return Located(found.places, rank, position, self.medoids, errors)
 
 
 class Located(NamedTuple):
     """Places of new samples; of the fitted ones the rank in their cluster by distance to its mean (-1: unknown) and the
-    position; of every cluster the sample nearest to its mean.
+    position; of every cluster the sample nearest to its mean; how far positions are from the true ones, where known.
     """
 
     places: Places
     rank: np.ndarray
     position: Any
     medoids: np.ndarray
+    errors: PositionErrors | None = None
 
 
 def fitted_places(

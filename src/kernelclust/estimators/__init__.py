@@ -2,7 +2,7 @@
 
 from kernelclust.estimators._base import check_enough_samples, check_structure
 from kernelclust.estimators._callbacks import run_with_callbacks
-from kernelclust.estimators._placing import structures_of
+from kernelclust.estimators._placing import has_intervals, structures_of
 from kernelclust.estimators._pseudotime import Lineages, Placed
 from kernelclust.estimators.arrange import Arrangement, arrange
 from kernelclust.estimators.discriminative import Diffrac, DisKMeans
@@ -30,6 +30,7 @@ __all__ = [
     "check_enough_samples",
     "check_structure",
     "config_of",
+    "has_intervals",
     "run_with_callbacks",
     "seriate",
     "structures_of",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
+from functools import partial
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -20,6 +22,7 @@ from kernelclust.engine import (
     Fit,
     Order,
     Places,
+    PositionErrors,
     Prediction,
     StructureTable,
     cluster_order,
@@ -51,7 +54,9 @@ class Placing(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     _diagnostics: dict[str, Any]
     _order: Order | None
     _margin: float
+    _errors: PositionErrors | None
     _has_positions: bool = True
+    _has_intervals: bool = True
     _asked: np.ndarray  # (m,) rank in the cluster by distance to its mean; -1: there is nothing to ask
 
     @abstractmethod
@@ -85,10 +90,11 @@ class Placing(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     def _n_features_out(self) -> int:
         return int(self.sizes_.shape[0])
 
-    def _keep_places(self, found: Fit) -> None:
+    def _keep_places(self, found: Fit, X: Any = None) -> None:
         self.structure_, self.sizes_, self.labels_ = found.structure, found.n, found.all_labels
         self._prediction = found.prediction()
-        self._places, self._asked, self.position_, self.medoids_ = found.places(self._prediction)
+        located = found.places(self._prediction, X)
+        self._places, self._asked, self.position_, self.medoids_, self._errors = located
         self._placing, self._margin, self._order = found.placing, found.placement_margin, found.order
         self.order_confidence_ = confidence_of(found.order)
 
@@ -263,10 +269,88 @@ class Placing(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         """
         return self._placed(X).lineages(root)
 
+    @available_if(lambda self: self._has_positions and self._has_intervals)
+    def position_interval(self, X: Any = None, *, level: float = 0.8) -> np.ndarray:
+        """Return an interval around the position of each sample on a chain or ring, in which its true position lies.
+
+        The true position is the one that a sample would have if all samples stood in their true order. Clusters are
+        seen as a line through their means, from which samples deviate by noise: in X or, with the default kernel, in
+        that of its views in which clusters are most distinct. Noise across the line can be measured; along the line, it
+        is taken to be as large as across it in the noisiest direction. This gives the probability of every position for
+        a sample, which is then averaged over the samples that were given a similar position.
+
+        An interval takes for granted that the order of the clusters is right, and that samples differ by noise in more
+        than one direction: with one column, or none across the line, it is too short. docs/guide/how-sure.md has the
+        shares of samples that lay in their intervals.
+
+        Parameters
+        ----------
+        X : as in `predict`, or None
+            None: the fitted samples, by `position_`.
+        level : float, default=0.8
+            Probability that an interval is to have, between 0 and 1.
+
+        Returns
+        -------
+        interval : (n, 2) array
+            Lower and upper end; the position lies between them. On a ring, ends are not taken modulo c: from -0.3 to
+            0.4 is around cluster 0.
+        """
+        errors, placed = self._errors_at(level), self._placed(X)
+        if errors.route.axis is None:
+            raise ValueError(
+                f"positions on '{self.structure_!s:.80}' are edges and fractions, which have no lower and upper end; "
+                "pseudotime_interval(root=...) has those of the distance from a root."
+            )
+        return placed.each(partial(_interval, errors=errors, level=level), 2)
+
+    @available_if(lambda self: self._has_positions and self._has_intervals)
+    def pseudotime_interval(self, X: Any = None, *, root: Any = 0, level: float = 0.8) -> np.ndarray:
+        """Return an interval around the pseudotime of each sample, on chains, rings and graphs.
+
+        It has the true pseudotimes as `position_interval` has the true positions.
+
+        Parameters
+        ----------
+        X : as in `predict`, or None
+            None: the fitted samples, by `position_`.
+        root : int, str or list of these, default=0
+            As in `pseudotime`.
+        level : float, default=0.8
+            Probability that an interval is to have, between 0 and 1.
+
+        Returns
+        -------
+        interval : (n, 2) array
+            Lower and upper end.
+        """
+        errors, placed = self._errors_at(level), self._placed(X)
+        return placed.pseudotime_interval(root, errors, level)
+
+    def _errors_at(self, level: float) -> PositionErrors:
+        check_is_fitted(self)
+        if not (isinstance(level, Real) and 0 < level < 1):
+            raise ValueError(f"level={level!r}: give a number between 0 and 1, such as 0.8 for 80 % intervals.")
+        if self._errors is None:
+            raise ValueError(
+                "intervals of positions need a table of samples that was fitted on a chain, a ring or a graph, with "
+                "clusters that differ and are not empty; transform(X) has the distances of samples to all clusters."
+            )
+        return self._errors
+
     def _placed(self, X: Any) -> Placed:
         """Return the positions of samples, of the fitted ones where X is None."""
         check_is_fitted(self)
         return Placed.of(self, self.position_ if X is None and self.position_ is not None else self.position(X))
+
+
+def has_intervals(model: Any) -> bool:
+    """Return whether a fitted model has intervals of positions or pseudotimes."""
+    return getattr(model, "_errors", None) is not None and model._has_positions and model._has_intervals
+
+
+def _interval(position: np.ndarray, *, errors: PositionErrors, level: float) -> np.ndarray:
+    return errors.interval(position, level)
 
 
 def structures_of(model: Any) -> StructureTable | None:

@@ -12,6 +12,7 @@ import numpy as np
 from kernelclust._arrays import to_host
 from kernelclust._input import quoted
 from kernelclust._names import check_name
+from kernelclust.engine import PositionErrors
 from kernelclust.estimators._data import where
 from kernelclust.structures import Structure
 
@@ -59,7 +60,14 @@ class Placed(NamedTuple):
             )
         roots = self.roots(root)
         self._check_reached(roots)
-        return self._each(partial(_distance, structure=self.structure, roots=roots))
+        return self.each(partial(_distance, structure=self.structure, roots=roots))
+
+    def pseudotime_interval(self, root: Any, errors: PositionErrors, level: float) -> Any:
+        """Return intervals around distances of positions from the nearest of some root clusters."""
+        roots = self.roots(root)
+        self._check_reached(roots)
+        interval = partial(_distance_interval, structure=self.structure, roots=roots, errors=errors, level=level)
+        return self.each(interval, 2)
 
     def lineages(self, root: Any) -> Lineages:
         """Return the paths from a root cluster, and where positions lie on them."""
@@ -74,7 +82,7 @@ class Placed(NamedTuple):
         on_paths = partial(_on_paths, structure=structure, root=roots[0])
         nobody = np.empty((0, 2)) if structure.axes() is None else np.empty(0)
         paths = [[self.names[j] for j in path] for path in structure.paths(nobody, roots[0]).nodes]
-        both = (self._each(partial(on_paths, name=name), len(paths)) for name in ("pseudotime", "weights"))
+        both = (self.each(partial(on_paths, name=name), len(paths)) for name in ("pseudotime", "weights"))
         return Lineages(paths, *both)
 
     def roots(self, root: Any) -> list[int]:
@@ -93,7 +101,8 @@ class Placed(NamedTuple):
                 found.append(names.index(one))
         return found
 
-    def _each(self, function: Callable, width: int | None = None) -> Any:
+    def each(self, function: Callable, width: int | None = None) -> Any:
+        """Return function(positions on the host), where the positions lie."""
         return where(self.position).each_row(self.position, function, width)
 
     def _check_reached(self, roots: Sequence[int]) -> None:
@@ -113,6 +122,15 @@ class Placed(NamedTuple):
 
 def _distance(position: np.ndarray, *, structure: Structure, roots: Sequence[int]) -> np.ndarray:
     return np.asarray(np.min([structure.distance(position, root) for root in roots], axis=0))
+
+
+def _distance_interval(
+    position: np.ndarray, *, structure: Structure, roots: Sequence[int], errors: PositionErrors, level: float
+) -> np.ndarray:
+    found = _distance(position, structure=structure, roots=roots)
+    return errors.pseudotime_interval(
+        position, found, _distance(errors.route.position, structure=structure, roots=roots), level
+    )
 
 
 def _on_paths(position: np.ndarray, *, structure: Structure, root: int, name: str) -> np.ndarray:

@@ -144,6 +144,7 @@ class MultiKernelClustering(Placing, KernelClusterer):
     """
 
     _terms = KernelClusterer._terms | {"kernel": one_kernel, "method": as_method, "objective": as_objective}
+    _has_intervals = False  # several tables
     _in_rows: bool = False  # whether new samples are seen as one table of all views
 
     def __init__(

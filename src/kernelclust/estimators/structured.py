@@ -303,7 +303,7 @@ class StructuredClustering(Placing, KernelClusterer):
         found = fit(samples, weight[used], self._fit_config(structure, solver), constraints, given)
         if self._like is not None:
             found = numbered_like(found, self._like[used])
-        self._keep(found)
+        self._keep(found, None if self._is_pairwise() else samples)
         new = partial(self._rest, X, used)
         self._keep_all(len(weight), used, known, new, allow_empty=solver.allow_empty)
 
@@ -311,8 +311,8 @@ class StructuredClustering(Placing, KernelClusterer):
         """Samples that took no part, as new ones."""
         return X[rest][:, used] if self._is_pairwise() else X[rest]
 
-    def _keep(self, found: Fit) -> None:
-        """Store the result of a fit."""
+    def _keep(self, found: Fit, X: Any = None) -> None:
+        """Store the result of a fit to X on the host."""
         self.objective_ = found.value
         self.upper_bound_ = found.upper_bound
         self.gap_ = found.gap
@@ -331,7 +331,7 @@ class StructuredClustering(Placing, KernelClusterer):
             "structures": found.structures,
             "view_agreement": found.diagnostics.get("view_agreement"),
         }
-        self._keep_places(found)
+        self._keep_places(found, X)
 
     def predict(self, X: Any) -> np.ndarray:
         """Place new samples where F rises most, the clusters held as they are; for a flat l2 fit, the nearest mean.
@@ -417,6 +417,6 @@ def adopt(model: StructuredClustering, found: Fit, X) -> StructuredClustering:
     """The estimator as if it had been fitted to X itself, with a fit that was made elsewhere."""
     X = model._check_samples(X, reset=True)
     model._warn_of_scales(X, np.ones(X.shape[0]))
-    model._keep(found)
+    model._keep(found, None if model._is_pairwise() else X)
     model._used = None
     return model

@@ -4,6 +4,7 @@ from ._axes import Axis, Network
 from ._base import Structure
 from ._named import NameWarning, cluster_names, named_places, places_of_part, warn_of_names
 from ._parse import as_structure, structure_class, structure_names
+from ._route import Route
 from ._sought import SOUGHT, Auto, Graph, Lineage
 from .chain import Chain
 from .custom import Custom
@@ -27,6 +28,7 @@ __all__ = [
     "Network",
     "Product",
     "Ring",
+    "Route",
     "Structure",
     "Tree",
     "as_structure",

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from ._axes import Axis, Floats, Ints, Network, Paths
 from ._newick import check_names, read_names, written
+from ._route import Route
 from ._search import best_relabelling, pair_colours
 
 
@@ -146,6 +147,13 @@ class Structure:
         if self.axes() is not None or not pairs or (c > 3 and len(pairs) == c * (c - 1) // 2):
             return None
         return Network(tuple(pairs), c)
+
+    def route(self) -> Route | None:
+        """Return points along a chain, a ring or a graph, None for other structures."""
+        if (network := self.network()) is not None:
+            return Route(network)
+        axes = self.axes() if self.is_one_dimensional else None
+        return None if axes is None else Route.along(axes[0])
 
     @property
     def has_distances(self) -> bool:

@@ -175,12 +175,10 @@ class DevicePool(LabelledPool):
         ]
         return bounds_of(found, self.square, raw, n)
 
-    def finish(self, some, objective):
-        xp, m = self.xp, self.n_samples
+    def finish(self, some, start):
+        m = self.n_samples
         few = draw(m, PLACED, None, some.rng)
-        there = xp.asarray(few, device=self.labels.device)
-        G, own = self.centring.sums(to_host(xp.take(self.G, there, axis=1)).T, to_host(xp.take(self.own, there)))
-        labels = to_host(self.labels)
+        (G, own), labels = self._seen(few), to_host(self.labels)
         return Whole(
             n_samples=m,
             similarities=DeviceSamples(self.rows, self.labels, self.centring),
@@ -188,12 +186,21 @@ class DevicePool(LabelledPool):
             G=G,
             own=own,
             few_labels=labels[few],
-            weight=to_host(xp.take(self.rows.weight, there)),
+            weight=to_host(self.xp.take(self.rows.weight, self._there(few))),
             medoids=np.array([self._nearest(j) for j in range(self.c)]),
             labelled=np.empty(0, dtype=int) if self._free is None else np.flatnonzero(~to_host(self._free)),
             labels=labels,
             position=self._positions,
+            sampled=start.sampled(some.X, self._seen(some.few)[0], labels[some.few], some.w),
         )
+
+    def _there(self, index: np.ndarray) -> Any:
+        return self.xp.asarray(index, device=self.labels.device)
+
+    def _seen(self, index: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return similarities of some samples with the clusters (k, c), and with themselves (k,)."""
+        xp, there = self.xp, self._there(index)
+        return self.centring.sums(to_host(xp.take(self.G, there, axis=1)).T, to_host(xp.take(self.own, there)))
 
     def _positions(self, places: Places) -> np.ndarray:
         assert places.scales is not None

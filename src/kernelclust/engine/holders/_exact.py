@@ -352,13 +352,13 @@ class PartitionPool(LabelledPool):
         found = self.partitions.each(spreads, samples=False, held=self.held, centring=self.centring)
         return bounds_of(found, self.square, raw, n)
 
-    def finish(self, some, objective):
+    def finish(self, some, start):
         partitions, (raw, n) = self.partitions, self.totals()
         comparison, given = Comparison(self.function, self.centring), {"samples": False, "held": self.held}
         rows = _local(some.few, partitions)
         found = zip(*partitions.each(looked_at, rows=rows, **given), strict=True)
         G, own = self.centring.sums(*(np.concatenate(part) for part in found))
-        rule = objective.assignment(centred(raw, n), n)
+        rule = start.moving_objective.assignment(centred(raw, n), n)
         labels, *nearest = zip(*partitions.each(settled, comparison=comparison, rule=rule, **given), strict=True)
         medoids, told = nearest_of(list(zip(*nearest, strict=True)), partitions.sizes)
 
@@ -379,6 +379,7 @@ class PartitionPool(LabelledPool):
             labelled=np.union1d(some.few[some.y >= 0], told),
             labels=partitions.spread(every),
             position=position,
+            sampled=start.sampled(some.X, G, every[some.few], some.w),
         )
 
 

@@ -472,11 +472,12 @@ class FeaturePool(Pool):
         values, useful = np.linalg.eigvalsh(gram)[::-1], self.c - self.center
         return np.maximum(values[:useful], 0.0), float(values.sum())
 
-    def finish(self, some, objective):
+    def finish(self, some, start):
         self._warn_of_empty_clusters()
         sums, parts, raw = self.features.of(self.total.features), self.partitions, self.features.raw
         similarities = FeatureSamples(self.features, sums, self.centring)
         G, own = similarities.both(some.X)
+        labels = self.rules[0].labels(double(raw(some.X)), some.y)
         medoids, told = nearest_of([(one.near, one.row, one.told) for one in self._last], parts.sizes)
 
         def position(places: Places) -> Any:
@@ -489,12 +490,13 @@ class FeaturePool(Pool):
             few=some.few,
             G=G,
             own=own,
-            few_labels=self.rules[0].labels(double(raw(some.X)), some.y),
+            few_labels=labels,
             weight=some.w,
             medoids=medoids,
             labelled=np.union1d(some.few[some.y >= 0], told),
             labels=parts.rows(rule_labels, np.int64, raw=raw, rule=self.rules),
             position=position,
+            sampled=start.sampled(some.X, G, labels, some.w),
         )
 
     def _warn_of_empty_clusters(self) -> None:

@@ -126,8 +126,8 @@ class Pool(ABC):
         """Return upper bounds on the leading eigenvalues of the kernel of all samples, and its trace."""
 
     @abstractmethod
-    def finish(self, some: Subsample, objective: ClusterObjective) -> Whole:
-        """Return what is known of all samples at their final labels."""
+    def finish(self, some: Subsample, start: Fit) -> Whole:
+        """Return what is known of all samples at their final labels; `start` is the fit of some."""
 
     @property
     def centring(self) -> Centring:
@@ -198,7 +198,7 @@ def _judged(pool: Pool, some: Subsample, start: Fit, rule: str, done: Climbed, n
         history = [*start.solution.history, *history[1:]]
     elif start.solution.placed:
         history = [value]
-    whole = pool.finish(some, start.moving_objective)
+    whole = pool.finish(some, start)
     power, judged = distance_exponent(start.kernel, start.structure), start.order
     placing = placement_problem(rule, objective, S, n, movable=movable, power=power)
     return replace(
