@@ -1,4 +1,4 @@
-"""How far found positions are from the true ones, by the noise of samples around the line through the clusters' means.
+"""Errors of positions, by the noise of samples around the line through the clusters' means.
 
 A sample is taken to lie at a point of the straight lines between means of neighbouring clusters, plus noise. Noise
 across the line can be seen, noise along it cannot: it is taken to be as large as in the direction across in which it is
@@ -105,7 +105,7 @@ def position_errors(
 def _position_errors(
     route: Route, X: np.ndarray, labels: np.ndarray, share: np.ndarray, position: np.ndarray
 ) -> PositionErrors | None:
-    """Return the same by samples X (m, d) that each have a share of the weight."""
+    """Return the distribution by samples X (m, d) that each have a share of the weight."""
     c = route.network.n_clusters
     size = np.bincount(labels, share, minlength=c)
     means = np.stack([np.bincount(labels, share * column, minlength=c) for column in X.T], axis=1) / size[:, None]
