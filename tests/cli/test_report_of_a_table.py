@@ -69,8 +69,34 @@ def test_the_python_of_the_page_runs_as_printed(file, tmp_path, more):
     seen = {}
     exec(html.unescape(python), seen)
     labels = [int(row["label"]) for row in csv.DictReader(out.open())]
-    rows = np.sort(seen["rows"]) if more else np.arange(N)
+    rows = seen["drawn"] if more else np.arange(N)
     assert len(seen["labels"]) == len(rows) and seen["labels"].tolist() == [labels[row] for row in rows]
+
+
+@pytest.mark.parametrize("structure", ["chain:3", "chain:(new,usual,loyal)"])
+def test_the_python_of_a_page_with_known_labels_and_links(tmp_path, structure):
+    """Labels and links say what the data do not: the third column of a square of equal points."""
+    rng, names = np.random.default_rng(0), structure.removeprefix("chain:").strip("()").split(",")
+    table, links = tmp_path / "t.csv", tmp_path / "links.csv"
+    with open(table, "w", newline="") as out:
+        writer = csv.writer(out)
+        writer.writerow(["id", "a", "b", "stage"])
+        for k in range(60):
+            a = "" if k == 4 else f"{k % 3 + rng.normal(0, 0.6):.3f}"
+            told = (2 * (k % 3)) % 3  # another order than that of the numbers
+            writer.writerow(
+                [f"r{k}", a, f"{rng.normal(0, 0.6):.3f}", (names[told] if len(names) > 1 else told) if k < 15 else ""]
+            )
+    links.write_text("id1,id2\nr20,r21\nr30,r32\n")
+    report, labels = tmp_path / "r.html", tmp_path / "l.csv"
+    line = ["-s", structure, "-k", "rbf", "--id-column", "id", "--label-column", "stage", "--use-labels"]
+    line += ["--missing", "drop", "--must-link", str(links), "--out", str(labels), "--report", str(report)]
+    assert main(["fit", str(table), *line]) == 0
+    seen = {}
+    exec(html.unescape(re.findall(r"<pre><code>(.*?)</code></pre>", report.read_text(), re.DOTALL)[-1]), seen)
+    written = [row["label"] for row in csv.DictReader(labels.open())]
+    assert written[4] == "" and seen["labels"].tolist() == [int(label) for label in written if label]
+    assert seen["labels"][19] == seen["labels"][20]  # rows 20 and 21 of the file
 
 
 def test_a_column_that_decides_is_what_to_do_next(file, tmp_path):

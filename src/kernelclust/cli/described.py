@@ -15,6 +15,7 @@ from kernelclust.report import TableColumn, model_in_python, readable
 from kernelclust.tables import ColumnEncoder, Prepared, prepare
 
 DAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
+LINKS = ("must_link", "cannot_link")
 ROLES = ("columns", "drop", "id_column", "label_column")
 PREPARING = {"weights": "weight"}  # parameters of `prepare` whose option has another name
 
@@ -76,22 +77,40 @@ def as_python(arguments: SimpleNamespace, data: Data, model: Any, n_fitted: int 
     imports, made = model_in_python(model)
     how = {name: getattr(arguments, name) for name in HOW if getattr(arguments, name) not in (None, "auto")}
     texts = tuple(name for name in (arguments.id_column, arguments.label_column) if name)
-    lines = [f"table = {_call('read', repr(arguments.file), **how, texts=texts)}"]
+    roles = {name: getattr(arguments, name) for name in ROLES}
+    lines = [
+        f"table = {_call('read', repr(arguments.file), **how, texts=texts)}",
+        f"roles = {_call('assign', 'table', **roles)}",
+    ]
     if data.prepared is None:
-        lines.append("X = table.matrix")
+        lines.append("X, rows = table.matrix, range(table.n_rows)")
     else:
         keywords = [one.name for one in inspect.signature(prepare).parameters.values() if one.kind is one.KEYWORD_ONLY]
         asked = {name: getattr(arguments, PREPARING.get(name, name)) for name in keywords}
         given = {name: value for name, value in asked.items() if value not in ("error", False, [])}
-        roles = {name: getattr(arguments, name) for name in ROLES}
-        lines.append(f"used = {_call('assign', 'table', **roles)}.used")
-        lines.append(f"X = {_call('prepare', 'table', 'used', **given)}.X")
+        lines.append(f"prepared = {_call('prepare', 'table', 'roles.used', **given)}")
+        lines.append("X, rows = prepared.X, prepared.rows")
+    known = []
+    if arguments.use_labels:
+        place = "roles.labels[row]" if model.structure_.names is not None else "int(roles.labels[row] or -1)"
+        lines.append(f"y = [{place} for row in rows]")
+        known.append("y")
+    links = [name for name in LINKS if getattr(arguments, name) is not None]
+    if links:
+        lines.append("at = {row: number for number, row in enumerate(rows)}")
+    for name in links:
+        pairs = f"read_links({getattr(arguments, name)!r}, roles.ids, table.n_rows)"
+        lines.append(f"{name} = [(at[a], at[b]) for a, b in {pairs}]")
+        known.append(f"{name}={name}")
     if n_fitted is not None:
         imports.insert(0, "import numpy as np")
         drawn = f"np.random.default_rng({arguments.random_state}).choice(len(X), {n_fitted}, replace=False)"
-        lines += [f"rows = {drawn}", "X = X[np.sort(rows)]"]
-    imports.append("from kernelclust.tables import read" + ("" if data.prepared is None else ", assign, prepare"))
-    return "\n".join([*imports, "", *lines, f"model = {made}", "labels = model.fit(X).labels_"])
+        lines += [f"drawn = np.sort({drawn})", "X = X[drawn]"]
+    used = ["assign", *([] if data.prepared is None else ["prepare"]), "read", *(["read_links"] if links else [])]
+    imports.append(f"from kernelclust.tables import {', '.join(used)}")
+    return "\n".join(
+        [*imports, "", *lines, f"model = {made}", f"labels = model.fit({', '.join(['X', *known])}).labels_"]
+    )
 
 
 def _call(function: str, *arguments: str, **keywords: Any) -> str:

@@ -120,9 +120,8 @@ def _report(
     """Return the page about the fitted rows, in the table's own columns, units and ids."""
     used = np.arange(len(data.rows)) if some is None else some
     rows, X = data.rows[used], data.X if some is None else data.X[some]
-    again = {"Command line": arguments.command}
-    if not any(getattr(arguments, name) for name in ("use_labels", "must_link", "cannot_link")):
-        again["Python"] = as_python(arguments, data, model, None if some is None else len(some))
+    n_fitted = None if some is None else len(some)
+    again = {"Command line": arguments.command, "Python": as_python(arguments, data, model, n_fitted)}
     pictures, pairwise = data.images is not None, (arguments.kernel or "").startswith("precomputed")
     described = data.prepared is not None and not pictures and not pairwise
     return html_report(
