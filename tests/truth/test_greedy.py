@@ -159,7 +159,7 @@ def test_a_cluster_moves_to_where_it_is_needed():
     truth = np.repeat(np.arange(4), 20)
     assert adjusted_rand_score(stuck.labels, truth) < 0.8
     climber = greedy._Climber(objective, {"tol": 1e-6, "max_iter": 100, "allow_empty": False}, greedy._numbered)
-    found = greedy._swap(greedy._Part(kernel, kernel.factor), climber, stuck)
+    found = greedy._swap(greedy._Part(kernel, kernel.factor), climber, stuck, greedy.MAX_SWAPS)
     assert adjusted_rand_score(found.labels, truth) == 1 and found.value > stuck.value
 
 

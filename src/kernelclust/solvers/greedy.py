@@ -34,9 +34,9 @@ SEARCHES = ("refine", "place", "global")
 DEFAULT_STARTS = 10
 AUTO_STARTS, QUICK_STARTS = 8, 1
 WIDE_STARTS, WIDE_QUICK_STARTS = 20, 4  # where clusters are not halved and merged: two, constraints, search="global"
-MAX_SWAPS = 4  # choices of a cluster to halve and two to merge, before it is left at that
+MAX_SWAPS, QUICK_SWAPS = 4, 2  # choices of a cluster to halve and two to merge, before it is left at that
 SWAP_TOL = 1e-9  # of F: a smaller rise is rounding
-ROUNDS, QUICK_ROUNDS = 20, 2  # perturbations of the best start of "auto"
+ROUNDS = 20  # perturbations of the best start of "auto"; none in a quick search
 MAX_SUBSAMPLE = 3000  # samples that "auto" tries its starts on
 MAX_FOR_RANDOM_STARTS = 500  # samples up to which random starts are tried too where something is known
 MAX_FINISH_ALL = 500  # samples up to which every start of "auto" is finished on the kernel itself
@@ -244,8 +244,8 @@ class Greedy(Solver):
             tried = _climb_all(part, quick, candidates, run.n_jobs)
             best = max(tried, key=lambda solution: solution.value)
             if free:
-                best = _swap(part, quick, best)
-            tried.append(_perturb(part, quick, best, QUICK_ROUNDS if run.quick else ROUNDS, rng))
+                best = _swap(part, quick, best, QUICK_SWAPS if run.quick else MAX_SWAPS)
+            tried.append(_perturb(part, quick, best, 0 if run.quick else ROUNDS, rng))
         tried = _distinct(sorted(tried, key=lambda solution: -solution.value))
         for rank, solution in enumerate(tried):
             run.report(f"start {rank}: F = {solution.value:.6g} in the leading eigenvectors")
@@ -414,12 +414,12 @@ def _perturb(part: _Part, climber: _Climber, best: Solution, rounds: int, rng) -
     return best
 
 
-def _swap(part: _Part, climber: _Climber, best: Solution) -> Solution:
+def _swap(part: _Part, climber: _Climber, best: Solution, choices: int) -> Solution:
     """Halve a cluster and merge two others, and climb, while one of the most promising choices raises F."""
     c, again, raised = climber.objective.n_clusters, replace(climber, placed=True), True
     while raised:
         raised = False
-        for labels in islice(starts.swapped(part.E, part.kernel.weight, best.labels, c), MAX_SWAPS):
+        for labels in islice(starts.swapped(part.E, part.kernel.weight, best.labels, c), choices):
             solution = again(part, starts.fill_empty(labels, part.E, c))
             raised = solution.value > best.value + SWAP_TOL * abs(best.value)
             if raised:
