@@ -18,6 +18,7 @@ ORDER = [
     "sequences",
     "seriation",
     "text",
+    "topics",
     "how_sure",
     "selection",
     "semi_supervised",
