@@ -2,8 +2,8 @@
 Topics in order: what a help page speaks of, from beginning to end
 ==================================================================
 
-Topics of texts often follow each other: steps of a process, eras of an archive, parts of a document. Here the help pages
-of SciPy's functions are cut into pieces of 40 words. Nobody says where in its page a piece was; on a *chain* the topics
+Topics of texts often follow each other: steps of a process, eras of an archive, parts of a document. Here the help
+pages of SciPy's functions are cut into pieces of 40 words. Nobody says where in its page a piece was; on a *chain* the topics
 should come out in the order in which pages speak of them: what it is about, parameters, results, notes, examples.
 """
 
@@ -28,7 +28,7 @@ LENGTH, TOPICS = 40, 4
 
 
 def pieces_of(text):
-    """The pieces of a page, and where in it they are: 0 is its beginning, 1 its end. What many pages say is left out."""
+    """The pieces of a page, and where they are: 0 is its beginning, 1 its end. What many pages say is left out."""
     text = "\n".join(part for part in text.split("\n\n") if common[part] < 3)
     words = re.findall("[A-Za-z]{3,}", text)
     number = len(words) // LENGTH
@@ -58,9 +58,9 @@ print(f"{len(documents)} pieces; mean place in the page of topics 0 to {TOPICS -
 print(f"how likely the order is right, by the data alone: {clustering.order_confidence_:.2f}")
 
 # %%
-# The order is wrong, and the confidence is low; a warning says so too. These topics overlap, and their words alone do not
-# tell which is next to which. A few known pieces do: of one page in ten it is known here which piece is its first and
-# which its last.
+# The order is wrong, and the confidence is low; a warning says so too. These topics overlap, and their words alone do
+# not tell which is next to which. A few known pieces do: of one page in ten it is known here which piece is its first
+# and which its last.
 y = np.full(len(documents), -1)
 first, last = np.flatnonzero(np.diff(place, prepend=1) < 0)[::10], np.flatnonzero(np.diff(place, append=0) < 0)[::10]
 y[first], y[last] = 0, TOPICS - 1
@@ -90,9 +90,9 @@ ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.15), fontsize=8.5, frameon
 plt.show()
 
 # %%
-# In `BERTopic <https://maartengr.github.io/BERTopic/>`_ the same clustering takes the place of HDBSCAN. BERTopic numbers
-# topics by size; :func:`~kernelclust.topics.keep_order` leaves them in the order of the chain. Without BERTopic this
-# last part does nothing.
+# In `BERTopic <https://maartengr.github.io/BERTopic/>`_ the same clustering takes the place of HDBSCAN. BERTopic
+# numbers topics by size; :func:`~kernelclust.topics.keep_order` leaves them in the order of the chain. Without BERTopic
+# this last part does nothing.
 if find_spec("bertopic"):
     from bertopic import BERTopic
     from bertopic.dimensionality import BaseDimensionalityReduction
