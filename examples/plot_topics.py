@@ -3,8 +3,8 @@ Topics in order: what a help page speaks of, from beginning to end
 ==================================================================
 
 Topics of texts often follow each other: steps of a process, eras of an archive, parts of a document. Here the help
-pages of SciPy's functions are cut into pieces of 40 words. Nobody says where in its page a piece was; on a *chain* the topics
-should come out in the order in which pages speak of them: what it is about, parameters, results, notes, examples.
+pages of SciPy's functions are cut into pieces of 40 words. Nobody says where in its page a piece was; on a *chain* the
+topics should come out in the order in which pages speak of them: the subject, parameters, results, notes, examples.
 """
 
 import importlib
