@@ -509,7 +509,7 @@ def test_similarities_that_are_not_psd_can_be_taken(tmp_path, capsys):
     np.save(path, S)
     line = ["fit", path, "-s", "chain:3", "-k", "precomputed"]
     assert main(line) == 2
-    assert "on the command line --indefinite clip" in capsys.readouterr().err
+    assert "(--indefinite clip)" in capsys.readouterr().err
     assert main([*line, "--indefinite", "clip"]) == 0
     wanted = StructuredClustering(structure="chain:3", kernel=Precomputed(indefinite="clip"), random_state=0).fit(
         S + S.T

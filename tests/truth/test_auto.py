@@ -336,13 +336,13 @@ def test_views_that_disagree_bring_the_size_prior():
     model = KernelKMeans(3, kernel="auto", random_state=0)
     agreement = mean_of_graphs(noisy, 3).view_agreement
     assert agreement < auto.MIN_VIEW_AGREEMENT
-    with pytest.warns(UserWarning, match="similar sizes"):
+    with pytest.warns(UserWarning, match="similar size"):
         model.fit(noisy)
     assert model.diagnostics_.size_prior == policy.SIZE_PRIOR
     assert model.diagnostics_.view_agreement == agreement
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        warnings.filterwarnings("ignore", message=".*look at both")
+        warnings.filterwarnings("ignore", message=".*Compare both")
         told = StructuredClustering(3, objective=Dependence(size_prior=0), random_state=0).fit(noisy)
     assert told.diagnostics_.size_prior == 0
     data, _ = make_blobs(120, centers=3, n_features=8, random_state=0)

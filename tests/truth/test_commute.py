@@ -250,7 +250,7 @@ def test_rbf_that_finds_other_clusters_is_named():
     assert model.diagnostics_.rbf_agreement == pytest.approx(1)
     assert StructuredClustering(3, kernel="rbf", random_state=0).fit(data).diagnostics_.rbf_agreement is None
     rings, y = make_circles(200, factor=0.4, noise=0.03, random_state=0)
-    with pytest.warns(UserWarning, match="look at both"):
+    with pytest.warns(UserWarning, match="Compare both"):
         model = StructuredClustering(2, random_state=0).fit(rings)
     assert adjusted_rand_score(y, model.labels_) == 1
     other = KernelKMeans(2, random_state=0).fit(rings).labels_

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 import shlex
 from collections.abc import Sequence
 from importlib import import_module
@@ -43,6 +44,8 @@ def _command(command: ModuleType) -> Any:
     """Return the function that typer calls, with a parameter for every option."""
 
     def call(context: typer.Context, **values: Any) -> None:
+        if context.args:
+            raise typer.Exit(guard.refused(_too_many(context.args, str(values.get("file")), context.info_name)))
         raise typer.Exit(guard.guarded(command.run, SimpleNamespace(command=context.obj, **values)))
 
     parameters = [inspect.Parameter("context", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)]
@@ -54,9 +57,25 @@ def _command(command: ModuleType) -> Any:
     return call
 
 
+def _too_many(more: list[str], first: str, command: str | None) -> str:
+    """Return what is wrong with further arguments: several files are read as a folder."""
+    files = [text for text in more if os.path.exists(text)]
+    if len(files) < len(more) or not os.path.exists(first):
+        unknown = next((text for text in more if text not in files), more[0])
+        return f"{command} takes no argument {unknown!r}; kernelclust {command} -h has all options."
+    folders = {os.path.dirname(text) or "." for text in (first, *files)}
+    folder = shlex.quote(folders.pop()) if len(folders) == 1 else "FOLDER"
+    return (
+        f"{command} reads one file or all files of a folder, but {1 + len(files)} files are named. "
+        f"To read them together, name their folder: kernelclust {command} {folder}"
+    )
+
+
 for _name in sorted(module.name for module in iter_modules(commands.__path__)):
     _module = import_module(f"{commands.__name__}.{_name}")
-    app.command(_name, help=" ".join((_module.__doc__ or "").split()))(_command(_module))
+    app.command(_name, help=" ".join((_module.__doc__ or "").split()), context_settings={"allow_extra_args": True})(
+        _command(_module)
+    )
 
 
 def _show_version(asked: bool) -> None:

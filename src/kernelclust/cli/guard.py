@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import re
 import sys
 import threading
 import traceback
@@ -15,6 +16,17 @@ from typing import Any, TextIO, cast
 
 from kernelclust import _progress
 
+# What advice for Python is called on the command line. Tests hold every line of it to a message that is there.
+IN_OPTIONS = (
+    (
+        r"Put the names of some samples into y, '' for all others\.",
+        "Give a column with the names of some rows: --label-column COLUMN --use-labels.",
+    ),
+    (r"see order_\.structures", "`kernelclust select structure FILE` compares structures"),
+    (r"kernel=Precomputed\(indefinite='clip'\)", "--indefinite clip"),
+    (r"\bkernel='(\w+)'", r"--kernel \1"),
+    (r"\bsize_prior=([\d.]*\d)", r"--size-prior \1"),
+)
 FINE, BUG, BAD, INTERRUPTED = 0, 1, 2, 130
 FIRST_SECONDS, EVERY_SECONDS = 2.0, 0.2  # until the bar appears, and between two updates
 
@@ -68,6 +80,12 @@ def warn(arguments: SimpleNamespace, text: str) -> None:
         note(arguments, f"warning: {text}")
 
 
+def refused(what: str) -> int:
+    """Print an error about the command itself, and return the exit code."""
+    print(f"kernelclust: error: {what}", file=sys.stderr)
+    return BAD
+
+
 def _failed(arguments: SimpleNamespace, what: str, code: int, name: str = "error: ") -> int:
     if arguments.debug:
         traceback.print_exc()
@@ -84,7 +102,11 @@ def _in_words(error: BaseException) -> str:
 
 
 def _one_line(text: str) -> str:
-    return " ".join(text.split())
+    """Return a message in one line, its advice by options."""
+    text = " ".join(text.split())
+    for python, option in IN_OPTIONS:
+        text = re.sub(python, option, text)
+    return text
 
 
 @contextlib.contextmanager

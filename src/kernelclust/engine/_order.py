@@ -208,7 +208,8 @@ def doubt_in_words(order: Order, structure: str) -> str:
     said = f"the order of these clusters on '{structure}' is uncertain"
     if order.arrangements <= FEW:
         return f"{said}: only {order.arrangements:.0f} arrangements exist, and data can hardly show which is right."
-    noise = f" Noise is arranged as well (p = {order.pvalue:.2g})." if order.pvalue >= NOISE else ""
+    fits = f" Unstructured noise fits this structure at least as well (p = {order.pvalue:.2g})."
+    noise = fits if order.pvalue >= NOISE else ""
     noise += better
     if not order.connected:
         share = f"of {JITTERS} slight changes of the distances between them {JITTERS * order.jitter:.0f} keep it"

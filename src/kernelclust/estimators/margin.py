@@ -35,7 +35,9 @@ TRIVIAL = 0.999  # share of the objective of w = 0 above which a fit has found n
 
 
 class MaxMarginClustering(KernelClusterer):
-    """Clusters with a wide margin between them, by NMI, Rand index, pair F measure or error rate.
+    """Maximum margin clustering: find clusters that a hyperplane separates with a wide margin.
+
+    The margin is measured by a loss: 1 - NMI, 1 - Rand index, 1 - pair F measure, or the error rate.
 
     Finds the hyperplane w whose own labels y_i = sgn(w . x_i) are hardest to confuse with any other labels y':
 

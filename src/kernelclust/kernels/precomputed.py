@@ -27,7 +27,7 @@ from kernelclust.kernels.operators import DenseKernel, LowRankKernel, weighted_p
 
 REMEDY = (
     ", or set the kernel's parameter indefinite: 'clip' sets negative eigenvalues to zero, 'shift' adds to the "
-    "diagonal until none is left (kernel=Precomputed(indefinite='clip'); on the command line --indefinite clip)"
+    "diagonal until none is left (kernel=Precomputed(indefinite='clip'))"
 )
 ROUNDING = 1e-13  # eigenvalues of so much of the largest, a sample, are rounding
 

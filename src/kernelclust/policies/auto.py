@@ -63,9 +63,9 @@ class AutoPolicy(Policy):
         if not isinstance(config.objective.size_prior, str) or not applies or not self.kernel.views_disagree:
             return super().size_prior()
         warn(
-            "the views of X (as given, columns standardised, rows scaled) disagree (alignment "
-            f"{self.kernel.view_agreement:.2f}): groups are expected to have similar sizes, size_prior={SIZE_PRIOR}. "
-            "Set size_prior=0 if that is wrong, or choose a kernel by name."
+            f"using size_prior={SIZE_PRIOR}, which favours clusters of similar size, because the views of X (as given, "
+            f"columns standardised, rows scaled) disagree (agreement {self.kernel.view_agreement:.2f} of 1). Set "
+            "size_prior=0 to turn this off, or choose a kernel by name."
         )
         return SIZE_PRIOR
 
@@ -166,6 +166,7 @@ def _warn_of_disagreement(agreement: float) -> None:
     """Warn where graphs and rbf find different clusters: no rule without labels tells which are right."""
     if agreement < MIN_RBF_AGREEMENT:
         warn(
-            f"kernel='auto' and kernel='rbf' find different clusters here (alignment {agreement:.2f}): look at both. "
-            "Graphs follow curved groups and bear columns of unlike units, rbf bears noise around round groups."
+            f"the default kernel and kernel='rbf' disagree on this data (agreement {agreement:.2f} of 1). Compare "
+            "both: the default follows curved clusters and is insensitive to the scales of columns; 'rbf' is more "
+            "robust when clusters are round and noisy."
         )

@@ -51,19 +51,22 @@ def order_in_words(structure: Any, confidence: float | None, pvalue: float | Non
     --------
     >>> from kernelclust.structures import as_structure
     >>> order_in_words(as_structure("chain:8"), 0.93, 0.01)
-    "The order of the clusters on 'chain:8' is right with a confidence of 93%. Noise would be ..."
+    "The order of the clusters on 'chain:8' is correct with an estimated probability of 93%. ..."
     """
     if confidence is None or pvalue is None:
         return ""
     number = n_arrangements(structure.kernel)
-    noise = f"Noise would be arranged as well in {pvalue:.0%} of the cases."
+    noise = (
+        f"Unstructured noise, clustered in the same way, fits this structure at least as well in {pvalue:.0%} of draws."
+    )
     if not is_connected(structure.kernel):
         sure = "slight changes of the data would hardly change them" if confidence >= UNSURE else "they are uncertain"
         return f"The places of the clusters on '{structure}': {sure}. {noise}"
     few = (
         f" Only {number:.0f} arrangements exist, so that data can hardly show which is right." if number <= FEW else ""
     )
-    return f"The order of the clusters on '{structure}' is right with a confidence of {confidence:.0%}. {noise}{few}"
+    right = f"is correct with an estimated probability of {confidence:.0%}"
+    return f"The order of the clusters on '{structure}' {right}. {noise}{few}"
 
 
 def structures_in_words(model: Any) -> str:
@@ -93,35 +96,35 @@ def next_in_words(model: Any, ids: Any) -> list[str]:
 
 
 def gap_in_words(objective: float, upper_bound: float | None, gap: float | None) -> str:
-    """Say how far the value found can be from the best.
+    """Return how far the objective can be from its best value.
 
     Examples
     --------
     >>> print(gap_in_words(9.5, 10.0, 0.05))
-    The objective is 9.5. No labeling can exceed 10, so at most 5.0% is missing. This speaks of the search only: ...
+    The objective is 9.5, within 5.0% of its upper bound 10. This is a statement about the optimizer, ...
     """
-    found = f"The objective is {objective:.6g}."
+    found = f"The objective is {objective:.6g}"
     if upper_bound is None or gap is None or not np.isfinite([upper_bound, gap]).all():
-        return f"{found} No upper bound is known for these settings."
+        return f"{found}. No upper bound is known for these settings."
     return (
-        f"{found} No labeling can exceed {upper_bound:.6g}, so at most {gap:.1%} is missing. "
-        "This speaks of the search only: a small gap does not mean that the clusters are the right ones, "
-        "and a large gap may be the bound's own."
+        f"{found}, within {gap:.1%} of its upper bound {upper_bound:.6g}. This is a statement about the optimizer, not "
+        "about whether the clusters are meaningful. A large gap need not mean that better clusters exist: the bound "
+        "may be loose."
     )
 
 
 def margin_in_words(margin: float | None) -> str:
-    """Say how clearly the best arrangement beats the next different one; nothing where there is no other.
+    """Return how clearly the best arrangement beats the next different one; nothing where there is no other.
 
     Examples
     --------
     >>> margin_in_words(0.1)
-    'The next different arrangement is 0.10 standard deviations of all arrangements behind (placement margin).'
+    'The second best arrangement of the clusters scores 0.10 standard deviations less (over all arrangements).'
     """
     if margin is None:
         return ""
-    behind = f"{margin:.2f} standard deviations of all arrangements behind"
-    return f"The next different arrangement is {behind} (placement margin)."
+    less = f"{margin:.2f} standard deviations less (over all arrangements)"
+    return f"The second best arrangement of the clusters scores {less}."
 
 
 def agreement_in_words(model: Any) -> list[str]:

@@ -58,15 +58,15 @@ def places_of_part(y: Any, structure: Structure) -> Any:
 
 
 def warn_of_names(structure: Structure, y: Any) -> None:
-    """Say which names nothing ties to clusters: the structure is the same with them exchanged, and no label differs."""
+    """Warn of names that nothing ties to clusters: the structure stays the same when they swap places."""
     if structure.names is None:
         return
     free = [structure.names[j] for j in np.flatnonzero(_exchanged(structure, _places(y, structure.n_clusters)))]
     if free:
         shown = ", ".join(free[:SHOWN]) + (f", ... ({len(free)} in all)" if len(free) > SHOWN else "")
         warn(
-            f"which of the names {shown} is on which cluster is not known: '{structure!s:.80}' is the same with them "
-            "exchanged, and no known label tells. Put the names of some samples into y, '' for all others.",
+            f"the names {shown} may be on the wrong clusters: '{structure!s:.80}' stays the same when they swap "
+            "places, and no known label says which is which. Put the names of some samples into y, '' for all others.",
             NameWarning,
         )
 

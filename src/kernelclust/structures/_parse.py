@@ -13,7 +13,7 @@ from ._base import Structure, check_size
 from ._newick import split_outside
 from ._sought import SOUGHT
 from .custom import Custom
-from .tree import tree_of
+from .tree import NEWICK_SUFFIXES, tree_of
 
 
 def structure_names() -> list[str]:
@@ -90,6 +90,8 @@ def _from_text(text: str, n_clusters: int | None) -> Structure:
         return structure_class("tree").from_text(text)
     if len(split_outside(text, "*")) > 1:
         return structure_class("product").from_text(text.removeprefix("product:"))
+    if text.lower().endswith(NEWICK_SUFFIXES) and not text.startswith("tree:"):
+        raise ValueError(f"a Newick file is named with its kind of structure in front: 'tree:{text}'.")
     name, colon, rest = (piece.strip() for piece in text.partition(":"))
     part = structure_class(name)
     if colon or not part.text_form:
