@@ -151,12 +151,12 @@ DATA = {
 @pytest.mark.parametrize("method", method_names())
 @pytest.mark.parametrize("name", DATA)
 def test_many_kernels_of_degenerate_data(name, method):
-    """No cluster is empty, no weight is no number; what is equal to all kernels has nothing to lose."""
+    """Equal rows are together, no weight is no number; what is equal to all kernels has nothing to lose."""
     for c, refine in [(1, True), (2, True), (2, False), (3, True), (3, False)]:
         model = MultiKernelClustering(c, method=as_method(method).with_params(refine=refine), random_state=0).fit(
             DATA[name]
         )
-        assert_array_equal(np.unique(model.labels_), np.arange(c))
+        assert len(np.unique(model.labels_)) == min(c, len(np.unique(DATA[name], axis=0)))
         assert np.isfinite(model.weights_).all() and np.isfinite(model.objective_)
         if name == "two distinct" and c == 2:
             assert_array_equal(np.bincount(model.labels_), [10, 10])

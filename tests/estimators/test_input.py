@@ -22,6 +22,7 @@ from kernelclust import (
     StructuredClustering,
     select_n_clusters,
 )
+from kernelclust.constraints import different_rows
 from kernelclust.kernels import kernel_names
 from kernelclust.multikernel import MKKM
 from kernelclust.solvers import Greedy
@@ -311,17 +312,17 @@ def test_equal_samples_have_the_same_answer_everywhere(model):
     for same in (EQUAL, np.zeros((12, 4)), 1e200 * EQUAL, EQUAL.astype(np.float32)):
         if getattr(model, "kernel", "") in ("linear", "polynomial") and same.max() > 1:
             continue  # products leave floating point
-        with pytest.warns(UserWarning, match="all 12 samples are equal: .* the last 2 have clusters of their own"):
+        with pytest.warns(UserWarning, match="all 12 samples are equal: .* All are in one cluster"):
             labels = model.fit(same).labels_
-        assert_array_equal(labels, [0] * 10 + [1, 2])
+        assert len(set(labels)) == 1
         if hasattr(model, "predict"):
-            assert len(set(model.predict(same))) == 1
+            assert_array_equal(model.predict(same), labels)
 
 
 def test_equal_similarities_and_sparse_rows_are_equal_samples():
     for model in (KernelKMeans(2, kernel="precomputed"), MaxMarginClustering(2, kernel="precomputed")):
-        with pytest.warns(UserWarning, match="all 6 samples are equal: .* the last one has a cluster of its own"):
-            assert_array_equal(model.fit(np.ones((6, 6))).labels_, [0, 0, 0, 0, 0, 1])
+        with pytest.warns(UserWarning, match="all 6 samples are equal"):
+            assert_array_equal(model.fit(np.ones((6, 6))).labels_, np.zeros(6))
     with pytest.warns(UserWarning, match="all 12 samples are equal"):
         KernelKMeans(3).fit(sparse.csr_array(EQUAL))
     with pytest.warns(UserWarning, match="all 12 samples are equal"):
@@ -337,7 +338,49 @@ def test_what_is_known_of_equal_samples_decides():
     weight = np.r_[np.ones(10), 0, 0]
     with pytest.warns(UserWarning, match="all 10 samples are equal"):
         model = KernelKMeans(3).fit(np.r_[EQUAL[:10], X[:2]], sample_weight=weight)
-    assert_array_equal(np.bincount(model.labels_[:10]), [8, 1, 1])
+    assert_array_equal(model.labels_[:10], np.zeros(10))
+
+
+THREE_ROWS = np.random.default_rng(0).standard_normal((3, 2))
+COPIES = THREE_ROWS[np.arange(60) % 3]
+
+
+@pytest.mark.parametrize("structure", ["flat:4", "chain:4", "ring:5", "grid:2x3", "tree:2x2"])
+@pytest.mark.parametrize("kernel", ["auto", "rbf", "linear"])
+@pytest.mark.parametrize("as_table", [np.asarray, sparse.csr_array])
+def test_equal_rows_are_in_one_cluster_where_there_are_fewer_different_ones(structure, kernel, as_table):
+    X = as_table(COPIES)
+    model = StructuredClustering(structure=structure, kernel=kernel, random_state=0)
+    with pytest.warns(UserWarning, match=r"^X has 3 different rows, fewer than \d clusters: equal rows are in one"):
+        model.fit(X)
+    assert len(set(model.labels_[:3])) == 3
+    assert_array_equal(model.labels_, model.labels_[np.arange(60) % 3])
+    assert_array_equal(model.predict(X), model.labels_)
+    assert model.order_confidence_ is None
+
+
+def test_equal_rows_of_every_view_are_in_one_cluster():
+    views = [THREE_ROWS[[0, 0, 1, 1] * 5], THREE_ROWS[[0, 1, 1, 1] * 5]]
+    with pytest.warns(UserWarning, match="^X has 3 different rows, fewer than 4 clusters"):
+        labels = MultiKernelClustering(4, random_state=0).fit(views).labels_
+    assert len(set(labels[:3])) == 3 and labels[2] == labels[3]
+    assert_array_equal(labels, np.tile(labels[:4], 5))
+
+
+def test_rows_that_differ_by_little_are_different():
+    """Milliseconds since 1970."""
+    X = 1.7e9 + 1e-3 * (np.arange(40)[:, None] % 5)
+    assert different_rows([X], 5) is None
+    assert_array_equal(different_rows([X], 6), np.arange(40) % 5)
+    many = np.repeat(X, 100, axis=0)
+    assert_array_equal(different_rows([many], 6), np.repeat(np.arange(40) % 5, 100))
+
+
+def test_labels_of_equal_rows_decide():
+    y = np.r_[2, 1, np.full(58, -1)]
+    with pytest.warns(UserWarning, match="some equal rows are in different clusters"):
+        labels = StructuredClustering(structure="chain:4", random_state=0).fit(COPIES, y).labels_
+    assert_array_equal(labels[:2], [2, 1])
 
 
 def test_one_cluster_of_equal_samples_is_no_surprise(recwarn):

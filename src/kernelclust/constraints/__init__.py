@@ -4,7 +4,7 @@ from kernelclust.constraints._constraints import Constraints
 from kernelclust.constraints._label_evidence import contradicted, label_evidence, numbered, size_penalty
 from kernelclust.constraints._repair import repair
 from kernelclust.constraints._repair_loops import count_blocked
-from kernelclust.constraints._side_information import draw, equal_rows, make_constraints
+from kernelclust.constraints._side_information import different_rows, draw, equal_rows, make_constraints
 from kernelclust.constraints._validation import check_labels
 
 __all__ = [
@@ -12,6 +12,7 @@ __all__ = [
     "check_labels",
     "contradicted",
     "count_blocked",
+    "different_rows",
     "draw",
     "equal_rows",
     "label_evidence",

@@ -35,7 +35,6 @@ class Constraints:
     witness: np.ndarray | None = None  # (M,) a labeling that keeps everything
     strict: bool = True  # False for a part of the samples: sizes are aims
     unit: float = 1.0  # of soft_bonus, for a soft label of weight one
-    arbitrary: bool = False  # places were assigned to samples that are all equal: nobody knows them
 
     @property
     def n_clusters(self) -> int:

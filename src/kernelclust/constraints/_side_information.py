@@ -5,6 +5,7 @@ Contradictions are found before any other work, and named.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,11 +13,12 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 
-from kernelclust._warnings import warn
 from kernelclust.constraints._constraints import Constraints, some
 from kernelclust.constraints._feasibility import find_labeling
 from kernelclust.constraints._validation import Links, check_labels, check_links, size_bounds
 from kernelclust.kernels import row_blocks
+
+ROWS_AT_A_TIME = 1000  # in which different rows are counted
 
 
 def make_constraints(
@@ -179,16 +181,37 @@ def equal_rows(X: Any, n_clusters: int, weight: np.ndarray) -> Constraints | Non
         blocks = (X[rows] / largest for rows in row_blocks(*X.shape))
         projected, sizes = np.hstack([np.stack([block @ direction, np.abs(block) @ direction]) for block in blocks])
     distinct, block = np.unique(_rounded(projected, sizes), return_inverse=True)
-    if 1 < len(distinct) < n_clusters < len(projected):
-        warn(
-            f"X has {len(distinct)} different rows, fewer than {n_clusters} clusters: without dividing equal rows "
-            f"arbitrarily, some clusters would be empty. Ask for {len(distinct)} clusters at most."
-        )
     if len(distinct) == len(projected) or len(distinct) <= n_clusters:
         return None
     c, M = n_clusters, len(distinct)
     nothing = np.full(M, -1), sparse.csr_array((M, M)), np.zeros(c), np.full(c, np.inf), np.zeros((M, c))
     return Constraints(block, weight, *nothing)
+
+
+def different_rows(tables: Sequence[Any], less_than: int) -> np.ndarray | None:
+    """Return which of the different rows each sample has (n,), or None where there are `less_than` of them or more.
+
+    The tables (n, d), dense or sparse, stand side by side.
+    """
+    n = tables[0].shape[0]
+    blocks = [slice(start, start + ROWS_AT_A_TIME) for start in range(0, n, ROWS_AT_A_TIME)]
+    different = _keys(tables, slice(0, 0))
+    for rows in blocks:  # most tables have enough different rows in the first block
+        different = np.unique(np.vstack([different, _keys(tables, rows)]), axis=0)
+        if len(different) >= less_than:
+            return None
+    found = (np.unique(np.vstack([different, _keys(tables, rows)]), axis=0, return_inverse=True)[1] for rows in blocks)
+    return np.hstack([block.ravel()[len(different) :] for block in found])
+
+
+def _keys(tables: Sequence[Any], rows: slice) -> np.ndarray:
+    """Return numbers that are equal where rows are: the entries, or random projections of sparse rows."""
+    return np.hstack(
+        [
+            (X[rows] @ np.random.RandomState(0).uniform(0.5, 1.0, (X.shape[1], 2))) if sparse.issparse(X) else X[rows]
+            for X in tables
+        ]
+    )
 
 
 def _rounded(values: np.ndarray, sizes: np.ndarray) -> np.ndarray:

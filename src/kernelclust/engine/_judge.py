@@ -153,7 +153,7 @@ def judge(
     KPi = None if KPi is None else KPi[:, np.argsort(node)]
     fresh = problem.constraints is not None or not problem.spectrum.certain
     value = objective.value(S, n) if fresh else solution.value
-    power, kept = distance_exponent(kernel, structure), problem.known_nodes(objective, labels)
+    power, kept = distance_exponent(kernel, structure), problem.placing(objective, labels)
     placing = placement_problem(rule, objective, arranged, n, power=power, **kept)
     limits = spectrum.bounds, float(operator.weight @ operator.diagonal()), operator.weight.min()
     return Fit(
@@ -275,12 +275,12 @@ def with_order(found: Fit, problem: Problem, companions: Sequence[tuple[np.ndarr
     c, constraints = len(found.n), problem.constraints
     companions = found.kernel.companion_sums(found.labels, c) if companions is None else companions
     known = np.zeros(c, dtype=bool)
-    if constraints is not None and not constraints.arbitrary:
+    if constraints is not None:
         known[constraints.place[constraints.place >= 0]] = True
     clusters = replace(
         _clusters(found),
         known=known,
-        movable=problem.known_nodes(found.objective, found.labels).get("movable"),
+        movable=problem.placing(found.objective, found.labels).get("movable"),
         views=[squared_distances(S, n) for S, n in companions],
     )
     table = _structures(clusters, _shown_by(found)) if is_judged(clusters) else None

@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
-from dataclasses import replace
 from numbers import Integral
 from typing import Any, ClassVar, Self
 from warnings import catch_warnings, simplefilter
@@ -23,7 +22,7 @@ from kernelclust._names import check_flag, check_number
 from kernelclust._progress import log, progress_listener, working
 from kernelclust._terms import Term
 from kernelclust._warnings import warn
-from kernelclust.constraints import Constraints, make_constraints
+from kernelclust.constraints import Constraints, different_rows, make_constraints
 from kernelclust.engine import check_sought
 from kernelclust.estimators._callbacks import CallbackSupportMixin, Tasks, with_callbacks
 from kernelclust.kernels import (
@@ -162,17 +161,19 @@ class KernelClusterer(CallbackSupportMixin, ClusterMixin, BaseEstimator):
             warn_if_all_known(known.place)
         return known
 
-    def _known_of_equal(self, tables, weight: np.ndarray, structure: Structure, known: Constraints | None):
-        """Return the side information; if there is none and all samples of positive weight are equal, the labels that
-        they get.
+    def _join_equal_rows(
+        self, tables: Sequence, weight: np.ndarray, structure: Structure, known: Constraints | None
+    ) -> tuple[Constraints | None, bool]:
+        """Return the side information, and whether it joins equal rows: where there is none, and samples of positive
+        weight have fewer different rows than there are clusters, so that some clusters stay empty.
         """
-        found = equal_labels(tables, structure.n_clusters, free=known is None)
-        if found is None:
-            return known
-        labels = np.full(len(weight), -1)
-        labels[weight > 0] = found
-        assigned = make_constraints(weight, structure.n_clusters, labels=labels)
-        return None if assigned is None else replace(assigned, arbitrary=True)
+        comparable = kernel_class(self.kernel).equal_rows_are_equal
+        block = few_different_rows(tables, structure.n_clusters, free=known is None, comparable=comparable)
+        if block is None or known is not None:
+            return known, False
+        group = np.full(len(weight), -1)
+        group[weight > 0] = block
+        return make_constraints(weight, structure.n_clusters, must_link=group, allow_empty=True), True
 
     def _check_common(self) -> None:
         """Check the parameters that estimators share."""
@@ -299,19 +300,33 @@ def among_all(values: np.ndarray, used: np.ndarray, n_samples: int) -> np.ndarra
     return spread
 
 
-def equal_labels(tables: Sequence, n_clusters: int, *, free: bool = True) -> np.ndarray | None:
-    """Labels of samples that are all equal in every table, with a warning; None where there is something to cluster.
+def few_different_rows(
+    tables: Sequence, n_clusters: int, *, free: bool = True, comparable: bool = True
+) -> np.ndarray | None:
+    """Return which of the different rows each sample has, with a warning, where the tables have fewer of them than
+    clusters; None otherwise.
 
-    No cluster is left empty: the last samples have a cluster each, all others are in cluster 0. Not `free` are samples
-    about which something is known, which then decides.
+    Not `free` are samples about which something is known, which then decides. Where rows are not `comparable`, only
+    samples that are all equal count.
     """
     n = tables[0].shape[0]
-    if n_clusters == 1 or n < n_clusters or not all(map(rows_are_equal, tables)):
+    if n_clusters == 1 or n < n_clusters:
         return None
-    last = f"{n_clusters - 1} have clusters of their own" if n_clusters > 2 else "one has a cluster of its own"
-    answer = f" As no cluster is left empty, the last {last}, and all others are in cluster 0." if free else ""
-    warn(f"all {n} samples are equal: there is nothing to cluster.{answer}")
-    return np.maximum(np.arange(n) - (n - n_clusters), 0) if free else None
+    if all(map(rows_are_equal, tables)):
+        answer = " All are in one cluster, and the others are empty." if free else ""
+        warn(f"all {n} samples are equal: there is nothing to cluster.{answer}")
+        return np.zeros(n, dtype=np.intp)
+    block = different_rows(tables, n_clusters) if comparable else None
+    if block is None:
+        return None
+    number = int(block.max()) + 1
+    answer = (
+        f"equal rows are in one cluster, so {n_clusters - number} of {n_clusters} stay empty"
+        if free
+        else "some equal rows are in different clusters, or clusters are empty"
+    )
+    warn(f"X has {number} different rows, fewer than {n_clusters} clusters: {answer}. Use at most {number} clusters.")
+    return block
 
 
 def check_structure(n_clusters: Any, structure: Any) -> Structure:

@@ -122,7 +122,7 @@ class Placing(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
             labels[rest] = np.argmax(rises, axis=1) if known is None else known.complete(labels, rest, rises)
             self.labels_ = labels
             self._keep_rest(X_rest, rest, used, labels)
-        if known is None or known.arbitrary:
+        if known is None:
             return
         told = (known.place >= 0) | known.soft_bonus.any(axis=1)  # fully or softly: these are not asked for
         self._asked[told[known.block]] = -1

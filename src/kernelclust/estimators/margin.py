@@ -13,7 +13,7 @@ from kernelclust._names import check_flag, check_name, check_number
 from kernelclust._threads import one_thread
 from kernelclust._warnings import warn
 from kernelclust.constraints import check_labels
-from kernelclust.estimators._base import KernelClusterer, equal_labels, warn_if_all_known
+from kernelclust.estimators._base import KernelClusterer, few_different_rows, warn_if_all_known
 from kernelclust.estimators._data import Host, on_host, where
 from kernelclust.kernels import kernel_class
 from kernelclust.margin import (
@@ -229,7 +229,7 @@ class MaxMarginClustering(KernelClusterer):
     def _fit_checked(self, X, weight, used, known):
         everything = len(used) == len(weight)
         samples = X if everything else self._subset(X, used)
-        equal = equal_labels([samples], int(self.n_clusters))
+        equal = few_different_rows([samples], int(self.n_clusters), comparable=False)
         if equal is None:
             embedding, planes = self._separate(samples, weight[used], known[used])
         else:

@@ -236,11 +236,11 @@ class MultiKernelClustering(Placing, KernelClusterer):
         known = self._known(weight, structure, y, must_link=must_link, cannot_link=cannot_link)
         everything = len(used) == len(weight)
         samples = views if everything else views.at(used)
-        known = self._known_of_equal(samples.arrays, weight, structure, known)
+        known, joined = self._join_equal_rows(samples.arrays, weight, structure, known)
         constraints = known if known is None or everything else known.among(used)
         found = fit_many(samples, weight[used], self._fit_config(structure), constraints)
         self._keep(found)
-        self._keep_all(len(weight), used, known, lambda rest: views.rest(rest, used))
+        self._keep_all(len(weight), used, known, lambda rest: views.rest(rest, used), allow_empty=joined)
         for name in ("embedding", "sample_weights"):
             if not everything and self._diagnostics[name] is not None:
                 self._diagnostics[name] = among_all(self._diagnostics[name], used, len(weight))

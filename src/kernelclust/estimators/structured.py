@@ -297,15 +297,16 @@ class StructuredClustering(Placing, KernelClusterer):
         self._warn_of_scales(X, weight)
         everything = len(used) == len(weight)
         samples = None if given else X if everything else self._subset(X, used)
+        joined = False
         if samples is not None:
-            known = self._known_of_equal([samples], weight, structure, known)
+            known, joined = self._join_equal_rows([samples], weight, structure, known)
         constraints = known if known is None or everything else known.among(used)
         found = fit(samples, weight[used], self._fit_config(structure, solver), constraints, given)
         if self._like is not None:
             found = numbered_like(found, self._like[used])
         self._keep(found, None if self._is_pairwise() else samples)
         new = partial(self._rest, X, used)
-        self._keep_all(len(weight), used, known, new, allow_empty=solver.allow_empty)
+        self._keep_all(len(weight), used, known, new, allow_empty=solver.allow_empty or joined)
 
     def _rest(self, X, used: np.ndarray, rest: np.ndarray):
         """Samples that took no part, as new ones."""

@@ -61,11 +61,6 @@ class Problem:
         constraints = self.constraints_for(objective)
         return {} if constraints is None else constraints.placing(labels)
 
-    def known_nodes(self, objective: ClusterObjective, labels: np.ndarray) -> dict[str, Any]:
-        """Return the same for the evidence: nodes that were assigned to equal samples are not known."""
-        arbitrary = self.constraints is not None and self.constraints.arbitrary
-        return {} if arbitrary else self.placing(objective, labels)
-
     def sizes(self, labels: np.ndarray) -> np.ndarray:
         return np.bincount(labels, self.kernel.weight, minlength=self.objective.n_clusters)
 
