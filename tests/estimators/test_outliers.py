@@ -67,3 +67,41 @@ def test_a_model_has_nothing_of_the_array_that_was_fitted(estimator, kernel, den
     before = model.predict(new)
     (X if dense else X.data)[...] = 5 * rng.standard_normal(X.shape if dense else X.data.shape)
     np.testing.assert_array_equal(model.predict(new), before)
+
+
+FAR = "sample 50 is so far from the others that"
+
+
+def _one_far_row(size, kernel):
+    X = np.random.default_rng(0).standard_normal((100, 3))
+    X[50] *= size
+    return X, StructuredClustering(structure="chain:5", kernel=kernel, compute_confidence=False, random_state=0)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_clusters_beside_a_far_row_stay_compact_on_a_structure(kernel):
+    X, model = _one_far_row(1e6, kernel)
+    labels = model.fit(X).labels_
+    np.testing.assert_array_equal(model.predict(X), labels)
+    assert np.sort(np.bincount(labels))[1] > 5
+
+
+@pytest.mark.filterwarnings("default")
+@pytest.mark.parametrize("kernel, size", [("linear", 1e9), ("rbf", 1e9), ("polynomial", 1e7)])
+def test_a_row_beside_which_others_are_lost_in_rounding_is_named(kernel, size):
+    X, model = _one_far_row(size, kernel)
+    with pytest.warns(UserWarning, match=FAR):
+        model.fit(X)
+    weight = np.ones(103)
+    weight[:3] = 0
+    with pytest.warns(UserWarning, match=FAR.replace("50", "53")):
+        model.fit(np.r_[X[:3], X], sample_weight=weight)
+
+
+def test_a_row_alone_is_not_named_where_others_are_told_apart(recwarn):
+    X, model = _one_far_row(1e4, "linear")
+    model.fit(X)
+    copies = np.zeros((20, 2))
+    copies[5], copies[6] = 1e7, -1e7
+    KernelKMeans(3, kernel="linear", random_state=0).fit(copies)
+    assert not any("so far from the others" in str(one.message) for one in recwarn)

@@ -23,7 +23,7 @@ from kernelclust._progress import log, progress_listener, working
 from kernelclust._terms import Term
 from kernelclust._warnings import warn
 from kernelclust.constraints import Constraints, different_rows, make_constraints
-from kernelclust.engine import check_sought
+from kernelclust.engine import Fit, check_sought
 from kernelclust.estimators._callbacks import CallbackSupportMixin, Tasks, with_callbacks
 from kernelclust.kernels import (
     Approximation,
@@ -38,6 +38,7 @@ from kernelclust.solvers import PlacementProblem
 from kernelclust.structures import Structure, as_structure, cluster_names, named_places, warn_of_names
 
 DEFAULT_CLUSTERS = 8
+MIN_SPREAD = 1e-12  # of the variance within clusters, in that of all samples: below, rounding of sums decides
 FLOATS = [np.float64, np.float32]
 MAX_TRIAL_WIDTH = 10**6  # columns of the sample that a loaded model is tried with: 8 MB
 
@@ -298,6 +299,25 @@ def among_all(values: np.ndarray, used: np.ndarray, n_samples: int) -> np.ndarra
     spread = np.full((n_samples, *values.shape[1:]), np.nan)
     spread[used] = values
     return spread
+
+
+def warn_of_far_samples(found: Fit, X: Any, used: np.ndarray) -> None:
+    """Warn where a sample alone in its cluster is so far away that the spread of all others is lost in rounding."""
+    counts = np.bincount(found.labels, minlength=len(found.n))
+    alone = np.flatnonzero(counts[found.labels] == 1)
+    if not len(alone) or counts.max() == 1:
+        return
+    operator = found.kernel.operator
+    filled = found.n > 0
+    total, between = operator.trace(), float((np.diag(found.S)[filled] / found.n[filled]).sum())
+    if total - between > MIN_SPREAD * total or different_rows([X], len(counts) + 1) is not None:
+        return
+    sample = int(alone[np.argmax(operator.diagonal()[alone])])
+    warn(
+        f"sample {used[sample]} is so far from the others that their differences are {MIN_SPREAD:g} of the variance at "
+        "most, which rounding hides: clusters of the others are arbitrary. Correct this sample or leave it out, or use "
+        "kernel='auto', which it does not disturb."
+    )
 
 
 def few_different_rows(

@@ -19,6 +19,7 @@ from kernelclust.estimators._base import (
     check_findable,
     check_structure,
     known_structure,
+    warn_of_far_samples,
     whole_or_nothing,
 )
 from kernelclust.estimators._data import new_samples, where
@@ -302,6 +303,8 @@ class StructuredClustering(Placing, KernelClusterer):
             known, joined = self._join_equal_rows([samples], weight, structure, known)
         constraints = known if known is None or everything else known.among(used)
         found = fit(samples, weight[used], self._fit_config(structure, solver), constraints, given)
+        if samples is not None and not joined:
+            warn_of_far_samples(found, samples, used)
         if self._like is not None:
             found = numbered_like(found, self._like[used])
         self._keep(found, None if self._is_pairwise() else samples)

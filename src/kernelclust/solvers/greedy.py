@@ -44,7 +44,7 @@ MAX_FINISHED = 3  # beyond, so many starts at most, and only those within CLOSE_
 CLOSE_TOL = 0.01
 START_TOL = 1e-6  # tol while only the best start is sought
 MAX_SPREAD_RISE = 0.1  # clusters are not refined where that makes them wider by more than this share
-SPREAD_TOL = 1e-9  # of a kernel's trace: a smaller change of the spread is rounding
+SPREAD_TOL = 1e-13  # of a kernel's trace: a smaller change of the spread is rounding
 QUICK_RESTARTS = 3  # and restarts of the search for places
 
 
