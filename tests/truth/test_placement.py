@@ -1,6 +1,6 @@
 """Placements against all of them, and against exact dynamic programming where there are too many."""
 
-from itertools import permutations
+from itertools import combinations, permutations
 
 import numpy as np
 import pytest
@@ -173,21 +173,47 @@ def test_no_placement_one_move_away_from_an_optimum_is_better(c):
 
 @pytest.mark.parametrize("normalize", [None, "l1", "l2"])
 def test_scores_under_a_loss_are_the_objective(normalize):
-    """Of any placement, and of every exchange of two clusters without evaluating it; the tangent touches."""
+    """Of any placement; the tangent touches."""
     objective = Dependence(loss="structure", normalize=normalize, rho=1.0).bind(as_structure("chain:7"))
     S, n = sums(7, 0)
     linear = np.random.default_rng(1).random((7, 7))
     problem = placement_problem("F", objective, S, n, linear=linear)
     p, free = np.random.default_rng(2).permutation(7), np.array([0, 2, 3, 6])
-    swapped = placement._swaps(p, free)
+    swapped = exchanged(p, free)
     assert len(swapped) == 6 and all((one != p).sum() == 2 for one in swapped)
     expected = [objective.value(*place(q, S, n)) + linear[np.arange(7), q].sum() for q in swapped]
     assert_allclose(problem.scores(swapped), expected)
-    assert_allclose(problem.swap_scores(p, free), expected)
     small = placement_problem("F", objective, S, n + 1e8, linear=linear)  # sizes hardly change with places here
     A, M, L = small.tangent(p)
     quadratic = [(A[np.ix_(q, q)] * M).sum() + L[np.arange(7), q].sum() for q in (p, *swapped)]
     assert_allclose(np.diff(quadratic), np.diff(small.scores(np.vstack([p, swapped]))), rtol=1e-5)
+
+
+def exchanged(p, free):
+    swapped = []
+    for i, j in combinations(free, 2):
+        swapped.append(p.copy())
+        swapped[-1][[i, j]] = p[[j, i]]
+    return np.array(swapped)
+
+
+@pytest.mark.parametrize("structure", ["chain:9", "ring:9", "tree:3x3", "flat:9"])
+@pytest.mark.parametrize("normalize", [None, "l1", "l2"])
+@pytest.mark.parametrize("loss", ["structure", "zero-one"])
+def test_no_exchange_raises_F_under_a_loss(structure, normalize, loss):
+    objective = Dependence(loss=loss, normalize=normalize, rho=1.0).bind(as_structure(structure))
+    S, n = sums(9, 3)
+    for seed, free in enumerate([np.arange(9), np.array([0, 2, 3, 6])]):
+        rng = np.random.default_rng(seed)
+        movable = np.isin(np.arange(9), free)
+        problem = placement_problem("F", objective, S, n, linear=rng.random((9, 9)), movable=movable)
+        start = np.arange(9)
+        start[free] = rng.permutation(free)
+        p = placement._by_exchanges(problem, start[None])
+        best, first, noise = problem.scores(p)[0], problem.scores(start[None])[0], problem.noise
+        assert first < best or normalize is None or structure == "flat:9"
+        assert problem.scores(exchanged(p[0], free)).max() <= best + 2 * noise
+        assert (p[0] == start)[~movable].all()
 
 
 def test_ties_go_to_the_first_and_the_present_one():

@@ -92,7 +92,7 @@ class _Task:
     ):
         self.kernel, self.objective, self.constraints, self.tol = kernel, objective, constraints, float(tol)
         self.uneven = kernel.weight.max() >= MIN_UNEVEN_RATIO * kernel.weight.min()
-        self.form, self.loss = _form(objective, float(kernel.weight.sum()))
+        self.form, self.loss = compiled_form(objective, float(kernel.weight.sum()))
         members = Members(kernel.n_samples, None if constraints is None else constraints.mean)
         self.sums = running_sums(kernel, members, labels, objective.n_clusters, warm_start_sums)
         weight = kernel.weight if constraints is None else constraints.weight
@@ -154,8 +154,8 @@ class _Task:
         return label[known.block], moves
 
 
-def _form(objective: ClusterObjective, total: float) -> tuple[Form, Loss | None]:
-    """Return the objective; `total` is the weight of all samples."""
+def compiled_form(objective: ClusterObjective, total: float) -> tuple[Form, Loss | None]:
+    """Return the objective as compiled loops take it; `total` is the weight of all samples."""
     near, neighbour = objective.neighbours
     form = Form(
         A=floats(objective.A),

@@ -17,7 +17,7 @@ import numpy as np
 from kernelclust._compiled import compiled
 
 FAST = {"reassoc", "contract"}
-SCRATCH = 6
+SCRATCH = 7
 
 
 class Form(NamedTuple):
@@ -149,16 +149,34 @@ def visit_plain(a, w, k, empties, commit, threshold, n, x, S, scratch, form):
 
 
 @compiled
-def loss_norms(n, loss, power, x, penalties):
-    """Compute x_j = 1 / N_j and the penalties of the columns for sizes n."""
+def loss_sums(n, loss, power, skipped, norms, charged):
+    """Compute the sums over clusters, but for one that is skipped, that norms and penalties of the columns are made
+    of.
+    """
     T, charges, c = loss.T, loss.charges, len(n)
     for j in range(c):
-        norm, charge = 0.0, 0.0
-        for a in range(c):
-            norm += n[a] * (T[a, j] * T[a, j] if power == 0.5 else abs(T[a, j]))
-            charge += n[a] * charges[a, j]
-        x[j] = inverse_norm(norm, power)
-        penalties[j] = loss.penalty * charge * (x[j] if loss.charge_power == 1 else x[j] * x[j])
+        norms[j], charged[j] = 0.0, 0.0
+    for a in range(c):
+        if a == skipped or n[a] == 0.0:
+            continue
+        for j in range(c):
+            norms[j] += n[a] * column_share(T[a, j], power)
+            charged[j] += n[a] * charges[a, j]
+
+
+@compiled
+def column_share(t, power):
+    """Return what a sample adds to the norm of a column in which its cluster has the entry t."""
+    return t * t if power == 0.5 else abs(t)
+
+
+@compiled
+def loss_norms(n, loss, power, x, penalties):
+    """Compute x_j = 1 / N_j and the penalties of the columns for sizes n."""
+    loss_sums(n, loss, power, -1, x, penalties)
+    for j in range(len(n)):
+        x[j] = inverse_norm(x[j], power)
+        penalties[j] *= loss.penalty * (x[j] if loss.charge_power == 1 else x[j] * x[j])
 
 
 @compiled
@@ -166,35 +184,45 @@ def visit_loss(a, w, k, empties, commit, threshold, n, x, S, scratch, form, loss
     """Return the best cluster for a block of cluster a under a loss; S is T' Pi' K Pi T here.
 
     S follows, as n and x do, if `commit`. With u = T_b - T_a, S grows by w (g u' + u g') + w^2 k u u' and every norm
-    changes: c^2 steps a candidate.
+    changes: as many steps a candidate as A has entries.
     """
-    A, power, coef, T = form.A, form.power, form.coef, loss.T
-    g, extra, h, u, x_new, penalties = scratch[0], scratch[1], scratch[2], scratch[3], scratch[4], scratch[5]
+    A, near, neighbour, power, _, coef = form
+    T, charges = loss.T, loss.charges
+    g, extra, h, u, x_new, norms, charged = (
+        scratch[0],
+        scratch[1],
+        scratch[2],
+        scratch[3],
+        scratch[4],
+        scratch[5],
+        scratch[6],
+    )
     c = len(n)
     for j in range(c):
         h[j] = 0.0
-        for y in range(c):
+    for y in range(c):
+        for j in range(c):
             h[j] += g[y] * T[y, j]
+    loss_sums(n, loss, power, a, norms, charged)
+    left = 0.0 if empties and n[a] < w else n[a] - w
     best, best_value, stay = a, -np.inf, 0.0
     for b in range(c):
-        n_a, n_b = n[a], n[b]
-        if b != a:
-            n[a] = 0.0 if empties and n_a < w else n_a - w
-            n[b] += w
-        loss_norms(n, loss, power, x_new, penalties)
-        value = 0.0
+        own, other = (n[a], 0.0) if b == a else (left, w)
+        value = extra[b]
         for j in range(c):
             u[j] = T[b, j] - T[a, j]
+            size = norms[j] + own * column_share(T[a, j], power) + other * column_share(T[b, j], power)
+            x_new[j] = inverse_norm(size, power)
+            charge = charged[j] + own * charges[a, j] + other * charges[b, j]
+            value -= loss.penalty * charge * (x_new[j] if loss.charge_power == 1 else x_new[j] * x_new[j])
         for j in range(c):
             if x_new[j] == 0.0:
                 continue
-            inner = 0.0
-            for i in range(c):
+            inner = A[j, j] * x_new[j] * (S[j, j] + 2 * w * h[j] * u[j] + w * w * k * u[j] * u[j])
+            for p in range(near[j], near[j + 1]):
+                i = neighbour[p]
                 inner += A[j, i] * x_new[i] * (S[j, i] + 2 * w * h[j] * u[i] + w * w * k * u[j] * u[i])
-            value += coef * inner * x_new[j] - penalties[j]
-        value += extra[b]
-        n[b] = n_b
-        n[a] = n_a
+            value += coef * inner * x_new[j]
         if b == a:
             stay = value
         if value > best_value:
@@ -210,7 +238,7 @@ def visit_loss(a, w, k, empties, commit, threshold, n, x, S, scratch, form, loss
             S[j, i] += w * (h[j] * u[i] + u[j] * h[i]) + w * w * k * u[j] * u[i]
     n[a] -= w
     n[best] += w
-    loss_norms(n, loss, power, x, penalties)
+    loss_norms(n, loss, power, x, charged)
     return best
 
 

@@ -19,7 +19,8 @@ from kernelclust._names import check_name
 from kernelclust.constraints import Constraints, label_evidence, size_penalty
 from kernelclust.kernels import KernelOperator
 from kernelclust.objectives import PLACEMENTS, ClusterObjective
-from kernelclust.solvers._placement_loops import MAX_CLUSTERS_FOR_CYCLES, neighbours, search
+from kernelclust.solvers._climb import compiled_form
+from kernelclust.solvers._placement_loops import MAX_CLUSTERS_FOR_CYCLES, neighbours, search, search_under_loss
 from kernelclust.structures import Structure, as_structure
 
 MAX_EXHAUSTIVE = 7  # 8! placements take longer than many local searches
@@ -97,34 +98,6 @@ class PlacementProblem:
         order = np.argsort(p)
         M, h = self.objective.slopes(self.M[np.ix_(order, order)], self.n[order])
         return M / 2, self.M, self.linear + np.outer(self.n, h)
-
-    def swap_scores(self, p: np.ndarray, free: np.ndarray) -> np.ndarray:
-        """Return F after each exchange of two of the clusters `free`, in the order of `_swaps`.
-
-        With T_p the rows of T at the nodes of the clusters, F = coef x' (A * Q) x - penalty, Q = T_p' S T_p, x the
-        inverse norms. An exchange adds d to one row and takes it from another, so that Q becomes Q + g d' + d g' +
-        s d d' with g = T_p' S e, s = e' S e for e = e_i - e_j: c^2 steps an exchange, not c^3.
-        """
-        objective, M = self.objective, self.M
-        assert objective is not None
-        i, j = (free[at] for at in np.triu_indices(len(free), 1))
-        T = objective.T[p]
-        R = M @ T
-        d, g = T[j] - T[i], R[i] - R[j]
-        s = M[i, i] - 2 * M[i, j] + M[j, j]
-        n = np.empty(len(p))
-        n[p] = self.n
-        sizes = np.tile(n, (len(i), 1))
-        row = np.arange(len(i))
-        sizes[row, p[i]], sizes[row, p[j]] = self.n[j], self.n[i]
-        x = objective.inverse_norms(sizes)
-        d, g = x * d, x * g
-        ends = (x @ (objective.A * (T.T @ R)) * x).sum(axis=1)
-        inner = ends + ((2 * g + s[:, None] * d) * (d @ objective.A)).sum(axis=1)
-        penalty = objective.total_penalty(sizes, x)
-        L = self.linear
-        soft = L[np.arange(len(p)), p].sum() + L[i, p[j]] + L[j, p[i]] - L[i, p[i]] - L[j, p[j]]
-        return objective.coef * inner - penalty + soft
 
 
 def placement_problem(
@@ -392,7 +365,7 @@ def _optima(problem: PlacementProblem, restarts: int = N_RESTARTS, start: np.nda
     starts = starts if start is None else np.vstack([start, starts])
     if problem.objective is None:
         return search(starts, problem.movable, problem.A, problem.M, problem.linear, problem.noise)
-    return np.vstack([_by_swaps(problem, _by_tangents(problem, p[None])) for p in starts])
+    return np.vstack([_by_exchanges(problem, _by_tangents(problem, p[None])) for p in starts])
 
 
 def _by_tangents(problem: PlacementProblem, p: np.ndarray) -> np.ndarray:
@@ -407,23 +380,13 @@ def _by_tangents(problem: PlacementProblem, p: np.ndarray) -> np.ndarray:
     return p
 
 
-def _by_swaps(problem: PlacementProblem, p: np.ndarray) -> np.ndarray:
-    """Return a placement (1, c) that no swap improves."""
-    free, score = np.flatnonzero(problem.movable), problem.scores(p)[0]
-    while True:
-        scores = problem.swap_scores(p[0], free)
-        best = int(np.argmax(scores))
-        if not scores[best] > score + problem.noise:
-            return p
-        p, score = _swaps(p[0], free)[best : best + 1], scores[best]
-
-
-def _swaps(p: np.ndarray, free: np.ndarray) -> np.ndarray:
-    """Return every placement with two of the clusters `free` exchanged."""
-    i, j = (free[at] for at in np.triu_indices(len(free), 1))
-    swapped, row = np.tile(p, (len(i), 1)), np.arange(len(i))
-    swapped[row, i], swapped[row, j] = p[j], p[i]
-    return swapped
+def _by_exchanges(problem: PlacementProblem, p: np.ndarray) -> np.ndarray:
+    """Return a placement (1, c) that no exchange of two clusters improves."""
+    assert problem.objective is not None
+    form, loss = compiled_form(problem.objective, float(problem.n.sum()))
+    assert loss is not None
+    about = problem.movable, problem.M, problem.n, problem.linear, form, loss, problem.noise
+    return search_under_loss(p[0], *about)[None]
 
 
 def _neighbours(problem: PlacementProblem) -> np.ndarray:
