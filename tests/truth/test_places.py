@@ -164,7 +164,7 @@ def test_limits_of_membership():
     assert_allclose(middle, [0, 0.5, 0.5], atol=1e-6)
     assert_array_equal(KernelKMeans(1).fit(X).membership(X), 1)
     alike = KernelKMeans(2, kernel="linear", random_state=0).fit(np.ones((6, 2)))
-    assert_allclose(alike.membership(np.ones((2, 2))), 0.5)
+    assert_array_equal(alike.membership(np.ones((2, 2))), [[1, 0], [1, 0]])
 
 
 # -- positions ---------------------------------------------------------------------------------------------------------

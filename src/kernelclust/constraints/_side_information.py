@@ -18,7 +18,8 @@ from kernelclust.constraints._feasibility import find_labeling
 from kernelclust.constraints._validation import Links, check_labels, check_links, size_bounds
 from kernelclust.kernels import row_blocks
 
-ROWS_AT_A_TIME = 1000  # in which different rows are counted
+ENTRIES_AT_A_TIME = 2**16  # of rows that are compared: small beside a kernel matrix
+MANY_ROWS = 1000  # rows whose first entries are compared before
 
 
 def make_constraints(
@@ -193,10 +194,11 @@ def different_rows(tables: Sequence[Any], less_than: int) -> np.ndarray | None:
 
     The tables (n, d), dense or sparse, stand side by side.
     """
-    n = tables[0].shape[0]
-    blocks = [slice(start, start + ROWS_AT_A_TIME) for start in range(0, n, ROWS_AT_A_TIME)]
+    if any(len(np.unique(X[:MANY_ROWS, 0])) >= less_than for X in tables if not sparse.issparse(X)):
+        return None  # as almost always, without a copy of rows
+    blocks = list(row_blocks(tables[0].shape[0], sum(X.shape[1] for X in tables), ENTRIES_AT_A_TIME))
     different = _keys(tables, slice(0, 0))
-    for rows in blocks:  # most tables have enough different rows in the first block
+    for rows in blocks:
         different = np.unique(np.vstack([different, _keys(tables, rows)]), axis=0)
         if len(different) >= less_than:
             return None

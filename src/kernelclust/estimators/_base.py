@@ -163,17 +163,24 @@ class KernelClusterer(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         return known
 
     def _join_equal_rows(
-        self, tables: Sequence, weight: np.ndarray, structure: Structure, known: Constraints | None
+        self,
+        tables: Sequence,
+        weight: np.ndarray,
+        structure: Structure,
+        known: Constraints | None,
+        *,
+        complete: bool = True,
     ) -> tuple[Constraints | None, bool]:
         """Return the side information, and whether it joins equal rows: where there is none, and samples of positive
-        weight have fewer different rows than there are clusters, so that some clusters stay empty.
+        weight have fewer different rows than there are clusters, so that some clusters stay empty. Where samples are
+        missing from some tables, these are not `complete`.
         """
-        comparable = kernel_class(self.kernel).equal_rows_are_equal
+        comparable = complete and kernel_class(self.kernel).equal_rows_are_equal
         block = few_different_rows(tables, structure.n_clusters, free=known is None, comparable=comparable)
         if block is None or known is not None:
             return known, False
         group = np.full(len(weight), -1)
-        group[weight > 0] = block
+        group[weight > 0] = block if complete else 0
         return make_constraints(weight, structure.n_clusters, must_link=group, allow_empty=True), True
 
     def _check_common(self) -> None:
