@@ -36,6 +36,14 @@ def on_a_chain(Estimator, n_clusters=4):
     return build(Estimator, structure=f"chain:{n_clusters}", n_init=2, random_state=0)
 
 
+@pytest.mark.parametrize("kernel", ["auto", "graph"])
+def test_neighbours_by_a_tree_survive_copies(kernel):
+    t = np.linspace(0, 5, 300)[:, None]
+    model = StructuredClustering(structure="chain:4", kernel=kernel, random_state=0).fit(np.hstack([np.cos(t), t]))
+    new = np.hstack([np.cos(t + 0.01), t])
+    assert_array_equal(pickle.loads(pickle.dumps(model)).transform(new), model.transform(new))
+
+
 @every_estimator
 def test_all_of_it_is_there_and_survives_copies(Estimator):
     model = on_a_chain(Estimator).fit(X)

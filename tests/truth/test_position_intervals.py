@@ -237,3 +237,11 @@ def test_truth_is_sought_where_most_samples_are():
     errors = position_errors(as_structure("chain:4").route(), [X], labels, np.ones(900), np.clip(X[:, 0], -0.5, 3.5))
     low, high = errors.interval(np.array([1.5]), 0.8)[0]
     assert 1.5 - low > 1.4 * (high - 1.5)
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+@pytest.mark.parametrize("scale", [2.0**530, 2.0**-530])
+def test_intervals_of_numbers_of_any_size(scale):
+    X = path(0, closed=False)[0]
+    model = StructuredClustering(structure="chain:6", kernel="rbf", random_state=0)
+    assert_allclose(model.fit(scale * X).position_interval(scale * X), model.fit(X).position_interval(X))

@@ -188,7 +188,9 @@ def _explained(X: np.ndarray, labels: np.ndarray, share: np.ndarray) -> float:
 
 
 def _coordinates(view: Any, share: np.ndarray) -> np.ndarray:
-    """Return samples (m, d) at the same distances, d at most m, seen from their mean."""
+    """Return samples (m, d) at the same distances but for a factor, d at most m, seen from their mean."""
+    largest = float(abs(view).max())
+    view = view / np.exp2(np.frexp(largest)[1] - 1.0) if largest > 0 else view  # squares might overflow
     mean = np.asarray(share @ view).ravel()
     if not issparse(view):
         Z = np.asarray(view, dtype=np.float64) - mean

@@ -257,7 +257,7 @@ def neighbour_search(Z: Any, k: int) -> NearestNeighbors:
         queries = Z[np.unique(np.linspace(0, len(Z) - 1, N_TREE_QUERIES).astype(int))]
         tree.query(queries, k=k, return_distance=False)
         if tree.get_n_calls() / (len(queries) * len(Z)) * Z.shape[1] <= MAX_TREE_WORK:
-            return NearestNeighbors(n_neighbors=k, algorithm="kd_tree").fit(tree)
+            return NearestNeighbors(n_neighbors=k, algorithm="kd_tree").fit(Z)  # fitted on a tree it cannot be pickled
     return NearestNeighbors(n_neighbors=k, algorithm="brute").fit(Z)
 
 
