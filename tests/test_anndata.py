@@ -329,3 +329,15 @@ def test_bad_input_of_arrange(wrong, words):
     with pytest.raises(ValueError, match=words):
         arrange(adata, **{"groupby": "truth", "kernel": "linear"} | wrong)
     assert same(before, unchanged(adata))
+
+
+@pytest.mark.parametrize("n_cells", [300, 10_000])
+def test_a_column_of_cell_names_is_no_clustering(n_cells):
+    adata = ad.AnnData(np.random.default_rng(0).standard_normal((n_cells, 3)))
+    adata.obs["barcode"] = [f"cell {i}" for i in range(n_cells)]
+    for call in (arrange, lambda *given: structured(given[0], given[2], groupby=given[1])):
+        with pytest.raises(
+            ValueError, match=rf"obs\['barcode'\] has {n_cells} groups \('cell 0', .*\); at most 100 can be"
+        ):
+            call(adata, "barcode", "chain")
+    assert list(adata.obs) == ["barcode"] and not adata.uns

@@ -9,13 +9,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from importlib.metadata import version
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kernelclust._input import quoted
+import kernelclust
+from kernelclust._input import listed, quoted
 from kernelclust._names import check_name
 from kernelclust._warnings import warn
 from kernelclust.estimators import Placed, StructuredClustering, check_structure, has_intervals, structures_of
@@ -26,6 +26,7 @@ from kernelclust.structures import Structure
 if TYPE_CHECKING:
     from anndata import AnnData
 
+MAX_GROUPS = 100  # that are arranged in seconds; more are hardly clusters
 GRAPH_KERNELS = ("auto", "precomputed_graph")  # what kernel may be where a graph is given
 EVIDENCE = ("objective_", "upper_bound_", "gap_", "order_confidence_", "sizes_", "medoids_")
 ARRANGEMENT_EVIDENCE = {
@@ -459,6 +460,11 @@ def _arranged(adata: Any, X: Any, source: str, groupby: Any, structure: Any, roo
     if len(names) < 2:
         shown = quoted(names[0]) if names else "none"
         raise ValueError(f"adata.obs[{groupby!r}] has {len(names)} group ({shown}); two or more can be arranged.")
+    if len(names) > MAX_GROUPS:
+        raise ValueError(
+            f"adata.obs[{groupby!r}] has {len(names)} groups ({listed(names, 2)}); at most {MAX_GROUPS} can be arranged. "
+            "Name a column of clusters, such as 'leiden', not one of names or measurements of single cells."
+        )
     start = _Root.of(adata, root, names)
     codes = groups.cat.codes.to_numpy()
     first = None if start is None else start.among(codes, names, f"adata.obs[{groupby!r}]")
@@ -486,7 +492,7 @@ def _write(adata: Any, written: dict[str, dict[str, Any]]) -> None:
 
 
 def _origin(source: str) -> dict[str, str]:
-    return {"use": source, "version": version("kernelclust")}
+    return {"use": source, "version": kernelclust.__version__}
 
 
 def _settings(model: StructuredClustering, source: str) -> dict[str, Any]:
