@@ -462,8 +462,8 @@ def _arranged(adata: Any, X: Any, source: str, groupby: Any, structure: Any, roo
         raise ValueError(f"adata.obs[{groupby!r}] has {len(names)} group ({shown}); two or more can be arranged.")
     if len(names) > MAX_GROUPS:
         raise ValueError(
-            f"adata.obs[{groupby!r}] has {len(names)} groups ({listed(names, 2)}); at most {MAX_GROUPS} can be arranged. "
-            "Name a column of clusters, such as 'leiden', not one of names or measurements of single cells."
+            f"adata.obs[{groupby!r}] has {len(names)} groups ({listed(names, 2)}); at most {MAX_GROUPS} can be "
+            "arranged. Name a column of clusters, such as 'leiden', not one of names or measurements of single cells."
         )
     start = _Root.of(adata, root, names)
     codes = groups.cat.codes.to_numpy()
