@@ -12,6 +12,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
+from scipy.sparse.csgraph import shortest_path
 
 FAMILIES = {"flat": 0.32, "chain": 0.19, "ring": 0.15, "tree": 0.15, "grid": 0.07, "hierarchy": 0.12}
 GRIDS = {6: (2,), 8: (2,), 9: (3,), 10: (2,), 12: (2, 3)}  # rows of the grids of so many clusters
@@ -85,7 +86,9 @@ def _sizes(rng: Rng, c: int) -> np.ndarray:
 
 def _chain(rng: Rng, y: np.ndarray, c: int, within: np.ndarray) -> Latent:
     place, links = _along(rng, y, c, within), [(j, j + 1) for j in range(c - 1)]
-    kind = str(rng.choice(["line", "arc", "curve", "wide curve", "walk", "stages", "bump", "winding chain"]))
+    kind = str(rng.choice(["line", "arc", "curve", "wide curve", "walk", "stages", "bump", "winding chain", "views"]))
+    if kind == "views":  # up to a little more than half a turn
+        return Latent(_views(rng, place * rng.uniform(0.15, 0.55)), links, kind)
     if kind == "winding chain":
         towards = np.clip(y + np.where(within[:, 0] < 0.5, -1, 1), 0, c - 1)
         towards = np.where(towards == y, np.where(y == 0, 1, c - 2), towards)
@@ -111,7 +114,9 @@ def _chain(rng: Rng, y: np.ndarray, c: int, within: np.ndarray) -> Latent:
 
 def _ring(rng: Rng, y: np.ndarray, c: int, within: np.ndarray) -> Latent:
     place, links = _along(rng, y, c, within), [(j, (j + 1) % c) for j in range(c)]
-    kind = str(rng.choice(["circle", "waves", "turning", "bump ring"], p=[0.35, 0.15, 0.3, 0.2]))
+    kind = str(rng.choice(["circle", "waves", "turning", "bump ring", "views ring"], p=[0.3, 0.15, 0.2, 0.15, 0.2]))
+    if kind == "views ring":
+        return Latent(_views(rng, place), links, kind)
     if kind == "bump ring":
         return Latent(_bumps(rng, place[:, None], closed=True), links, kind)
     if kind == "circle":
@@ -160,8 +165,11 @@ def _tree(rng: Rng, y: np.ndarray, c: int, within: np.ndarray) -> Latent | None:
             todo.append(k)
     towards = np.array([neighbours[j][rng.integers(len(neighbours[j]))] for j in y])
     share = np.abs(within[:, 0] - 0.5)
-    if rng.random() < 0.4:
+    way = rng.random()
+    if way < 0.3:
         return Latent(_winding(rng, c, links, y, towards, share), links, f"winding {kind}")
+    if way < 0.5:
+        return Latent(_waves(rng, c, links, y, towards, share), links, f"waves {kind}")
     return Latent(P[y] + (P[towards] - P[y]) * share[:, None], links, kind)
 
 
@@ -188,6 +196,28 @@ def _winding(rng: Rng, c: int, links: Links, y: np.ndarray, towards: np.ndarray,
         for column, values in enumerate(paths[j, k].T):
             Z[rows, column] = np.interp(share[rows], np.linspace(0, 1, knots + 1), values)
     return Z
+
+
+def _waves(rng: Rng, c: int, links: Links, y: np.ndarray, towards: np.ndarray, share: np.ndarray) -> np.ndarray:
+    """Return samples at a share of the way from cluster y to a neighbour, with columns that are large near one place of
+    the lineage each, as genes are that cells pass through: places far apart are about equally different."""
+    pieces = 16  # of every link
+    fine = np.full((c + (pieces - 1) * len(links),) * 2, np.inf)
+    row = {}  # of the places along a link
+    for number, (j, k) in enumerate(links):
+        inner = c + (pieces - 1) * number + np.arange(pieces - 1)
+        row[j, k] = np.r_[j, inner, k]
+        row[k, j] = row[j, k][::-1]
+        fine[row[j, k][:-1], row[j, k][1:]] = fine[row[j, k][1:], row[j, k][:-1]] = 1 / pieces
+    far = shortest_path(np.where(np.isinf(fine), 0.0, fine), directed=False)
+    r = int(rng.integers(12, 60))
+    width = np.exp(rng.uniform(np.log(0.3), np.log(1.5), r))
+    places = np.exp(-(far[:, rng.integers(len(far), size=r)] ** 2) / (2 * width**2)) * np.exp(rng.normal(0, 0.4, r))
+    along = np.array([row[int(j), int(k)] for j, k in zip(y, towards, strict=True)])
+    at = share * pieces
+    before = np.minimum(at.astype(int), pieces - 1)
+    rows, part = np.arange(len(y)), (at - before)[:, None]
+    return (1 - part) * places[along[rows, before]] + part * places[along[rows, before + 1]]
 
 
 def _tree_links(rng: Rng, c: int, kind: str) -> Links:
@@ -281,6 +311,25 @@ def _bumps(rng: Rng, place: np.ndarray, *, closed: bool) -> np.ndarray:
         apart = np.minimum(apart, 1 - apart) if closed else apart
         far = far + (apart**2).reshape(len(place), *[-1 if k == number else 1 for k in range(len(axes))])
     return np.exp(-far / (2 * width**2)).reshape(len(place), -1)
+
+
+def _views(rng: Rng, turn: np.ndarray) -> np.ndarray:
+    """Return pictures (m, 81) of a body of light spots after each part of a full turn about its upright axis: from
+    opposite sides the outline is the mirror image, and only what the body hides tells front from back.
+    """
+    n = int(rng.integers(4, 25))
+    radius, height, light = np.sqrt(rng.uniform(0.05, 1, n)), rng.uniform(-1, 1, n), np.exp(rng.normal(0, 0.7, n))
+    angle = rng.uniform(0, 2 * np.pi, n)
+    if rng.random() < 0.4:  # nearly the same from behind
+        unlike = np.exp(rng.normal(0, rng.uniform(0.1, 1), n))
+        angle, light = np.r_[angle, angle + np.pi], np.r_[light, light * unlike]
+        radius, height = np.r_[radius, radius], np.r_[height, height]
+    angle = angle + 2 * np.pi * turn[:, None]
+    light = light / (1 + np.exp(-rng.choice([0.5, 2.0, 8.0]) * radius * np.cos(angle)))
+    axis, width = np.linspace(-1.2, 1.2, 9), rng.uniform(0.15, 0.5)
+    across = np.exp(-((axis - (radius * np.sin(angle))[..., None]) ** 2) / (2 * width**2))
+    upright = np.exp(-((axis - height[:, None]) ** 2) / (2 * width**2))
+    return np.einsum("ms,msx,sy->mxy", light, across, upright).reshape(len(turn), -1)
 
 
 def _saturating(rng: Rng, links: Links, c: int) -> np.ndarray:

@@ -34,7 +34,7 @@ from scipy.optimize import minimize
 from scipy.spatial.distance import squareform
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
-from sklearn.model_selection import cross_val_predict
+from sklearn.model_selection import GroupKFold, cross_val_predict
 
 sys.path.append(str(Path(__file__).resolve().parent))
 import _structure_tasks
@@ -55,7 +55,7 @@ class Recorded:
     what the order was judged by."""
 
     def __enter__(self) -> Recorded:
-        self.pairs = self.signals = self.rank = self.table = None
+        self.pairs = self.signals = self.rank = self.table = self.samples = None
         self._functions = _structures.pairs_of, _order._order_of, _order.Clusters.rank, _order.structure_table
 
         def pairs_of(*given: Any) -> Any:
@@ -72,7 +72,7 @@ class Recorded:
             return self.rank
 
         def table(*given: Any) -> Any:
-            self.table = self._functions[3](*given)
+            self.samples, self.table = given, self._functions[3](*given)
             return self.table
 
         _structures.pairs_of, _order._order_of, _order.Clusters.rank = pairs_of, order_of, property(rank)
@@ -163,15 +163,29 @@ def record(seed: int, first: int = 0) -> dict[str, Any] | None:
         "kernel": kernel,
         "asked": asked,
         "right": right,
-        "pairs": [np.asarray(part, dtype=np.float32) for part in seen.pairs],
+        "samples": packed(seen.samples[0]),
+        "labels": seen.samples[2].astype(np.int8),
         "signals": seen.signals,
+        "structure": np.asarray(shape.kernel, dtype=np.float32),
         "pvalue": pvalue,
         "links": links,
     }
 
 
+def packed(E: np.ndarray) -> tuple[bytes, int]:
+    """Return samples in their principal directions as whole numbers up to 1000, compressed, and their number."""
+    E = _structures._dimensions(E)
+    whole = np.round(E * (1000 / np.abs(E).max())).astype("<i2")
+    return lzma.compress(whole.T.tobytes(), preset=6), len(E)
+
+
+def unpacked(stored: tuple[bytes, int]) -> np.ndarray:
+    """Return the samples (m, q) that `packed` was given, in another unit."""
+    return np.frombuffer(lzma.decompress(stored[0]), "<i2").reshape(-1, stored[1]).T.astype(float)
+
+
 def draw_all(out: str, first: int, draws: int, jobs: int) -> None:
-    """Write files of 2500 records each: OUT-0.pkl.xz, OUT-1.pkl.xz, ..."""
+    """Write files of 2000 records each: OUT-0.pkl.xz, OUT-1.pkl.xz, ..."""
     work = Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=4)
     found: list[Any] = []
     failed = stored = 0
@@ -181,8 +195,8 @@ def draw_all(out: str, first: int, draws: int, jobs: int) -> None:
             print(one, flush=True)
         elif one is not None:
             found.append(one)
-        if len(found) == 2500 or number == draws - 1:
-            with lzma.open(f"{out}-{stored}.pkl.xz", "wb", preset=1) as file:
+        if len(found) == 2000 or number == draws - 1:
+            with lzma.open(f"{out}-{stored}.pkl.xz", "wb", preset=0) as file:
                 pickle.dump(found, file)
             found, stored = [], stored + 1
             print(f"{number + 1} draws, {stored} files, {failed} failed", flush=True)
@@ -229,6 +243,12 @@ def link_weights(records: list[dict[str, Any]], ridge: float = 1e-3) -> np.ndarr
     return np.asarray(found.x).reshape(2, -1)
 
 
+def measured(one: dict[str, Any]) -> Any:
+    """Return the measurements of pairs of clusters of a draw."""
+    E = unpacked(one["samples"])
+    return _structures.pairs_of(E, np.ones(len(E)), one["labels"].astype(np.intp))
+
+
 def numbers(pairs: Any, theta: np.ndarray) -> dict[str, float]:
     """Return what the softmax weighs, under these weights of links."""
     _structures.LINK_WEIGHTS = tuple(map(tuple, theta))
@@ -251,9 +271,8 @@ def train(files: Sequence[str], jobs: int) -> None:
     for file in files:
         with lzma.open(file) as stream:
             records += pickle.load(stream)
-    for one in records:
-        features, distance, hole, touch = (np.asarray(part, dtype=float) for part in one["pairs"])
-        one["pairs"] = _structures.Pairs(features, distance, float(hole), float(touch))
+    pairs = Parallel(n_jobs=jobs, batch_size=50)(delayed(measured)(one) for one in records)
+    records = [{**one, "pairs": found} for one, found in zip(records, pairs, strict=True)]
     fresh = np.arange(len(records)) >= 0.8 * len(records)
     theta = link_weights([one for one, is_fresh in zip(records, fresh, strict=True) if not is_fresh])
     rows = Parallel(n_jobs=jobs, batch_size=50)(delayed(numbers)(one["pairs"], theta) for one in records)
@@ -266,14 +285,20 @@ def train(files: Sequence[str], jobs: int) -> None:
     right = np.array([one["right"] for one in records])
 
     softmax = LogisticRegression(C=0.1, max_iter=400, tol=1e-3)
-    p = cross_val_predict(softmax, Z, family, method="predict_proba")  # of draws that it was not fitted to
+    without = np.isin(family, (0, 5))
+    weight = np.where(without, 0.5 / without.mean(), 0.5 / (1 - without.mean()))  # half have no order
+    fitted = {"params": {"sample_weight": weight}, "n_jobs": jobs}
+    p = cross_val_predict(softmax, Z, family, method="predict_proba", **fitted)  # of draws that it was not fitted to
     best = p.argmax(axis=1)
     print(
         f"most probable structure right: {np.mean(best == family):.3f} of {len(best)}, the last fifth apart "
-        f"{np.mean(softmax.fit(Z[~fresh], family[~fresh]).predict(Z[fresh]) == family[fresh]):.3f}"
+        f"{np.mean(softmax.fit(Z[~fresh], family[~fresh], weight[~fresh]).predict(Z[fresh]) == family[fresh]):.3f}"
     )
+    kinds = np.unique([one["kind"] for one in records], return_inverse=True)[1]
+    unseen = cross_val_predict(softmax, Z, family, groups=kinds, cv=GroupKFold(8), **fitted)
+    print(f"  of kinds that were left out of the training: {np.mean(unseen == family):.3f}")
     print("  by family", {name: round(float(np.mean(best[family == k] == k)), 2) for k, name in enumerate(FAMILIES)})
-    order = p[:, 1:5].sum(axis=1)[np.isin(family, (0, 5))]
+    order = p[:, 1:5].sum(axis=1)[without]
     print(f"  without an order: P(order) > .5 in {np.mean(order > 0.5):.3f}, > .9 in {np.mean(order > 0.9):.3f}")
     signals = confidence_signals(records, p, asked)
     constants = {}
@@ -292,7 +317,7 @@ def train(files: Sequence[str], jobs: int) -> None:
         print(f"  {name}, said / right: " + ", ".join(cells))
         logistic.fit(signals[some], right[some])
         constants[name] = [*logistic.coef_[0], *logistic.intercept_]
-    softmax.fit(Z, family)
+    softmax.fit(Z, family, weight)
     print("LINK_WEIGHTS", theta.round(4).tolist())
     for name, values in constants.items():
         print(f'    "{name}": ({", ".join(f"{value:.5g}" for value in values)}),')

@@ -10,18 +10,19 @@ order of samples or on the numbers of clusters.
 from __future__ import annotations
 
 from itertools import pairwise
-from math import lgamma, log
+from math import exp, lgamma, log
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.cluster.hierarchy import cophenet, fcluster, linkage
-from scipy.spatial.distance import squareform
+from scipy.spatial.distance import cdist, squareform
 
 from kernelclust.engine._arrangement_sums import chain_sum, ring_sum, tree_sum
+from kernelclust.engine._loops import loop_lives
 from kernelclust.engine._steps import is_connected, links
 from kernelclust.engine._structure_table import Arrangement, StructureProbability, StructureTable
 from kernelclust.engine._structure_weights import CLIP, FAMILIES, INTERCEPTS, LINK_WEIGHTS, WEIGHTS
-from kernelclust.solvers import PlacementProblem, likely_placement
+from kernelclust.solvers import PlacementProblem, cluster_means, likely_placement, many_kmeans
 from kernelclust.structures import Structure, Tree
 
 MIN_CLUSTERS, MAX_CLUSTERS = 4, 12  # fewer have too few arrangements; sums over more take too long
@@ -29,8 +30,10 @@ NEAREST = 0.2  # fraction of the samples of a cluster that face another one
 MAX_NEIGHBOURS, MIN_NEIGHBOURS = 10, 3
 EXPECTED = 0.1  # fraction of the links expected by chance that weighs like no evidence
 TOUCHING = 5.0  # links of the neighbour graph to other clusters with which a cluster half touches them
+LANDMARKS, MAX_GROUPED = 40, 500  # groups whose means show the loops, of so many samples
 GRID_RESTARTS = 12
 LARGEST_FIT = 0.995
+EVEN = 0.1  # of the logarithm of distances: their spread between clusters that are about equally far apart
 ROUNDING = 1e-12  # of the largest variance: directions with a smaller one are no dimensions
 TINY = 1e-9  # of the largest distance: closer clusters are this far apart
 
@@ -59,7 +62,7 @@ class Pairs(NamedTuple):
 
     features: np.ndarray
     distance: np.ndarray  # (c, c) between means
-    hole: float  # least distance of a mean from the centre, over the root mean square of all
+    loops: np.ndarray  # (2,) log (death / birth) of the two loops of the samples that live longest
     touch: float  # from 0 (separate clusters) to 1 (every cluster has many neighbours in others)
 
 
@@ -80,7 +83,8 @@ def pairs_of(E: np.ndarray, weight: np.ndarray, labels: np.ndarray) -> Pairs | N
     - 2 a_jk - min_l a_jl - min_l a_kl.
 
     `touch` is the mean over clusters of N_j / (N_j + 5), N_j their links to others: where clusters do not touch, the
-    features of contact are empty. Features of neighbours count samples, whatever their weight.
+    features of contact are empty. Features of neighbours count samples, whatever their weight. `loops` does not depend
+    on the clusters: a cloud in the plane that is cut like a cake has clusters on a ring, but no loop around a hole.
     """
     c, (m, q) = int(labels[-1]) + 1, E.shape
     means, covariances, n = _moments(E, weight, labels, c)
@@ -125,10 +129,8 @@ def pairs_of(E: np.ndarray, weight: np.ndarray, labels: np.ndarray) -> Pairs | N
         (elongation + elongation.T) / 2,
         2 * a - nearest_a[:, None] - nearest_a,
     ]
-    radius = np.sqrt(((means - means.mean(axis=0)) ** 2).sum(axis=1))
-    hole = float(radius.min() / np.sqrt((radius**2).mean()))
     features = np.where(off[:, :, None], np.stack(parts, axis=2), 0.0)
-    return Pairs(features, np.where(off, np.sqrt(D), 0.0), hole, touch)
+    return Pairs(features, np.where(off, np.sqrt(D), 0.0), _longest_loops(E, weight), touch)
 
 
 def _moments(E: np.ndarray, weight: np.ndarray, labels: np.ndarray, c: int) -> tuple[np.ndarray, ...]:
@@ -161,6 +163,21 @@ def _facing(nearest: np.ndarray, starts: np.ndarray, counts: np.ndarray) -> tupl
     if np.isnan(width).any():  # clusters of one sample are as wide as the others
         width[np.isnan(width)] = 0.0 if np.isnan(width).all() else np.nanmedian(width)
     return (L + L.T) / 2, width
+
+
+def _longest_loops(E: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """Return log (death / birth) of the two loops of the samples that live longest (`loop_lives`), 0 where there are
+    fewer; seen at the means of 40 groups of samples, so that noise makes no loops.
+    """
+    radius = ((E - E.mean(axis=0)) ** 2).sum(axis=1)
+    order = np.argsort(np.round(radius / max(radius.max(), np.finfo(float).tiny), 9), kind="stable")
+    some = order[:: -(-len(E) // MAX_GROUPED)]  # the same ones in whatever order samples come
+    E, weight = E[some], weight[some]
+    n_groups = min(LANDMARKS, len(E) // 2)
+    groups = many_kmeans(E[None], weight[None], n_groups, np.random.RandomState(0), starts=1)
+    means, sizes = cluster_means(E[None], weight[None], groups, n_groups)
+    landmarks = means[0][sizes[0] > 0]
+    return np.pad(loop_lives(cdist(landmarks, landmarks)), (0, 2))[:2]
 
 
 def _detour(D: np.ndarray) -> np.ndarray:
@@ -283,12 +300,12 @@ def _nested(merges: np.ndarray) -> Arrangement:
 
 
 def numbers_of(pairs: Pairs, s: np.ndarray, families: dict[str, Family], merges: np.ndarray) -> dict[str, float]:
-    """Return the 33 numbers that tell families apart, by the names in WEIGHTS.
+    """Return the 34 numbers that tell families apart, by the names in WEIGHTS.
 
     `evidence`: log of the mean weight over all arrangements; `certainty`: log of the share of the best tree in the sum
     over all; `step_fit` and `length_fit`: atanh of the correlation of distances between means with steps and with path
     lengths on the best arrangement, `hierarchy_fit` with the heights at which average linkage merges; `contrast` and
-    `gap`: log distances of other pairs less those of links, standardised and at their closest; `touch` and `hole` as in
+    `gap`: log distances of other pairs less those of links, standardised and at their closest; `touch` and `loop` as in
     `Pairs`. Numbers of grids are zero where the clusters have none. Twice as many were tried; these were left when
     dropping the least of them no longer kept the likelihood of simulated data.
     """
@@ -299,26 +316,27 @@ def numbers_of(pairs: Pairs, s: np.ndarray, families: dict[str, Family], merges:
     grid = families.get("grid")
     is_link, n_trees = tree.linked[upper], (c - 2) * log(c)
     gap, elongation = pairs.features[..., 2][upper], pairs.features[..., 5][upper]
+    relative = float(pairs.features[..., 6][upper].mean())
     around = s[upper][ring.linked[upper]]
     chain_fit, ring_fit, tree_fit = (_atanh(_step_fit(distance, one.linked)) for one in (chain, ring, tree))
     among_trees = chain.evidence - tree.evidence + (lgamma(c + 1) - log(2) - n_trees)
     found = {
         "chain_among_trees": among_trees,
         "chain_among_trees_per_cluster": among_trees / c,
-        "chain_share_of_trees": np.exp(among_trees),
+        "chain_share_of_trees": exp(among_trees),
         "ring_evidence_per_cluster": ring.evidence / c,
         "tree_evidence_per_cluster_times_touch": tree.evidence / c * pairs.touch,
         "tree_certainty": s[upper][is_link].sum() - tree.evidence - n_trees,
         "chain_step_fit_squared": chain_fit**2,
         "ring_step_fit_squared": ring_fit**2,
         "ring_step_fit_times_touch": ring_fit * pairs.touch,
-        "ring_step_fit_times_hole": ring_fit * pairs.hole,
         "tree_step_fit": tree_fit,
         "hierarchy_fit": _atanh(_correlation(cophenet(merges), far)),
         "ring_length_fit": _atanh(_correlation(far, _path_lengths(ring.linked, distance)[upper])),
-        "tree_length_fit": _atanh(_correlation(far, _path_lengths(tree.linked, distance)[upper])),
         "distance_spread": log_far.std(),
-        "relative_distance": pairs.features[..., 6][upper].mean(),
+        "even_distances": exp(-log_far.std() / EVEN),
+        "relative_distance": relative,
+        "log_relative_distance": log(relative + EVEN),
         "link_gap": gap[is_link].mean(),
         "link_elongation": elongation[is_link].mean(),
         "other_elongation": elongation[~is_link].mean(),
@@ -327,7 +345,7 @@ def numbers_of(pairs: Pairs, s: np.ndarray, families: dict[str, Family], merges:
         "log_n_clusters": log(c),
         **_merge_numbers(merges, distance),
     }
-    found["chain_contrast"], _ = _contrast(chain.linked[upper], log_far)
+    found["longest_loop"], found["second_loop"] = pairs.loops
     for name, family in (("ring", ring), ("tree", tree), ("grid", grid)):
         contrast = (0.0, 0.0) if family is None else _contrast(family.linked[upper], log_far)
         found[f"{name}_contrast"], found[f"{name}_gap"] = contrast
