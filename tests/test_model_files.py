@@ -389,6 +389,16 @@ def test_bombs_are_refused_before_they_are_read(members, path):
     refused(path, "larger than the file|no model file")
 
 
+def test_members_before_the_beginning_of_the_file_are_refused(members, path):
+    write(path, members)
+    whole = bytearray(path.read_bytes())
+    end = whole.rindex(b"PK\x05\x06")  # where the directory begins is said there: too late by as many bytes
+    at = int.from_bytes(whole[end + 16 : end + 20], "little")
+    whole[end + 16 : end + 20] = (at + 5000).to_bytes(4, "little")
+    path.write_bytes(whole)
+    refused(path, "outside the file|no model file")
+
+
 def test_huge_headers_are_refused_without_memory(members, path):
     header = {"descr": "<f8", "fortran_order": False, "shape": (2**40,)}
     stream = io.BytesIO()

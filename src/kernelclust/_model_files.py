@@ -278,6 +278,8 @@ def _check_members(archive: zipfile.ZipFile, size: int) -> None:
     for one in found:
         if one.compress_type != zipfile.ZIP_STORED or one.file_size != one.compress_size or one.flag_bits & 1:
             raise ValueError(f"{one.filename!r} is compressed or encrypted, which members of models are not.")
+    if any(not 0 <= one.header_offset < size for one in found):
+        raise ValueError("its members are said to lie outside the file.")
     if sum(one.file_size for one in found) > size:
         raise ValueError("its members are said to be larger than the file is.")
     if archive.getinfo(CONTENTS).file_size > MAX_CONTENTS_BYTES:

@@ -2,6 +2,9 @@
 says so, and never a wait without end."""
 
 import asyncio
+import contextlib
+import os
+import signal
 from time import monotonic, sleep
 
 import numpy as np
@@ -98,6 +101,41 @@ def test_without_its_scheduler_or_client_a_fit_ends_with_an_error(cluster, at_st
     happened = at_stage(2, close)
     with pytest.raises(RuntimeError, match="Dask cluster"):
         _fit()
+    assert happened
+
+
+@pytest.fixture
+def processes(monkeypatch):
+    """A client of worker processes with nannies."""
+    monkeypatch.setattr(_partitions, "MAX_IDLE_SECONDS", 30.0)
+    monkeypatch.setitem(dask.config.config, "scheduler", None)
+    cluster = distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None)
+    client = distributed.Client(cluster)
+    yield client
+    client.close()
+    with contextlib.suppress(Exception):  # Dask may still look for a worker that was killed
+        cluster.close()
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system has no SIGKILL")
+@pytest.mark.parametrize("fault", ["one killed", "all killed", "restart"])
+def test_workers_that_are_killed_change_nothing(fault, processes, at_stage):
+    """Worker processes without warning, in the middle of a fit; nannies start others, as a rule."""
+
+    def disturb():
+        if fault == "restart":
+            return processes.restart()
+        for pid in list(processes.run(os.getpid).values())[: 1 if fault == "one killed" else 2]:
+            os.kill(pid, signal.SIGKILL)
+
+    expected = _labels()
+    happened = at_stage(2, disturb)
+    try:
+        labels = _labels()
+    except RuntimeError as error:
+        assert fault != "one killed" and "Dask cluster" in str(error)
+    else:
+        assert np.array_equal(labels, expected)
     assert happened
 
 
