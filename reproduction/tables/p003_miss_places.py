@@ -17,7 +17,7 @@ from reproduction.tables._methods import gram, standardized
 from reproduction.tables.p003_table_1 import labels_of
 
 TITLE = "F of the true labels and of what is found, and how many true classes are placed right"
-STATE, REPEATS, QUICK = STAND_IN, 5, 1
+STATE, REPEATS = STAND_IN, 1
 WHY = (
     "Stand-ins of 003-table-1. Placed: accuracy when the true classes are assigned to nodes by the same kernel. Lower: "
     "how far F of the true labels is below the largest F found; a solver of F cannot then find them. gamma in units of "

@@ -15,7 +15,7 @@ from reproduction.tables import p003_table_1
 from reproduction.tables._sets import shuffled
 
 TITLE = "Accuracy of SDPLR and of the greedy solver by what they start from"
-STATE, REPEATS, QUICK = STAND_IN, 50, 1
+STATE, REPEATS, QUICK = STAND_IN, 5, 1
 WHY = (
     "Stand-ins of 003-table-1. There SDPLR starts from relaxed labels that know A, plus noise, and the greedy solver "
     "from a random labeling. Here each starts from both."
