@@ -10,6 +10,7 @@ from scipy import sparse
 
 from kernelclust import StructuredClustering
 from kernelclust import arrange as arrange_array
+from kernelclust._scale_warning import ScaleWarning
 from kernelclust.anndata import arrange, structured
 from kernelclust.structures import as_structure
 
@@ -341,3 +342,16 @@ def test_a_column_of_cell_names_is_no_clustering(n_cells):
         ):
             call(adata, "barcode", "chain")
     assert list(adata.obs) == ["barcode"] and not adata.uns
+
+
+def test_components_of_an_embedding_are_not_to_be_standardised():
+    adata = cells()
+    adata.obsm["X_pca"] = adata.X * [100.0, 10.0, 1.0, 0.1]
+    adata.obs["group"] = STAGE.astype(str)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ScaleWarning)
+        structured(adata, "chain:5", kernel="rbf", random_state=0)
+        arrange(adata, "group", "chain", kernel="rbf")
+        adata.X = adata.obsm["X_pca"]
+        with pytest.raises(ScaleWarning):
+            structured(adata, "chain:5", use_rep="X", kernel="rbf", random_state=0)

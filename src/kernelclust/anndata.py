@@ -8,6 +8,9 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
@@ -17,6 +20,7 @@ import numpy as np
 import kernelclust
 from kernelclust._input import listed, quoted
 from kernelclust._names import check_name
+from kernelclust._scale_warning import ScaleWarning
 from kernelclust._warnings import warn
 from kernelclust.estimators import Placed, StructuredClustering, check_structure, has_intervals, structures_of
 from kernelclust.estimators import arrange as arrange_groups
@@ -141,6 +145,15 @@ def structured(
     adata = adata.copy() if copy else adata
     _write(adata, written)
     return adata if copy else None
+
+
+@contextmanager
+def _of_one_unit(source: str) -> Iterator[None]:
+    """Leave out the warning about columns of different variance where these are components of an embedding."""
+    with warnings.catch_warnings():
+        if source.startswith("adata.obsm"):
+            warnings.simplefilter("ignore", ScaleWarning)
+        yield
 
 
 def arrange(
@@ -442,7 +455,8 @@ def _fitted(
     if start is not None and start.cells is not None and known is None and shape.is_one_dimensional:
         known = np.where(start.cells, 0, -1)
     try:
-        model.set_params(structure=shape).fit(X, known)
+        with _of_one_unit(source):
+            model.set_params(structure=shape).fit(X, known)
     except ValueError as error:
         raise ValueError(f"{source}: {error}") from error
     placed = Placed.of(model, model.position_)
@@ -469,9 +483,10 @@ def _arranged(adata: Any, X: Any, source: str, groupby: Any, structure: Any, roo
     codes = groups.cat.codes.to_numpy()
     first = None if start is None else start.among(codes, names, f"adata.obs[{groupby!r}]")
     try:
-        found = arrange_groups(
-            X, codes, structure, kernel=kernel, names=names, root=None if first is None else names[first]
-        )
+        with _of_one_unit(source):
+            found = arrange_groups(
+                X, codes, structure, kernel=kernel, names=names, root=None if first is None else names[first]
+            )
     except ValueError as error:
         raise ValueError(f"{source}: {error}") from error
     order = [str(name) for name in found.order]

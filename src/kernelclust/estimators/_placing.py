@@ -280,8 +280,8 @@ class Placing(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         a sample, which is then averaged over the samples that were given a similar position.
 
         An interval takes for granted that the order of the clusters is right, and that samples differ by noise in more
-        than one direction: with one column, or none across the line, it is too short. docs/guide/how-sure.md has the
-        shares of samples that lay in their intervals.
+        than one direction: with one column, or none across the line, it is too short, and columns of
+        mere noise make it longer. docs/guide/how-sure.md has the shares of samples that lay in their intervals.
 
         Parameters
         ----------
