@@ -185,3 +185,22 @@ def test_an_arrangement_prints_its_order_in_a_line():
     assert "a | b | c, order_confidence=" in text or "c | b | a, order_confidence=" in text
     many = repr(arrange(np.arange(40.0)[:, None], np.arange(40), "flat", kernel="linear"))
     assert "\n" not in many and len(many) < 200 and "order_confidence" not in many
+
+
+def test_a_node_about_which_nothing_is_said():
+    """Weight zero, and no affinity with a sample that has a weight."""
+    W, weight = SPARSE.toarray(), np.ones(SPARSE.shape[0])
+    W[[5, 6]] = W[:, [5, 6]] = 0
+    W[5, 6] = W[6, 5] = 1
+    weight[[5, 6]] = 0
+    model = KMEANS(kernel="precomputed_graph")
+    with pytest.raises(
+        ValueError, match=r"^sample 5 has weight zero and no affinity with any sample of positive weight"
+    ):
+        model.fit(W, sample_weight=weight)
+    weight[5] = 1
+    labels = model.fit(W, sample_weight=weight).labels_
+    with pytest.raises(ValueError, match=r"^new sample 5 has no affinity with any fitted sample"):
+        model.predict(W)
+    others = np.delete(np.arange(len(W)), [5, 6])
+    assert_array_equal(model.predict(W[others]), labels[others])

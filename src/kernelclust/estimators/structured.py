@@ -25,7 +25,7 @@ from kernelclust.estimators._base import (
 from kernelclust.estimators._data import new_samples, where
 from kernelclust.estimators._placing import Placing
 from kernelclust.estimators._stream import Stream, add_batch
-from kernelclust.kernels import FittedKernel, Nothing, is_operator
+from kernelclust.kernels import FittedKernel, Nothing, is_operator, kernel_class
 from kernelclust.objectives import Dependence, as_objective, check_weights
 from kernelclust.policies import policy_for
 from kernelclust.solvers import Run, Solver, as_solver
@@ -313,7 +313,17 @@ class StructuredClustering(Placing, KernelClusterer):
 
     def _rest(self, X, used: np.ndarray, rest: np.ndarray):
         """Samples that took no part, as new ones."""
-        return X[rest][:, used] if self._is_pairwise() else X[rest]
+        if not self._is_pairwise():
+            return X[rest]
+        found = X[rest][:, used]
+        if kernel_class(self.kernel).accepts_graphs:
+            silent = np.flatnonzero(np.asarray(abs(found).sum(axis=1)).ravel() == 0)
+            if len(silent):
+                raise ValueError(
+                    f"sample {rest[silent[0]]} has weight zero and no affinity with any sample of positive weight, so "
+                    "nothing says where it belongs; give it a weight or an affinity, or leave it out."
+                )
+        return found
 
     def _keep(self, found: Fit, X: Any = None) -> None:
         """Store the result of a fit to X on the host."""
