@@ -392,7 +392,7 @@ def test_bombs_are_refused_before_they_are_read(members, path):
 def test_members_before_the_beginning_of_the_file_are_refused(members, path):
     write(path, members)
     whole = bytearray(path.read_bytes())
-    end = whole.rindex(b"PK\x05\x06")  # where the directory begins is said there: too late by as many bytes
+    end = whole.rindex(b"PK\x05\x06")  # holds the offset of the directory, which is now too small by as many bytes
     at = int.from_bytes(whole[end + 16 : end + 20], "little")
     whole[end + 16 : end + 20] = (at + 5000).to_bytes(4, "little")
     path.write_bytes(whole)

@@ -145,7 +145,7 @@ def test_the_frame_runs_a_table_whole():
 
 
 def test_the_low_rank_sdp_starts_from_noise_alone(monkeypatch):
-    """What it starts from without the labels that know A, which is then what it ends with when it takes no step."""
+    """Check that no labels projected on A are the start."""
     start = load("003-miss-start")
     K, _, structure = _sets.teapot_chain(WORK)
     asked = []

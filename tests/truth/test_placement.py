@@ -173,7 +173,7 @@ def test_no_placement_one_move_away_from_an_optimum_is_better(c):
 
 @pytest.mark.parametrize("normalize", [None, "l1", "l2"])
 def test_scores_under_a_loss_are_the_objective(normalize):
-    """Of any placement; the tangent touches."""
+    """Compare scores of placements with the objective, and the tangent with differences of scores."""
     objective = Dependence(loss="structure", normalize=normalize, rho=1.0).bind(as_structure("chain:7"))
     S, n = sums(7, 0)
     linear = np.random.default_rng(1).random((7, 7))

@@ -504,7 +504,7 @@ class FeaturePool(Pool):
         empty = np.flatnonzero(self.total.n <= 0)
         if len(empty) and not self._allow_empty:
             warn(
-                f"{len(empty)} of {self.c} clusters are empty: samples in partitions are told apart by features of the "
+                f"{len(empty)} of {self.c} clusters are empty: samples in partitions are compared by features of the "
                 "kernel, and fewer than that differ beyond rounding. Ask for fewer clusters, or rescale columns whose "
                 "differences vanish beside those of others. On the host (a numpy array) equal samples are divided."
             )
