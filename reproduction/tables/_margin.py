@@ -140,11 +140,16 @@ def _centred(row: str, seed: int, work: Work) -> np.ndarray:
 def _cuts(row: str, seed: int, work: Work) -> tuple[np.ndarray, list[np.ndarray], np.ndarray]:
     """Return classes, the normalised cuts of the ten widths, and that of the mean squared distance."""
     X, y = load(row, seed, work)
+    *tuned, free = cuts(X)
+    return y, tuned, free
+
+
+def cuts(X: Any) -> list[np.ndarray]:
+    """Return the normalised cuts of ten widths, shares of the largest distance, and of the mean squared distance."""
     D = euclidean_distances(X, squared=True)
     widths = [share * np.sqrt(D.max()) for share in np.arange(0.1, 1.01, 0.1)]
     gammas = [*(1 / (2 * width**2) for width in widths), 1 / D.mean()]
-    *tuned, free = (normalized_cut(np.exp(-gamma * D), 2, random_state=0) for gamma in gammas)
-    return y, tuned, free
+    return [normalized_cut(np.exp(-gamma * D), 2, random_state=0) for gamma in gammas]
 
 
 @lru_cache(maxsize=16)
