@@ -62,7 +62,7 @@ FEW = 3  # arrangements that data can hardly choose between
 UNSURE = 0.5  # confidence below which there is a warning
 LOOSE = 0.8  # correlation of distances with steps
 # Another structure is named that has this probability and is so many times as probable as the one asked for: on
-# simulated fits 40 % of those on a wrong structure are warned of, 96 % of the warnings are justified, and 92 % name the
+# simulated fits 40 % of those on a wrong structure are warned of, 96 % of the warnings are justified, and 89 % name the
 # true structure. A probability of 0.9 alone would warn of 21 %.
 CLEARLY, CLEAR_ODDS = 0.7, 20
 NOISE = 0.2  # p-value from which noise is named
