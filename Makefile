@@ -1,11 +1,12 @@
-# make setup | demo | test | docs | test-gpu | soak MINUTES=10 | lint | format | bench | asv | papers DATA=DIR | dist | lock | audit | clean
+# make setup | demo | test | coverage TESTS=tests | docs | test-gpu | soak MINUTES=10 | lint | format | bench | asv | papers DATA=DIR | dist | lock | audit | clean
 PYTHON ?= python3
 BIN := .venv/bin
 MINUTES ?= 10
+TESTS ?= tests
 STAMP := .venv/.ready
 DOCS := .venv/.docs
 
-.PHONY: setup demo test docs test-gpu soak lint format bench asv papers dist lock audit clean
+.PHONY: setup demo test coverage docs test-gpu soak lint format bench asv papers dist lock audit clean
 
 setup: $(STAMP)
 
@@ -28,6 +29,11 @@ lint: setup
 
 test: lint
 	@$(BIN)/pytest
+
+# Lines that no test runs, by file; TESTS=tests/tables for the nearest tests alone.
+coverage: setup
+	@$(BIN)/coverage run -m pytest -n0 $(TESTS)
+	@$(BIN)/coverage report
 
 # On a machine with a GPU: what runs there, against the same on the host.
 test-gpu: setup
