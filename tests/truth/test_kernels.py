@@ -293,3 +293,12 @@ def test_a_linear_kernel_that_is_not_to_be_centred_is_not(approximation, copies)
     fitted = fit_kernel(X, np.ones(40), kernel="linear", approximation=approximation, center=False, rng=rng)
     np.testing.assert_allclose(fitted.operator.rows(np.arange(40)), X @ X.T, rtol=1e-8)
     np.testing.assert_allclose(fitted.combination(np.eye(40))(X[:3]), X[:3] @ X.T, rtol=1e-8)
+
+
+@pytest.mark.parametrize("layout", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("offset", [0.0, 30.0, 1e5])
+def test_the_gaussian_kernel_is_its_formula_however_far_from_the_origin(offset, layout):
+    """Far away, squared distances are differences of the large numbers that a product has."""
+    X, Y = (offset + np.random.default_rng(seed).standard_normal((20, 3)) for seed in (0, 1))
+    expected = np.exp(-0.3 * ((X[:, None] - Y[None]) ** 2).sum(axis=2))
+    assert_allclose(RBF(0.3).block(layout(X), layout(Y)), expected, rtol=1e-9)

@@ -74,6 +74,15 @@ def test_a_fit_with_tight_sizes_is_quick_and_repeats_itself():
     assert model.sizes_.max() <= 1.01 * weight.sum() / 4 * (1 + 1e-8)
 
 
+def test_a_cluster_that_is_a_little_too_large_gives_its_cheapest_block():
+    constraints = constraints_of(np.ones(20), 2, upper=10.0)
+    label, score = (np.arange(20) >= 11).astype(int), np.zeros((20, 2))
+    score[:, 0] = label == 0
+    score[7, 0] = 0.1
+    assert _repair.fit_sizes(constraints, label, score)
+    assert_array_equal(np.flatnonzero(label), [7, *range(11, 20)])
+
+
 def test_what_cannot_be_decided_is_given_up_soon():
     """Weights that nothing divides evenly, as far as anyone can tell."""
     weight = np.random.default_rng(0).uniform(0.5, 1.5, 60)
