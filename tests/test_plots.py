@@ -158,7 +158,7 @@ def test_a_structure_of_ones_own_is_drawn():
 
 def test_without_matplotlib_the_error_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
-    with pytest.raises(ImportError, match=r"kernelclust\[plot\]"):
+    with pytest.raises(ImportError, match=r"pip install matplotlib"):
         plot_structure(as_structure("ring:4"))
 
 

@@ -135,7 +135,7 @@ def _grey(photo: str | NDArray[Any]) -> NDArray[np.float64]:
         try:
             photo = load_sample_image(photo)
         except ImportError as error:
-            raise ImportError("reading the photograph needs Pillow: pip install 'kernelclust[plot]'.") from error
+            raise ImportError("reading the photograph needs Pillow: pip install pillow.") from error
     image = np.asarray(photo, dtype=float)
     image = image.mean(axis=2) if image.ndim == 3 else image
     low, high = image.min(), image.max()

@@ -430,7 +430,7 @@ def test_without_typer_one_line_says_what_to_install(monkeypatch, capsys):
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "typer", None)
     assert main(["fit", "x.csv"]) == 2
-    assert capsys.readouterr().err.endswith("needs typer: pip install 'kernelclust[cli]'.\n")
+    assert capsys.readouterr().err.endswith("needs typer: pip install typer rich.\n")
 
 
 def test_every_public_submodule_is_reachable_lazily():

@@ -119,3 +119,18 @@ def test_a_chain_of_names_without_labels_warns_in_words_of_python():
     X = np.repeat(np.arange(3.0), 20)[:, None] + 0.1 * np.random.default_rng(0).standard_normal((60, 2))
     with pytest.warns(UserWarning, match=r"names a, c may be on the wrong clusters.*some samples into y"):
         StructuredClustering(structure="chain:(a,b,c)", kernel="rbf").fit(X)
+
+
+def test_hints_to_install_something_name_packages_that_exist():
+    """Before a release pip knows no kernelclust: hints name the package that is missing, as `pyproject.toml` has it."""
+    import tomllib
+    from pathlib import Path
+
+    import kernelclust
+
+    folder = Path(kernelclust.__file__).parent
+    text = " ".join(file.read_text() for file in folder.rglob("*.py"))
+    named = set(re.findall(r"pip install ([\w-]+)\.", text))
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
+    extras = {re.split(r"[<>=\[;]", one)[0] for some in project["optional-dependencies"].values() for one in some}
+    assert named >= {"cvxpy", "matplotlib", "pillow"} and named <= extras and "pip install 'kernelclust" not in text

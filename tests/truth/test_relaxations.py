@@ -271,7 +271,7 @@ def test_a_missing_conic_solver_names_the_extra(monkeypatch):
 
     monkeypatch.setitem(sys.modules, "cvxpy", None)
     model = CLUHSIC(structure="chain:3", solver="sdp")
-    with pytest.raises(ImportError, match=r"kernelclust\[sdp\]"):
+    with pytest.raises(ImportError, match=r"pip install cvxpy"):
         model.fit(np.random.default_rng(0).standard_normal((8, 2)))
     assert not hasattr(model, "labels_")
 

@@ -17,7 +17,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except ModuleNotFoundError as error:
         if error.name not in NEEDED:
             raise
-        what = f"the command line needs {error.name}: pip install 'kernelclust[cli]'."
+        what = f"the command line needs {error.name}: pip install {' '.join(NEEDED)}."
         print(f"kernelclust: error: {what}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:  # before the command began; later it is `guard` that answers

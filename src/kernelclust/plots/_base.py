@@ -56,7 +56,7 @@ def new_axes() -> Axes:
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:
-        raise ImportError("pictures need matplotlib: pip install 'kernelclust[plot]'.") from error
+        raise ImportError("pictures need matplotlib: pip install matplotlib.") from error
     return plt.subplots(figsize=(5, 5), layout="constrained")[1]
 
 

@@ -33,7 +33,7 @@ MOST_DRAWN, MOST_LINES = 5000, 1000  # samples in a picture, and rows in a heat 
 SHOWN = 3  # rows that a cluster is described by
 MOST_COLUMNS = 40  # of the profile: those that differ most between clusters
 MOST_ROWS = 20_000  # that distances are looked at for
-NO_PICTURES = "Pictures need matplotlib: pip install 'kernelclust[plot]'."
+NO_PICTURES = "Pictures need matplotlib: pip install matplotlib."
 
 
 def html_report(

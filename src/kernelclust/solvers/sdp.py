@@ -112,7 +112,7 @@ def _conic(rows: int, said: str) -> Any:
     try:
         return importlib.import_module("cvxpy")
     except ImportError as error:
-        raise ImportError("solver='sdp' needs cvxpy: pip install 'kernelclust[sdp]'.") from error
+        raise ImportError("solver='sdp' needs cvxpy: pip install cvxpy.") from error
 
 
 def _maximise(cvxpy: Any, C: np.ndarray, Q: Any, constraints: list, conic_solver: str | None) -> float:

@@ -68,6 +68,9 @@ def _read_file(path: str, texts: tuple[str, ...], options: dict[str, Any]) -> Ta
         file.close()
 
 
+PACKAGES = {"PIL": "pillow"}  # by the name that pip knows, where that is another than the module's
+
+
 def _reader(name: str, source: str, options: dict[str, Any], function: str = "read") -> Callable[..., Table]:
     """Return the reader of a format with its options, after checking both and the libraries that it needs."""
     module = _names.load(formats, name)
@@ -79,7 +82,8 @@ def _reader(name: str, source: str, options: dict[str, Any], function: str = "re
             raise ValueError(f"{option} is for files of format {' or '.join(takers)}, and {source} is {name}; omit it.")
     for library in module.NEEDS:
         if sys.modules.get(library, True) is None or find_spec(library) is None:
-            raise ValueError(f"{source} is {name}, which {library} reads: pip install 'kernelclust[cli]'.")
+            package = PACKAGES.get(library, library)
+            raise ValueError(f"{source} is {name}, which {library} reads: pip install {package}.")
     return lambda *arguments, **more: getattr(module, function)(*arguments, **more, **given)
 
 

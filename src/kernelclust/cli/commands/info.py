@@ -41,7 +41,7 @@ def run(arguments: SimpleNamespace) -> None:
     print(
         f"compiled code {found['cache']['folder']} ({found['cache']['files']} files, {found['cache']['megabytes']} MB)"
     )
-    print("extras (pip install 'kernelclust[NAME]'):")
+    print("extras, and the packages that each of them installs:")
     for name, packages in found["extras"].items():
         there = ", ".join(f"{package} {number or 'missing'}" for package, number in packages.items())
         print(f"  {name:<11} {there}")
