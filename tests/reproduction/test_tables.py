@@ -90,6 +90,11 @@ def test_easy_cases_come_out_right():
     assert measured("003-figure-6", "120 labels")["DIFFRAC %"] < 5
 
 
+def test_the_objective_of_several_kernels_falls():
+    found = measured("004-figure-4", "Digital")
+    assert found["iterations"] > 1 and found["never rises"]
+
+
 def test_rows_of_two_classes_are_the_papers():
     sizes = {"digits1v7": 361, "digits2v7": 356, "digits3v8": 357, "digits8v9": 354, "ringnorm, made": 1000}
     for row, size in sizes.items():
