@@ -505,6 +505,6 @@ def date_numbers(column: Column, date_format: str, period: str | None) -> np.nda
         return ((when - np.datetime64(0, "s")) / np.timedelta64(1, "D"))[column.values]
     shift = np.timedelta64(4 if period == "week" else 0, "D")  # NumPy's weeks begin on Thursday, ours on Monday
     start = (when - shift).astype(PERIODS[period])
-    step = np.ones((), dtype=PERIODS[period].replace("M", "m"))
+    step = np.ones((), dtype=PERIODS[period].replace("M8", "m8"))
     begin, end = start.astype("M8[s]"), (start + step).astype("M8[s]")
     return ((when - shift - begin) / (end - begin))[column.values]
