@@ -18,6 +18,7 @@ from kernelclust._compiled import compiled
 
 FAST = {"reassoc", "contract"}
 SCRATCH = 7
+MAX_LOSS_EXCHANGES = 1000  # under a loss, of a few that are needed: rounding must not let them go on for ever
 
 
 class Form(NamedTuple):
@@ -586,3 +587,84 @@ def list_chains(at, longest, known, state, seen, first, ids, new, was):
                 number += 1
                 first[number] = used
     return len(label), number
+
+
+# -- exchanges of the nodes of clusters --------------------------------------------------------------------------------
+
+
+@compiled
+def improve_under_loss(p, movable, S, n, linear, form, loss, noise, scratch):
+    """Exchange the nodes of two clusters, each time those that raise F most, while F rises by more than `noise`: p (c,)
+    has the node of each cluster, S and n their sums and sizes. `scratch` (4, c) is for it alone.
+
+    With T_p the rows of T at the nodes of the clusters, F = coef x' (A * Q) x - penalty, Q = T_p' S T_p, x the inverse
+    norms. An exchange of clusters i and j adds d to one row of T_p and takes it from another, so that Q becomes
+    Q + g d' + d g' + s d d' with g = T_p' S e, s = e' S e for e = e_i - e_j: as many steps as A has entries.
+    """
+    T, charges, c = loss.T, loss.charges, len(p)
+    norms, charged, x, sizes = scratch[0], scratch[1], scratch[2], scratch[3]
+    R, Q = np.zeros((c, c)), np.zeros((c, c))
+    for j in range(c):
+        sizes[p[j]] = n[j]
+        for i in range(c):
+            for k in range(c):
+                R[j, k] += S[j, i] * T[p[i], k]
+    for j in range(c):
+        for i in range(c):
+            for k in range(c):
+                Q[i, k] += T[p[j], i] * R[j, k]
+    loss_sums(sizes, loss, form.power, -1, norms, charged)
+    value = loss_value(norms, charged, x, Q, form, loss)
+    for _ in range(MAX_LOSS_EXCHANGES):
+        first, second, highest = -1, -1, noise
+        for i in range(c):
+            for j in range(i + 1, c):
+                if not (movable[i] and movable[j]):
+                    continue
+                a, b, more = p[i], p[j], n[j] - n[i]
+                s = S[i, i] - 2 * S[i, j] + S[j, j]
+                rise = linear[i, b] - linear[i, a] + linear[j, a] - linear[j, b] - value
+                for k in range(c):
+                    share = column_share(T[a, k], form.power) - column_share(T[b, k], form.power)
+                    x[k] = inverse_norm(norms[k] + more * share, form.power)
+                    charge = charged[k] + more * (charges[a, k] - charges[b, k])
+                    rise -= loss.penalty * charge * (x[k] if loss.charge_power == 1 else x[k] * x[k])
+                for k in range(c):
+                    d, g = T[b, k] - T[a, k], R[i, k] - R[j, k]
+                    inner = form.A[k, k] * x[k] * (Q[k, k] + 2 * g * d + s * d * d)
+                    for q in range(form.near[k], form.near[k + 1]):
+                        h = form.neighbour[q]
+                        e, f = T[b, h] - T[a, h], R[i, h] - R[j, h]
+                        inner += form.A[k, h] * x[h] * (Q[k, h] + g * e + d * f + s * d * e)
+                    rise += form.coef * x[k] * inner
+                if rise > highest:
+                    first, second, highest = i, j, rise
+        if first < 0:
+            return
+        a, b, s = p[first], p[second], S[first, first] - 2 * S[first, second] + S[second, second]
+        for k in range(c):
+            x[k] = R[first, k] - R[second, k]
+        for k in range(c):
+            for h in range(c):
+                d, e = T[b, k] - T[a, k], T[b, h] - T[a, h]
+                Q[k, h] += x[k] * e + d * x[h] + s * d * e
+                R[k, h] += (S[k, first] - S[k, second]) * e
+        p[first], p[second] = b, a
+        sizes[a], sizes[b] = n[second], n[first]
+        loss_sums(sizes, loss, form.power, -1, norms, charged)
+        value = loss_value(norms, charged, x, Q, form, loss)
+
+
+@compiled
+def loss_value(norms, charged, x, Q, form, loss):
+    """Return F without soft labels, from the sums of `loss_sums` and Q = T' S T; x becomes the inverse norms."""
+    value, c = 0.0, len(x)
+    for k in range(c):
+        x[k] = inverse_norm(norms[k], form.power)
+        value -= loss.penalty * charged[k] * (x[k] if loss.charge_power == 1 else x[k] * x[k])
+    for k in range(c):
+        value += form.coef * form.A[k, k] * x[k] * x[k] * Q[k, k]
+        for q in range(form.near[k], form.near[k + 1]):
+            other = form.neighbour[q]
+            value += form.coef * form.A[k, other] * x[k] * x[other] * Q[k, other]
+    return value

@@ -15,12 +15,14 @@ from typing import Any
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
+from kernelclust._compiled import floats
 from kernelclust._names import check_name
 from kernelclust.constraints import Constraints, label_evidence, size_penalty
 from kernelclust.kernels import KernelOperator
 from kernelclust.objectives import PLACEMENTS, ClusterObjective
 from kernelclust.solvers._climb import compiled_form
-from kernelclust.solvers._placement_loops import MAX_CLUSTERS_FOR_CYCLES, neighbours, search, search_under_loss
+from kernelclust.solvers._loops import improve_under_loss
+from kernelclust.solvers._placement_loops import MAX_CLUSTERS_FOR_CYCLES, neighbours, search
 from kernelclust.structures import Structure, as_structure
 
 MAX_EXHAUSTIVE = 7  # 8! placements take longer than many local searches
@@ -385,8 +387,11 @@ def _by_exchanges(problem: PlacementProblem, p: np.ndarray) -> np.ndarray:
     assert problem.objective is not None
     form, loss = compiled_form(problem.objective, float(problem.n.sum()))
     assert loss is not None
-    about = problem.movable, problem.M, problem.n, problem.linear, form, loss, problem.noise
-    return search_under_loss(p[0], *about)[None]
+    c, found = len(problem.n), np.array(p[0], dtype=np.intp)
+    S = floats((problem.M + problem.M.T) / 2)
+    about = S, floats(problem.n), floats(problem.linear), form, loss, problem.noise, np.empty((4, c))
+    improve_under_loss(found, np.array(problem.movable, dtype=bool), *about)
+    return found[None]
 
 
 def _neighbours(problem: PlacementProblem) -> np.ndarray:
