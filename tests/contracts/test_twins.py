@@ -55,6 +55,9 @@ def cases():
         yield loops + "fill_rises", (np.zeros((3, 6, 6)), node, node, np.zeros(6), movable, some, A, M, linear)
         starts = np.stack([rng.permutation(6) for _ in range(4)])
         yield loops + "improve", (starts, node, np.zeros(6), movable, some, A, M, linear, 1e-9)
+    ranks = np.zeros((6, 6), dtype=np.intp)
+    ranks[np.triu_indices(6, 1)] = rng.permutation(15)
+    yield "engine._loops._lives", (ranks + ranks.T, np.sort(rng.standard_normal(15)))
     yield "margin._loops._rise", (2, 5, *table[:4], 0.3)
     D, order = np.abs(K[:9, :9] + K[:9, :9].T), rng.permutation(9)
     for cyclic in (False, True):

@@ -23,7 +23,7 @@ from kernelclust.kernels import (
     graph,
 )
 from kernelclust.kernels._graphs import commute_factor, commute_kernel, nearest_neighbours, neighbour_graphs
-from kernelclust.kernels._new_samples import neighbour_search
+from kernelclust.kernels._new_samples import NeighbourSearch, neighbour_search
 from kernelclust.kernels._smooth import filtered_smoothest
 
 pytestmark = pytest.mark.usefixtures("few_starts")
@@ -284,3 +284,9 @@ def test_all_views_are_kept_for_the_evidence():
     fitted = fit_kernel(DATA, np.ones(90), kernel="auto", n_clusters=3, rng=np.random.RandomState(0))
     for search, Z in zip(fitted.source.features.searches, fitted.view_data, strict=True):
         assert_array_equal(search.prepare(DATA), Z)
+
+
+def test_a_search_names_every_row():
+    """Of a forged model file: rows without a name would be an error on use."""
+    with pytest.raises(ValueError, match="^3 rows to search, but names of 2 samples"):
+        NeighbourSearch(np.zeros((3, 2)), np.arange(2), None)

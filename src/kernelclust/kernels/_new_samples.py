@@ -271,6 +271,8 @@ class NeighbourSearch:
     nearest: NearestNeighbors = field(init=False)
 
     def __post_init__(self) -> None:
+        if len(self.samples) != self.Z.shape[0]:
+            raise ValueError(f"{self.Z.shape[0]} rows to search, but names of {len(self.samples)} samples.")
         self.nearest = neighbour_search(self.Z, min(5, self.Z.shape[0]))
 
     def __call__(self, X_new) -> tuple[np.ndarray, np.ndarray]:
