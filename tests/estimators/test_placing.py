@@ -120,6 +120,13 @@ def test_views_with_missing_samples():
     assert_allclose(model.position(views), model.position_, atol=1e-6)
 
 
+@pytest.mark.parametrize("structure", ["ring:6", "chain:6", "flat:4"])
+def test_views_predict_their_own_labels(structure):
+    views = [X[:, :2], X[:, 1:]]
+    model = MultiKernelClustering(structure=structure, random_state=0).fit(views)
+    assert_array_equal(model.predict(views), model.labels_)
+
+
 def test_weight_zero_in_views():
     weight = np.ones(60)
     weight[:5] = 0

@@ -8,7 +8,7 @@ import pytest
 from flat_parameters import build
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.spatial.distance import cdist
-from sklearn.datasets import make_blobs, make_circles
+from sklearn.datasets import make_blobs, make_moons
 from sklearn.metrics import adjusted_rand_score
 
 from kernelclust import CLUHSIC, CLUHSICAL, Diffrac, DisKMeans, KernelKMeans, StructuredClustering, structured_hsic
@@ -249,11 +249,11 @@ def test_rbf_that_finds_other_clusters_is_named():
         model = StructuredClustering(3, random_state=0).fit(data)
     assert model.diagnostics_.rbf_agreement == pytest.approx(1)
     assert StructuredClustering(3, kernel="rbf", random_state=0).fit(data).diagnostics_.rbf_agreement is None
-    rings, y = make_circles(200, factor=0.4, noise=0.03, random_state=0)
+    moons, y = make_moons(200, noise=0.05, random_state=0)  # one best cut for rbf; circles have many
     with pytest.warns(UserWarning, match="Compare both"):
-        model = StructuredClustering(2, random_state=0).fit(rings)
+        model = StructuredClustering(2, random_state=0).fit(moons)
     assert adjusted_rand_score(y, model.labels_) == 1
-    other = KernelKMeans(2, random_state=0).fit(rings).labels_
+    other = KernelKMeans(2, random_state=0).fit(moons).labels_
     assert model.diagnostics_.rbf_agreement == pytest.approx(alignment(other, model.labels_, np.ones(200)))
 
 
@@ -281,7 +281,7 @@ def test_presets_keep_rbf_and_commute_kernels_say_what_they_are():
 
 
 def test_the_size_prior_needs_three_views_that_disagree(monkeypatch):
-    data, _ = make_blobs(60, centers=3, n_features=4, random_state=0)
+    data, _ = make_blobs(60, centers=3, n_features=6, random_state=0)
     assert fitted(data, "flat:3").diagnostics_.size_prior == 0
     monkeypatch.setattr(auto, "MIN_VIEW_AGREEMENT", 2.0)  # the views are said to disagree
     assert fitted(data, "flat:3").diagnostics_.size_prior == policy.SIZE_PRIOR

@@ -262,7 +262,7 @@ def test_reports_call_clusters_by_their_names():
 def test_names_that_could_be_exchanged_are_told_once():
     _, said = fitted("chain:(seed,sprout,bloom)")
     assert len(said) == 1
-    assert "names seed, bloom is on which cluster is not known" in said[0]
+    assert "names seed, bloom may be on the wrong clusters" in said[0]
     assert not fitted("chain:3")[1]
     assert not fitted(Custom(np.diag([1.0, 2.0, 3.0]), names=STAGES))[1]  # no two places are alike
     y = np.full(36, -1)

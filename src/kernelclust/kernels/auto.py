@@ -1,6 +1,6 @@
 """The default that needs no choice: the mean of the graph kernels of two or three views of X.
 
-Views: X as given, columns standardised, and rows scaled to length one where samples lie on one side of the origin. The
+Views: X as given, columns standardised, and rows scaled to length one from six columns on. The
 kernel of a view is that of kernel="graph" with its smoothest functions alone: from the eigenvalues v and eigenvectors U
 of its normalised Laplacian, degrees D,
 

@@ -118,7 +118,7 @@ def _fit(views: Views, weight: np.ndarray, config: MultiKernelConfig, known: Con
         supports_refinement=not search.keeps,
         ring_distance_exponent=search.power,
     )
-    solution = _solution(found, problem)
+    solution = _solution(found, problem, search.keeps)
     fit = judge(kernel, problem, solution, structure, config.objective.rule, found.placed)
     if config.confidence:
         over_all = together or len(fitted) == 1  # whether the last kernel compares all samples
@@ -128,11 +128,12 @@ def _fit(views: Views, weight: np.ndarray, config: MultiKernelConfig, known: Con
     return ManyFit(fit, found.relaxed, found.refined, explained(sums, fit.n, traces), found.variant)
 
 
-def _solution(found: Found, problem: Problem) -> Solution:
-    """The labels as a solution under the combined kernel."""
+def _solution(found: Found, problem: Problem, placed: bool) -> Solution:
+    """Return the labels as a solution under the combined kernel; `placed` as in `Solution`."""
     labels, stopped = found.refined.labels, "converged" if found.refined.converged else "max_iter"
     value = problem.objective.value(found.S, problem.sizes(labels))
-    return Solution(labels, value, found.S, len(found.refined.history), stopped, found.refined.history)
+    history = found.refined.history
+    return Solution(labels, value, found.S, len(history), stopped, history, placed=placed)
 
 
 def _prepared(
