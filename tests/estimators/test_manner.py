@@ -27,7 +27,7 @@ pytestmark = pytest.mark.usefixtures("few_starts")
 
 PRESETS = [KernelKMeans, CLUHSIC, CLUHSICAL, DisKMeans, Diffrac]
 EVERYONE = [StructuredClustering, *PRESETS, MultiKernelClustering, MaxMarginClustering]
-X = make_blobs(80, 4, centers=4, random_state=0)[0]
+X = make_blobs(80, 6, centers=4, random_state=0)[0]
 
 
 @pytest.mark.parametrize(
