@@ -1,4 +1,4 @@
-"""What Zhong, Pan, Kwok and Tsang (2010) say in words: few iterations are enough."""
+"""Count iterations of the search: Zhong, Pan, Kwok and Tsang (2010) say in words that few are enough."""
 
 from __future__ import annotations
 

@@ -287,6 +287,6 @@ def test_all_views_are_kept_for_the_evidence():
 
 
 def test_a_search_names_every_row():
-    """Of a forged model file: rows without a name would be an error on use."""
+    """Refuse rows without a name in a forged model file, which would be an error on use."""
     with pytest.raises(ValueError, match=r"^3 rows to search, but names of 2 samples"):
         NeighbourSearch(np.zeros((3, 2)), np.arange(2), None)
