@@ -57,7 +57,7 @@ class StructuredClustering(Placing, KernelClusterer):
         `structure_` is what was found, `diagnostics_.structures` the probabilities. Without known labels.
     kernel : str, Kernel or callable, default="auto"
         How alike two samples are. "auto" is not a kernel but a procedure: the mean of nearest-neighbour graphs of
-        three views of X, which also chooses the size prior, and on a grid arranges and refines the clusters with
+        up to three views of X, which also chooses the size prior, and on a grid arranges and refines the clusters with
         "rbf". Kernels by name or as objects of `kernelclust.kernels` with parameters of their own:
         "rbf" or RBF(gamma=0.5) (round clusters, columns on one scale), "linear", "polynomial", "laplacian", "cosine"
         (text), "graph" (commute times in one nearest-neighbour graph: curved clusters, images, cells), "diffusion",

@@ -105,7 +105,7 @@ def informative_views(X, weight: np.ndarray) -> list[ViewData]:
     much to lose.
 
     Standardised tables of three columns that rise over five stages and two of noise: 53.1 % structured accuracy
-    without directions, 48.9 % with them. Kept in more columns: pseudotime on a tree of cells in 50 principal components
+    without directions, 48.9 % with them. Kept in more columns: pseudotime on a tree of cells in 20 principal components
     has a rank correlation of 0.88 with them, 0.74 without.
     """
     given = given_view(X, weight)

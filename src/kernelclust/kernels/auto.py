@@ -91,7 +91,7 @@ class GraphMean(FittedKernel):
 
 
 class Auto(GraphKernel):
-    """The mean of the graph kernels of three views of X.
+    """The mean of the graph kernels of two or three views of X.
 
     Parameters
     ----------
