@@ -340,7 +340,7 @@ def test_text_round_trip(text):
 @pytest.mark.parametrize(
     ("given", "expected"),
     [
-        (" ring:5 ", Ring(5)), ("ring : 5", Ring(5)), ("grid:3 x 4", Grid(3, 4)), 
+        (" ring:5 ", Ring(5)), ("ring : 5", Ring(5)), ("grid:3 x 4", Grid(3, 4)),
         ("tree:( A, (B,C) );", Tree(["A", ["B", "C"]])),
         ("flat:2 * chain:3", Product(Flat(2), Chain(3))), ("product:flat:2*chain:3", Product(Flat(2), Chain(3))),
         ("tree:(a b,c-d)*chain:2", Product(Tree(["a b", "c-d"]), Chain(2))),
