@@ -32,7 +32,7 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--all", action="store_true", help="all that have a script")
     run.add_argument("--data", metavar="DIR", help="folder of .npz files, where data do not come along")
     run.add_argument("--repeats", type=int, help="repetitions (else as many as in the paper)")
-    run.add_argument("--jobs", type=int, default=1, help="repetitions to run at the same time")
+    run.add_argument("--jobs", type=int, default=1, help="processes that share the repetitions, row by row")
     run.add_argument("--quick", action="store_true", help="a trial: few repetitions and samples")
     help_out = "folder for CSV, Markdown and PNG; a run that was stopped goes on there"
     run.add_argument("--out", "-o", metavar="DIR", help=help_out)

@@ -23,6 +23,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from importlib import import_module
 from importlib.metadata import version
+from itertools import chain
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -188,13 +189,30 @@ def _repetitions(
     kept = Checkpoint(keep, f"{name}, {'quick' if work.quick else 'whole'}: {_code()}")
     label = {task: f"{task[0]} seed {task[1]}" for task in tasks}
     todo = [task for task in tasks if label[task] not in kept]
-    results = iter(Parallel(n_jobs=jobs, return_as="generator")(delayed(_one)(name, *task, work) for task in todo))
+    parts = _parts(todo, jobs)
+    results = Parallel(n_jobs=jobs, return_as="generator")(delayed(_some)(name, part, work) for part in parts)
+    arriving = chain.from_iterable(results)
     with _progress.working(name):
-        for done, task in enumerate(todo):
+        for done, task in enumerate(chain.from_iterable(parts)):
             _progress.set_task(f"{name}: {len(tasks) - len(todo) + done} of {len(tasks)} done, {label[task]}")
             _progress.overall_progress(done, len(todo))  # what was kept took no time
-            kept.part(label[task], lambda: next(results))
+            kept.part(label[task], lambda: next(arriving))
     return {task: kept.part(label[task], dict) for task in tasks}
+
+
+def _parts(tasks: list[tuple[str, int]], jobs: int) -> list[list[tuple[str, int]]]:
+    """Return what one process does at a time: all of a row if there are rows enough, because grids are kept by row."""
+    rows: dict[str, list[tuple[str, int]]] = {}
+    for task in tasks:
+        rows.setdefault(task[0], []).append(task)
+    if jobs == 1:
+        return [[task] for task in tasks]
+    pieces = -(-jobs // max(1, len(rows)))
+    return [row[first::pieces] for row in rows.values() for first in range(min(pieces, len(row)))]
+
+
+def _some(name: str, tasks: list[tuple[str, int]], work: Work) -> list[dict[str, float]]:
+    return [_one(name, row, seed, work) for row, seed in tasks]
 
 
 def _one(name: str, row: str, seed: int, work: Work) -> dict[str, float]:

@@ -9,6 +9,7 @@ widened until the embeddings no longer leave them.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
@@ -19,6 +20,7 @@ from kernelclust.multikernel._spectral import TOLERANCE, Subspace, sum_of
 from reproduction.multikernel._affinity import degrees
 
 
+@dataclass(eq=False, repr=False)
 class CRSC(Method):
     """Pull the spectral embeddings of all views together.
 
@@ -29,21 +31,8 @@ class CRSC(Method):
 
     needs = ("affinity",)
 
-    def __init__(
-        self,
-        strength: float = 0.01,
-        refine: bool = True,
-        center: bool = True,
-        unit_diagonal: bool = True,
-        n_init: int | str = "auto",
-        tol: float = 1e-6,
-    ):
-        self.strength = strength
-        self.refine = refine
-        self.center = center
-        self.unit_diagonal = unit_diagonal
-        self.n_init = n_init
-        self.tol = tol
+    strength: float = 0.01
+    tol: float = 1e-6
 
     def check(self) -> None:
         super().check()

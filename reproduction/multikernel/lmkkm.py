@@ -9,6 +9,8 @@ of a sample have the same weights, so that sample weights count as copies.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from kernelclust._names import check_number
@@ -19,6 +21,7 @@ from reproduction.multikernel._eigen import leading_eigenvectors
 from reproduction.multikernel._simplex import project_on_simplex
 
 
+@dataclass(eq=False, repr=False)
 class LMKKM(Method):
     """Weigh the kernels for every sample in its own way.
 
@@ -27,21 +30,8 @@ class LMKKM(Method):
     The other parameters are those of all methods (see `kernelclust.multikernel.Method`).
     """
 
-    def __init__(
-        self,
-        n_steps: int = 100,
-        refine: bool = True,
-        center: bool = True,
-        unit_diagonal: bool = True,
-        n_init: int | str = "auto",
-        tol: float = 1e-6,
-    ):
-        self.n_steps = n_steps
-        self.refine = refine
-        self.center = center
-        self.unit_diagonal = unit_diagonal
-        self.n_init = n_init
-        self.tol = tol
+    n_steps: int = 100
+    tol: float = 1e-6
 
     def check(self) -> None:
         super().check()

@@ -9,6 +9,8 @@ mean kernel are lowered, then rows are shrunk.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from kernelclust._names import check_number
@@ -19,6 +21,7 @@ from reproduction.multikernel._eigen import leading_eigenvectors
 SPARE = 10  # eigenvectors beyond the dimensions of the first K that are computed
 
 
+@dataclass(eq=False, repr=False)
 class RMKC(Method):
     """Find the low-rank kernel behind corrupted ones.
 
@@ -31,25 +34,10 @@ class RMKC(Method):
     unweighted = "its errors are rows of kernels, of which copies would have one each."
     extra_matrices = (3, 8)  # kernels, errors and their difference; the low-rank kernel and the steps between
 
-    def __init__(
-        self,
-        bad_share: float = 0.1,
-        extra_rank: int = 0,
-        n_steps: int = 5,
-        refine: bool = True,
-        center: bool = True,
-        unit_diagonal: bool = True,
-        n_init: int | str = "auto",
-        tol: float = 1e-6,
-    ):
-        self.bad_share = bad_share
-        self.extra_rank = extra_rank
-        self.n_steps = n_steps
-        self.refine = refine
-        self.center = center
-        self.unit_diagonal = unit_diagonal
-        self.n_init = n_init
-        self.tol = tol
+    bad_share: float = 0.1
+    extra_rank: int = 0
+    n_steps: int = 5
+    tol: float = 1e-6
 
     def check(self) -> None:
         super().check()

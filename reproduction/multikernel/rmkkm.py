@@ -9,6 +9,8 @@ takes the sample farthest from its centre, which then is its own centre: the sum
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from scipy.special import logsumexp
 
@@ -20,6 +22,7 @@ from kernelclust.multikernel._spectral import mean_space
 ROUNDING = 16 * np.finfo(float).eps  # squared distances of so much of the kernel's mean diagonal entry are zero
 
 
+@dataclass(eq=False, repr=False)
 class RMKKM(Method):
     """Cluster by distances instead of their squares, so that outliers pull no harder than others.
 
@@ -28,21 +31,8 @@ class RMKKM(Method):
     The other parameters are those of all methods (see `kernelclust.multikernel.Method`).
     """
 
-    def __init__(
-        self,
-        gamma: float = 0.5,
-        refine: bool = True,
-        center: bool = True,
-        unit_diagonal: bool = True,
-        n_init: int | str = "auto",
-        tol: float = 1e-6,
-    ):
-        self.gamma = gamma
-        self.refine = refine
-        self.center = center
-        self.unit_diagonal = unit_diagonal
-        self.n_init = n_init
-        self.tol = tol
+    gamma: float = 0.5
+    tol: float = 1e-6
 
     def check(self) -> None:
         super().check()

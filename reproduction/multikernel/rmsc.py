@@ -9,6 +9,8 @@ so `history` (the objective of P) need not fall.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from kernelclust._names import check_number
@@ -20,6 +22,7 @@ FIRST_PENALTY = 1e-3
 LARGEST_PENALTY = 1e10
 
 
+@dataclass(eq=False, repr=False)
 class RMSC(Method):
     """Find the low-rank random walk behind all views.
 
@@ -34,23 +37,9 @@ class RMSC(Method):
     may_rise = True
     extra_matrices = (3, 10)  # walks, errors and multipliers of every view; the walk, its copies and the steps between
 
-    def __init__(
-        self,
-        sparsity: float | None = None,
-        growth: float = 1.9,
-        accuracy: float = 1e-6,
-        refine: bool = True,
-        center: bool = True,
-        unit_diagonal: bool = True,
-        n_init: int | str = "auto",
-    ):
-        self.sparsity = sparsity
-        self.growth = growth
-        self.accuracy = accuracy
-        self.refine = refine
-        self.center = center
-        self.unit_diagonal = unit_diagonal
-        self.n_init = n_init
+    sparsity: float | None = None
+    growth: float = 1.9
+    accuracy: float = 1e-6
 
     def check(self) -> None:
         super().check()

@@ -49,6 +49,13 @@ def random_starts(K: np.ndarray, n_clusters: int, number: int, seed: int) -> lis
     return [fill_empty(rng.integers(n_clusters, size=len(K)), K, n_clusters) for _ in range(number)]
 
 
+def starts_of(K: np.ndarray, structure: str, number: int, seed: int) -> list[np.ndarray]:
+    """Return labelings by kernel k-means down a tree, random ones on another structure."""
+    if structure.startswith("tree"):
+        return tree_starts(K, structure, number, seed)
+    return random_starts(K, as_structure(structure).n_clusters, number, seed)
+
+
 def tree_starts(K: np.ndarray, structure: Any, number: int, seed: int) -> list[np.ndarray]:
     """Return labelings by kernel k-means down the tree, one random start a node; methods share them."""
     return [labels.copy() for labels in _tree_starts(K.tobytes(), len(K), structure, number, seed)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 from scipy.ndimage import shift
@@ -99,6 +99,20 @@ def expressions(work: Work) -> Set:
         for _ in range(20)
     ]
     return gaussian(np.array(pictures)), np.repeat(np.arange(9), 20), "tree:3x3"
+
+
+SETS: dict[str, Callable[[Work], Set]] = {  # of 000
+    "SCOP K1": lambda work: scop(work, (1, 2, 3, 4)),
+    "SCOP K2": lambda work: scop(work, (5, 6, 7, 8)),
+    "SCOP K3": lambda work: scop(work, (9, 10, 11, 12)),
+    "WIPO": wipo,
+    "face": face,
+    "teapot": teapot_ring,
+}
+FILES = {f"SCOP K{number}": "proteinfold_12views" for number in (1, 2, 3)} | {
+    "WIPO": "news20_full_counts",
+    "face": "umist_faces",
+}
 
 
 def shuffled(made: Set, seed: int) -> Set:

@@ -15,7 +15,7 @@ from kernelclust import KernelKMeans, StructuredClustering
 from kernelclust.metrics import level_accuracies, structured_accuracy, structured_loss
 from kernelclust.structures import Tree, as_structure
 from reproduction.baselines import hierarchical_kmeans, tree_linkage, xwss
-from reproduction.tables._methods import algorithm_1, random_starts, tree_starts
+from reproduction.tables._methods import algorithm_1, starts_of
 
 OBJECTIVES = {
     "CLUHSIC": {},
@@ -40,10 +40,7 @@ def labels_of(method: str, K: np.ndarray, structure: str, seed: int, restarts: i
         return KernelKMeans(as_structure(structure).n_clusters, init="random", n_init=restarts, **given).fit_predict(K)
     if method == OURS:
         return StructuredClustering(structure=structure, compute_confidence=False, **given).fit_predict(K)
-    if structure.startswith("tree"):
-        starts = tree_starts(K, structure, restarts, seed)
-    else:
-        starts = random_starts(K, as_structure(structure).n_clusters, restarts, seed)
+    starts = starts_of(K, structure, restarts, seed)
     return xwss(K, structure, starts) if method == "XWSS" else algorithm_1(K, structure, starts, **OBJECTIVES[method])
 
 

@@ -10,8 +10,7 @@ from kernelclust.solvers import climb
 from kernelclust.structures import as_structure
 from reproduction.frame import CLAIM, STAND_IN, Column, Work
 from reproduction.tables._methods import random_starts
-from reproduction.tables._sets import shuffled
-from reproduction.tables.p000_table_5 import FILES, SETS
+from reproduction.tables._sets import FILES, SETS, shuffled
 
 __all__ = ["FILES"]
 

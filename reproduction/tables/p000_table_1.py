@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from reproduction.frame import STAND_IN, Column, Work
-from reproduction.tables._sets import scop, shuffled
+from reproduction.tables._sets import SETS, shuffled
 from reproduction.tables._structured import ON_TREES, labels_of, tree_scores
 
 TITLE = "Clustering performance on the SCOP data"
@@ -18,7 +18,6 @@ SIGNIFICANCE = 0.05
 ABSENT = {
     "level 3, superfamilies": "the stand-in has classes and folds only; LEVEL_3 has the printed accuracy and loss"
 }
-VIEWS = {"K1": (1, 2, 3, 4), "K2": (5, 6, 7, 8), "K3": (9, 10, 11, 12)}
 PRINTED = {  # levels 1 and 2, loss at level 2, in the order of the methods
     "K1": [(75.3, 34.7, 0.90), (88.7, 43.3, 0.68), (55.3, 32.7, 1.12), (55.2, 35.2, 1.10), (55.2, 35.2, 1.10),
            (40.9, 31.9, 1.27), (71.0, 47.7, 0.81), (84.9, 54.1, 0.61), (65.9, 44.4, 0.90), (86.6, 53.7, 0.60)],
@@ -45,5 +44,5 @@ FILES = dict.fromkeys(PAPER, "proteinfold_12views")
 
 def measure(row: str, seed: int, work: Work) -> dict[str, float]:
     kernel, method = row.split(": ", 1)
-    K, y, tree = shuffled(scop(work, VIEWS[kernel]), seed)
+    K, y, tree = shuffled(SETS[f"SCOP {kernel}"](work), seed)
     return tree_scores(y, labels_of(method, K, tree, seed, 2 if work.quick else 10), tree)

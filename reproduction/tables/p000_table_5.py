@@ -5,7 +5,9 @@ from __future__ import annotations
 from kernelclust.metrics import clustering_accuracy
 from reproduction.frame import STAND_IN, Column, Work
 from reproduction.tables._methods import algorithm_1, random_starts
-from reproduction.tables._sets import face, scop, shuffled, teapot_ring, wipo
+from reproduction.tables._sets import FILES, SETS, shuffled
+
+__all__ = ["FILES"]
 
 TITLE = "Clustering performance in the special case A = I"
 STATE, REPEATS = STAND_IN, 10
@@ -13,22 +15,10 @@ WHY = (
     "Stand-ins of tables I to IV. Accuracy under the best naming, ten random starts in each repetition. CLUHSIC: l2 "
     "norm, which is kernel k-means; CLUHSICAL: l1."
 )
-SETS = {
-    "SCOP K1": lambda work: scop(work, (1, 2, 3, 4)),
-    "SCOP K2": lambda work: scop(work, (5, 6, 7, 8)),
-    "SCOP K3": lambda work: scop(work, (9, 10, 11, 12)),
-    "WIPO": wipo,
-    "face": face,
-    "teapot": teapot_ring,
-}
 OBJECTIVES = {"CLUHSIC": {}, "CLUHSICAL": {"loss": "zero-one", "normalize": "l1"}}
 COLUMNS = dict.fromkeys(OBJECTIVES, Column())
 PRINTED = [(66.4, 72.8), (64.3, 69.4), (66.3, 71.7), (43.0, 51.5), (77.0, 90.9), (32.7, 35.1)]
 PAPER = {name: dict(zip(COLUMNS, printed, strict=True)) for name, printed in zip(SETS, PRINTED, strict=True)}
-FILES = {f"SCOP K{one}": "proteinfold_12views" for one in (1, 2, 3)} | {
-    "WIPO": "news20_full_counts",
-    "face": "umist_faces",
-}
 
 
 def measure(row: str, seed: int, work: Work) -> dict[str, float]:

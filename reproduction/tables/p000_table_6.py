@@ -8,7 +8,7 @@ from kernelclust.objectives import loss_matrix
 from kernelclust.structures import as_structure
 from reproduction.first_order import first_order_error
 from reproduction.frame import FREE, STAND_IN, Column, Work
-from reproduction.tables._sets import face, scop, teapot_ring, wipo
+from reproduction.tables import _sets
 
 TITLE = "Relative errors of the first-order approximation (20) at the true labels"
 STATE, REPEATS = STAND_IN, 1
@@ -21,14 +21,7 @@ WHY = (
 )
 C = {"C = m": 1.0, "C = 0.1m": 0.1, "C = 0.01m": 0.01, "C = 0.001m": 0.001}
 COLUMNS = {**dict.fromkeys(C, Column("lower", 1.0)), "gamma of (10)": FREE}
-SETS = {
-    "face": face,
-    "WIPO": wipo,
-    "teapot": teapot_ring,
-    "SCOP K1": lambda work: scop(work, (1, 2, 3, 4)),
-    "SCOP K2": lambda work: scop(work, (5, 6, 7, 8)),
-    "SCOP K3": lambda work: scop(work, (9, 10, 11, 12)),
-}
+ORDER = ("face", "WIPO", "teapot", "SCOP K1", "SCOP K2", "SCOP K3")
 PRINTED = {  # gamma = 1; a smaller gamma is a smaller C
     "zero-one": [(2.82, 3.77e-2, 3.94e-4, 3.95e-6), (1.26e-2, 1.29e-4, 1.29e-6, 1.29e-8),
                  (4.36e-1, 4.69e-3, 4.74e-5, 4.74e-7), (2.75e-1, 3.04e-3, 3.09e-5, 3.09e-7),
@@ -40,15 +33,14 @@ PRINTED = {  # gamma = 1; a smaller gamma is a smaller C
 PAPER = {
     f"{name}, {loss} loss": dict(zip(C, printed, strict=True))
     for loss, every in PRINTED.items()
-    for name, printed in zip(SETS, every, strict=True)
+    for name, printed in zip(ORDER, every, strict=True)
 }
-KEPT = {"face": "umist_faces", "WIPO": "news20_full_counts"}
-FILES = {row: KEPT.get(row.split(",")[0], "proteinfold_12views") for row in PAPER if not row.startswith("teapot")}
+FILES = {row: _sets.FILES[row.split(",")[0]] for row in PAPER if row.split(",")[0] in _sets.FILES}
 
 
 def measure(row: str, seed: int, work: Work) -> dict[str, float]:
     name, loss = row.removesuffix(" loss").split(", ")
-    K, y, structure = SETS[name](work)
+    K, y, structure = _sets.SETS[name](work)
     Delta = loss_matrix(loss, as_structure(structure))
     assert Delta is not None  # both names are losses
     Delta = Delta / Delta[~np.eye(len(Delta), dtype=bool)].mean()

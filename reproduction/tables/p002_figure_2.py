@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 
 from kernelclust import stability_bound
-from kernelclust.kernels import Polynomial
-from reproduction.data import collinear, ring, xor
 from reproduction.frame import CLAIM, MADE, Column, Result, Work
+from reproduction.tables import p002_figure_1 as figure_1
 from reproduction.tables._methods import gram
 
 TITLE = "gamma of theorem 1 against the size of a perturbation, for three kernels"
@@ -19,22 +18,17 @@ WHY = (
     "numbers; it says: rbf and graph alike on Collinear (taken as: one of them is lowest), graph lowest on Ring, "
     "polynomial on XOR."
 )
-SETS = {"Collinear": collinear, "Ring": ring, "XOR": xor}
-KERNELS: dict[str, dict[str, Any]] = {
-    "rbf": {"kernel": "rbf"},
-    "graph": {"kernel": "graph"},
-    "polynomial": {"kernel": Polynomial(degree=2, coef0=0, gamma=1.0)},
-}
+KERNELS = {name: figure_1.KERNELS[name] for name in ("rbf", "graph", "polynomial")}
 LOWEST = {"Collinear": ("rbf", "graph"), "Ring": ("graph",), "XOR": ("polynomial",)}
 NOISES = (0.05, 0.1, 0.2, 0.3)
 COLUMNS = {"as the paper says": CLAIM, **{kernel: Column("", 1.0) for kernel in KERNELS}}
-PAPER = {f"{name}, noise {noise}": {"as the paper says": 1.0} for name in SETS for noise in NOISES}
+PAPER = {f"{name}, noise {noise}": {"as the paper says": 1.0} for name in figure_1.SETS for noise in NOISES}
 
 
 def measure(row: str, seed: int, work: Work) -> dict[str, float]:
     name, noise = row.split(", noise ")
     rng = np.random.default_rng(seed)
-    X, y = SETS[name](150, rng)
+    X, y = figure_1.SETS[name](150, rng)
     moved, c = X + float(noise) * rng.standard_normal(X.shape), int(y.max()) + 1
     found = {
         kernel: stability_bound(gram(X, c, **settings), y, gram(moved, c, **settings)).gamma
@@ -45,7 +39,7 @@ def measure(row: str, seed: int, work: Work) -> dict[str, float]:
 
 def draw(figure: Any, result: Result, work: Work) -> None:
     at = {(cell.row, cell.column): cell.value for cell in result.cells}
-    for ax, name in zip(figure.subplots(1, 3), SETS, strict=True):
+    for ax, name in zip(figure.subplots(1, 3), figure_1.SETS, strict=True):
         for kernel in KERNELS:
             ax.plot(NOISES, [at[f"{name}, noise {noise}", kernel] for noise in NOISES], "o-", label=kernel)
         ax.set(title=name, xlabel="noise", ylabel="gamma", yscale="log")

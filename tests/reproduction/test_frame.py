@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from joblib import parallel_config
 from sklearn.metrics import normalized_mutual_info_score
 
 from reproduction import as_csv, as_markdown, as_text, count, frame, item_names, items, run, table_names, write
@@ -111,6 +112,23 @@ def test_a_stopped_run_goes_on(small, tmp_path):
     assert small.asked[6:] == [("b", 1)] and again.cells == whole.cells
     with pytest.raises(ValueError, match="other work"):
         run("small", keep=tmp_path / "kept.json", quick=True)
+
+
+@pytest.mark.parametrize("jobs, n_seeds", [(1, 3), (2, 3), (5, 3), (16, 3), (16, 20)])
+def test_processes_get_whole_rows_while_there_are_rows_enough(jobs, n_seeds):
+    """Grids are kept by row, so that a row on two processes is fitted twice."""
+    tasks = [(row, seed) for row in "abc" for seed in range(n_seeds)]
+    parts = frame._parts(tasks, jobs)
+    assert sorted(task for part in parts for task in part) == tasks
+    assert all(len({row for row, _ in part}) == 1 for part in parts)
+    assert len(parts) == (len(tasks) if jobs == 1 else min(len(tasks), 3 * -(-jobs // 3)))
+
+
+def test_workers_give_every_repetition_to_its_row(small):
+    small.measure = lambda row, seed, work: {"ours": 10 * (row == "b") + seed}
+    with parallel_config(backend="threading"):  # the small table is of this process alone
+        cells = run("small", jobs=4).cells
+    assert [cell.values for cell in cells] == [(0, 1, 2), (10, 11, 12)]
 
 
 def test_the_time_left_is_that_of_the_whole_table(small, tmp_path, monkeypatch):
