@@ -60,7 +60,7 @@ def test_parts_of_other_data_are_not_taken(tmp_path):
 
 
 def test_a_checkpoint_needs_a_seed(tmp_path):
-    with pytest.raises(ValueError, match="whole number"):
+    with pytest.raises(ValueError, match="integer"):
         select_n_clusters(X, [2, 3], checkpoint=tmp_path / "parts.json")
 
 

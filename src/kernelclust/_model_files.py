@@ -413,7 +413,7 @@ def _check_clusters(kind: type, parts: dict[str, Any]) -> None:
 
 
 def _sizes(value: Any) -> Iterator[int]:
-    """Yield the whole numbers in arguments of a structure, and the sizes of structures that it is made of."""
+    """Yield the integers in arguments of a structure, and the sizes of structures that it is made of."""
     if type(value) in (list, tuple):
         for item in value:
             yield from _sizes(item)

@@ -58,7 +58,7 @@ def _suggestion(name: object, known: list[str]) -> str:
 
 def check_number(name: str, value: object, *, whole: bool = False, least: float = 0.0, above: bool = False) -> None:
     """Raise an error unless value is a finite number (a whole one) of at least `least`, or above it."""
-    kind = "a whole number" if whole else "a number"
+    kind = "an integer" if whole else "a number"
     limit = f"above {least:g}" if above else f"of {least:g} or more"
     wanted = Integral if whole else Real
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, wanted):
@@ -75,8 +75,8 @@ def check_flag(name: str, value: object) -> None:
 
 
 def check_starts(n_init: object) -> None:
-    """Raise an error unless a number of starts is "auto" or a whole number of at least one."""
+    """Raise an error unless a number of starts is "auto" or an integer of at least one."""
     if isinstance(n_init, str):
-        check_name("n_init", n_init, ["auto"], also=", or a whole number")
+        check_name("n_init", n_init, ["auto"], also=", or an integer")
     else:
         check_number("n_init", n_init, whole=True, least=1)

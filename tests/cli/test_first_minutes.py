@@ -70,9 +70,7 @@ def test_several_files_are_named_by_their_folder(stages, tmp_path, capsys):
 
 
 def test_a_newick_file_by_its_name_alone(stages, capsys):
-    assert "named with its kind of structure in front: 'tree:t.nwk'" in said(
-        capsys, "fit", stages, "-s", "t.nwk", code=2
-    )
+    assert "write 'tree:' in front of its name: 'tree:t.nwk'" in said(capsys, "fit", stages, "-s", "t.nwk", code=2)
 
 
 def test_advice_about_a_matrix_that_is_no_kernel_works_as_printed(similarities, capsys):
@@ -88,7 +86,7 @@ def test_advice_about_a_matrix_that_is_no_kernel_works_as_printed(similarities, 
 
 def test_advice_is_given_in_options(stages, tmp_path, capsys):
     error = said(capsys, "fit", stages, "-s", "tree:((A,B),(C,D))", "-k", "rbf", "--standardize")
-    assert "--label-column COLUMN --use-labels" in error and "into y" not in error
+    assert "--label-column COLUMN --use-labels" in error and "in y" not in error
     assert "may be the wrong structure" in error and "order_." not in error and "select structure" in error
 
 
@@ -117,7 +115,7 @@ def test_every_line_of_advice_in_python_is_in_a_message():
 
 def test_a_chain_of_names_without_labels_warns_in_words_of_python():
     X = np.repeat(np.arange(3.0), 20)[:, None] + 0.1 * np.random.default_rng(0).standard_normal((60, 2))
-    with pytest.warns(UserWarning, match=r"names a, c may be on the wrong clusters.*some samples into y"):
+    with pytest.warns(UserWarning, match=r"names a, c may be on the wrong clusters.*some samples in y"):
         StructuredClustering(structure="chain:(a,b,c)", kernel="rbf").fit(X)
 
 

@@ -93,7 +93,7 @@ def test_is_a_parameter_of_an_estimator(name):
 def test_text_form(name, size):
     structure = example(name, size)
     if not type(structure).text_form:
-        with pytest.raises(ValueError, match="cannot be read from text"):
+        with pytest.raises(ValueError, match="cannot be given as text"):
             as_structure(str(structure))
     else:
         assert as_structure(str(structure)) == structure

@@ -200,7 +200,7 @@ def test_inputs():
         ({"structure": "chain:4"}, ValueError, "'chain:4' has 4 places, but labels has 5 groups"),
         ({"structure": "grid"}, ValueError, "needs its shape"),
         ({"structure": "spiral"}, ValueError, "unknown structure"),
-        ({"structure": 5}, TypeError, "a structure is text"),
+        ({"structure": 5}, TypeError, "structure must be text"),
         ({"kernel": "rbff"}, ValueError, "Did you mean 'rbf'"),
         ({"names": ["a"]}, ValueError, "one name for each of the 5 groups"),
         ({"names": "abcde"}, ValueError, "one name for each"),

@@ -69,7 +69,7 @@ PAIRS = np.array([[0, 1], [2, 3]])
 def test_pairs_beyond_the_rows_of_a_fold_are_an_error_that_says_what_to_do(name):
     """A fold has 40 of the 60 samples."""
     pairs = [[0, 1], [2, 40]]
-    says = rf"{name}\[1\] = \[2, 40\] .* no sample 40: X has 40.* in cross-validation.* give one whole number a sample"
+    says = rf"{name}\[1\] = \[2, 40\] .* no sample 40: X has 40.* in cross-validation.* give one integer per sample"
     with pytest.raises(ValueError, match=says):
         cross_validate(MODEL, X, cv=FOLDS, params={name: pairs}, error_score="raise")
     search = GridSearchCV(

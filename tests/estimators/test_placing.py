@@ -177,7 +177,7 @@ def test_an_order_reads_well():
 def test_bad_numbers():
     model = StructuredClustering(structure="chain:4", random_state=0).fit(X)
     for method in (model.order_.alternatives, model.order_.queries):
-        with pytest.raises(ValueError, match="n=0: give a whole number of 1 or more"):
+        with pytest.raises(ValueError, match="n=0: give an integer of 1 or more"):
             method(0)
         with pytest.raises(TypeError, match=r"n=2\.5"):
             method(2.5)

@@ -134,7 +134,7 @@ def test_degenerate_data():
         (lambda X: select_n_clusters(np.where(X > 5, np.nan, X)), ValueError, "NaN"),
         (lambda X: select_n_clusters(sparse.csr_matrix(X)), TypeError, "dense"),
         (lambda X: select_n_clusters(X, 3), TypeError, "several numbers"),
-        (lambda X: select_n_clusters(X, [2, 2.5]), TypeError, "whole number"),
+        (lambda X: select_n_clusters(X, [2, 2.5]), TypeError, "integer"),
         (lambda X: select_n_clusters(X, [0, 2]), ValueError, "1 or more"),
         (lambda X: select_n_clusters(X, [2, 40]), ValueError, "36 samples"),
         (lambda X: select_n_clusters(X, [2, 3], n_null=1), ValueError, "n_null"),

@@ -164,15 +164,15 @@ def test_newick_files_by_name(suffix, tmp_path, monkeypatch):
 def test_newick_files_that_are_none(tmp_path):
     assert "No such file" in message(ValueError, as_structure, f"tree:{tmp_path}/absent.nwk")
     (tmp_path / "table.nwk").write_text("a,b\n1,2\n")
-    assert "holds no Newick tree" in message(ValueError, as_structure, f"tree:{tmp_path}/table.nwk")
+    assert "is not a Newick tree" in message(ValueError, as_structure, f"tree:{tmp_path}/table.nwk")
     (tmp_path / "binary.nwk").write_bytes(b"\xff\xfe(\x00")
-    assert "no text in UTF-8" in message(ValueError, as_structure, f"tree:{tmp_path}/binary.nwk")
+    assert "not UTF-8 text" in message(ValueError, as_structure, f"tree:{tmp_path}/binary.nwk")
 
 
 def test_branch_lengths_that_differ_are_reported_as_not_used(recwarn):
     assert as_structure("((A:1,B:1):1,C:1);") == as_structure("((A,B),C);")
     assert not recwarn.list
-    with pytest.warns(UserWarning, match="branch lengths .* are not used"):
+    with pytest.warns(UserWarning, match="branch lengths .* are ignored"):
         assert as_structure("((A:1,B:2):1,C:1);") == as_structure("((A,B),C);")
 
 

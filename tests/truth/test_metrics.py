@@ -186,7 +186,7 @@ def test_structure_may_be_a_matrix():
 @pytest.mark.parametrize(
     ("y", "z", "structure", "message"),
     [
-        ([0, 1, 5], [0, 1, 2], "chain:5", "y_true .* nodes of 'chain:5', whole numbers from 0 to 4; got .* 0 to 5"),
+        ([0, 1, 5], [0, 1, 2], "chain:5", "y_true .* nodes of 'chain:5', integers from 0 to 4; got .* 0 to 5"),
         ([0, 1, 2], [0, -1, 2], "chain:5", "y_pred must hold nodes of 'chain:5'.* from -1 to 2"),
         ([0, 1, 2], [0, 0.5, 2], "chain:5", "y_pred must hold .*Number your labels in that order first"),
         (["a", "b"], [0, 1], "chain:5", "y_true must hold .*got <U1 values such as"),
@@ -425,5 +425,5 @@ def test_hsic_refuses(K, L, options, message):
 
 @pytest.mark.parametrize("n", [0, -3, 2.5, True])
 def test_bad_number_of_permutations(n):
-    with pytest.raises(ValueError, match="n_permutations must be a whole number above 0"):
+    with pytest.raises(ValueError, match="n_permutations must be an integer above 0"):
         hsic_test(np.eye(3), np.eye(3), n_permutations=n)

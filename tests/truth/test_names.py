@@ -22,7 +22,7 @@ from kernelclust.structures import (
     Ring,
     Tree,
     as_structure,
-    named_places,
+    named_nodes,
 )
 from kernelclust.structures._named import _exchanged
 
@@ -137,10 +137,10 @@ def test_bad_newick_says_where(text):
     [
         (lambda: Chain(names=["a", "a"]), ValueError, "must differ.*: a"),
         (lambda: Chain(3, ["a", "b"]), ValueError, "2 names of Chain for 3 clusters"),
-        (lambda: Ring(names="abc"), TypeError, "list of texts"),
-        (lambda: Flat(names=["a", 3]), TypeError, "list of texts"),
+        (lambda: Ring(names="abc"), TypeError, "list of strings"),
+        (lambda: Flat(names=["a", 3]), TypeError, "list of strings"),
         (lambda: Flat(names=["a", " "]), ValueError, "must not be empty"),
-        (lambda: Chain(), TypeError, "n_clusters must be a whole number"),
+        (lambda: Chain(), TypeError, "n_clusters must be an integer"),
         (lambda: as_structure("chain:((a,b),c)"), ValueError, "seed,sprout,bloom"),
         (lambda: as_structure("grid:2x2(a,b)"), ValueError, "2 names of Grid for 4 clusters"),
         (lambda: as_structure("chain:(a,b)", 3), ValueError, "has 2 clusters, but n_clusters=3"),
@@ -185,7 +185,7 @@ def test_leaves_of_a_taxonomy_are_the_clusters():
 @pytest.mark.parametrize(
     ("edges", "message"),
     [
-        ([(0, 1), (1, 0)], "circle"),
+        ([(0, 1), (1, 0)], "cycle"),
         ([("dog", "animal"), ("cat", "animal")], r"'animal' has 2 parents.*reverse\(\)"),
         ([(0, 2), (1, 2), (0, 3)], r"node 2 has 2 parents\.$"),
         ([], "no nodes"),
@@ -211,14 +211,14 @@ def test_labels_by_name_place_their_clusters():
 
 def test_names_in_y_are_their_places():
     structure = Ring(names=["n", "e", "s", "w"])
-    assert_array_equal(named_places(structure, ["w", "", None, "n", np.nan, "-1", -1]), [3, -1, -1, 0, -1, -1, -1])
+    assert_array_equal(named_nodes(structure, ["w", "", None, "n", np.nan, "-1", -1]), [3, -1, -1, 0, -1, -1, -1])
     y = np.array(["w", "", "n"], dtype=object)
     for given in (list(y), np.where(y == "", None, y), np.where(y == "", -1, y), y.astype(str), y[:, None]):
-        assert_array_equal(named_places(structure, given), [3, -1, 0])
+        assert_array_equal(named_nodes(structure, given), [3, -1, 0])
     same = np.array([0, -1, 3])
-    assert named_places(structure, same) is same
-    assert named_places(Ring(4), ["n"]) == ["n"]
-    assert_array_equal(named_places(Flat(names=["nan", "None"]), ["None", "nan"]), [1, 0])
+    assert named_nodes(structure, same) is same
+    assert named_nodes(Ring(4), ["n"]) == ["n"]
+    assert_array_equal(named_nodes(Flat(names=["nan", "None"]), ["None", "nan"]), [1, 0])
 
 
 def test_wrong_names_are_answered_with_the_nearest():

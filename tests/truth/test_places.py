@@ -213,7 +213,7 @@ def test_positions_on_a_grid_are_row_and_column():
     assert min(truth) > 0.95
     product = Product("chain:3", "chain:4").axes()
     for one, other in zip(Grid(3, 4).axes(), product, strict=True):
-        assert_array_equal(one.place, other.place)
+        assert_array_equal(one.coordinate, other.coordinate)
         assert_array_equal(one.towards, other.towards)
 
 
@@ -241,7 +241,7 @@ def test_positions_round_to_labels(structure):
         columns = position[:, None] if position.ndim == 1 else position
         assert columns.shape == (80, len(axes))
         for axis, column in zip(axes, columns.T, strict=True):
-            step = column - axis.place[labels]
+            step = column - axis.coordinate[labels]
             step = (step + axis.period / 2) % axis.period - axis.period / 2 if axis.period else step
             assert np.abs(step).max() <= 0.5
 
@@ -334,7 +334,7 @@ def test_axes_are_well_formed(name):
         structure = structure or {"grid": Grid, "tree": Tree, "product": Product, "custom": Custom}[name].example(size)
         for axis in structure.axes() or []:
             c = structure.n_clusters
-            assert axis.place.shape == (c,) and axis.towards.shape == (c, c)
+            assert axis.coordinate.shape == (c,) and axis.towards.shape == (c, c)
             assert_allclose(axis.towards.sum(axis=1), 0, atol=1e-12)
 
 

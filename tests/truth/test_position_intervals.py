@@ -166,7 +166,7 @@ def test_a_fork_holds_the_truth():
 def test_points_along_a_graph(graph):
     route = Custom(graph).route()
     network = route.network
-    assert_allclose(route.shares.sum(axis=1), 1)
+    assert_allclose(route.mean_weights.sum(axis=1), 1)
     own = route.distance(route.position)
     assert_allclose(own, own.T)
     assert_allclose(np.diag(own), 0, atol=1e-12)

@@ -268,7 +268,7 @@ def _places(data: Data, given: dict[str, Any]) -> list[int] | list[str]:
     for row, label in zip(data.rows, labels, strict=True):
         if label and not (label.isascii() and label.isdigit()):
             raise ValueError(
-                f"--use-labels: row {row} has the label {quoted(label)}; give places on the structure, whole numbers "
+                f"--use-labels: row {row} has the label {quoted(label)}; give places on the structure, integers "
                 "from 0, or an empty cell where the place is unknown."
             )
         places.append(int(label) if label else -1)

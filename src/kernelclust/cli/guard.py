@@ -16,10 +16,10 @@ from typing import Any, TextIO, cast
 
 from kernelclust import _progress
 
-# What advice for Python is called on the command line. Tests hold every line of it to a message that is there.
+# Replaces advice for Python by options of the command line. A test checks that every pattern matches a message.
 IN_OPTIONS = (
     (
-        r"Put the names of some samples into y, '' for all others\.",
+        r"Pass the names of some samples in y, with '' for all others\.",
         "Give a column with the names of some rows: --label-column COLUMN --use-labels.",
     ),
     (r"see order_\.structures", "`kernelclust select structure FILE` compares structures"),

@@ -15,7 +15,7 @@ import numpy as np
 from kernelclust._warnings import warn
 from kernelclust.constraints._constraints import some
 
-EXACT = 2.0**53  # whole numbers that a float holds
+EXACT = 2.0**53  # integers that a float holds
 
 
 def check_labels(labels: Any, n_samples: int, n_clusters: int) -> np.ndarray:
@@ -26,7 +26,7 @@ def check_labels(labels: Any, n_samples: int, n_clusters: int) -> np.ndarray:
     """
     if labels is None:
         return np.full(n_samples, -1)
-    wanted = f"y holds known labels: whole numbers from 0 to {n_clusters - 1} (places), -1 where the label is unknown"
+    wanted = f"y holds known labels: integers from 0 to {n_clusters - 1} (places), -1 where the label is unknown"
     given = np.asarray(labels)
     if given.ndim == 2 and given.shape[1] == 1:
         given = given[:, 0]
@@ -114,8 +114,8 @@ def check_links(name: str, given: Any, n_samples: int, n_clusters: int) -> Links
         return Links(name, nothing)
     meaning = "the same for samples that belong together" if name == "must_link" else "the same for samples all apart"
     wanted = (
-        f"{name} holds pairs of sample indices, shape (n, 2), whole numbers from 0 to {n_samples - 1}, or one whole "
-        f"number a sample, shape ({n_samples},), {meaning}, -1 for none"
+        f"{name} holds pairs of sample indices, shape (n, 2), integers from 0 to {n_samples - 1}, or one "
+        f"integer per sample, shape ({n_samples},), {meaning}, -1 for none"
     )
     try:
         array = np.asarray(given if hasattr(given, "__array__") else list(given))
@@ -142,7 +142,7 @@ def _check_pairs(name: str, array: np.ndarray, numbers: np.ndarray, n_samples: i
         far = pair[(pair >= n_samples) & (pair == np.floor(pair))]
         beyond = (
             f" There is no sample {far[0]:.0f}: X has {n_samples}, counted from 0. Pairs are rows of the X of this "
-            "fit; in cross-validation, where a fit sees the rows of a fold, give one whole number a sample instead."
+            "fit; in cross-validation, where a fit sees the rows of a fold, give one integer per sample instead."
             if len(far)
             else ""
         )

@@ -209,7 +209,7 @@ def canonical_places(
     rank = np.empty(c)
     spread = np.diag(S) / np.where(n > 0, n, 1)
     rank[np.lexsort((spread, n))] = np.arange(c)
-    uneven = np.random.RandomState(0).random(c) / 2  # whole numbers would let different numberings tie
+    uneven = np.random.RandomState(0).random(c) / 2  # integers would let different numberings tie
     benefit = np.outer(np.arange(c, 0, -1.0) + uneven, rank)
     if linear is not None and linear.any():
         linear = np.ldexp(linear, -int(np.frexp(linear.max())[1]))  # wishes count beside each other, however small

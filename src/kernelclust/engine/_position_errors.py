@@ -37,7 +37,9 @@ class PositionErrors:
         axis = self.route.axis
         assert axis is not None
         value = self.route.position
-        lowest, highest = (-np.inf, np.inf) if axis.period else (axis.place.min() - 0.5, axis.place.max() + 0.5)
+        lowest, highest = (
+            (-np.inf, np.inf) if axis.period else (axis.coordinate.min() - 0.5, axis.coordinate.max() + 0.5)
+        )
         return self._around(position, position, value, level, axis.period, (float(lowest), float(highest)))
 
     def pseudotime_interval(self, position: np.ndarray, found: np.ndarray, at: np.ndarray, level: float) -> np.ndarray:
@@ -112,7 +114,7 @@ def _position_errors(
     spread = float(((means - means.mean(axis=0)) ** 2).sum(axis=1).mean())
     if not spread > np.finfo(float).tiny:
         return None
-    line = route.shares @ means  # (p, d)
+    line = route.mean_weights @ means  # (p, d)
     prior = size[route.node] / np.bincount(route.node, minlength=c)[route.node]
     squared = (line**2).sum(axis=1) - 2 * X @ line.T  # less |x|^2, which is alike for all points
     noise = _Noise(X - means[labels], X, line, share)

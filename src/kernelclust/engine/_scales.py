@@ -71,7 +71,7 @@ class Scale:
         return np.einsum("ij,ij->i", inner, self.axis.towards[labels])
 
     def __call__(self, inner: np.ndarray, labels: np.ndarray) -> np.ndarray:
-        score, place = self.scores(inner, labels), self.axis.place[labels]
+        score, place = self.scores(inner, labels), self.axis.coordinate[labels]
         for j in np.unique(labels):
             here = labels == j
             place[here] += _between(score[here], self.at[j], self.share[j]) - 0.5 if len(self.at[j]) else 0.0

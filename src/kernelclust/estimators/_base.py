@@ -35,7 +35,7 @@ from kernelclust.kernels import (
     kernel_class,
 )
 from kernelclust.solvers import PlacementProblem
-from kernelclust.structures import Structure, as_structure, cluster_names, named_places, warn_of_names
+from kernelclust.structures import Structure, as_structure, cluster_names, named_nodes, warn_of_names
 
 DEFAULT_CLUSTERS = 8
 MIN_SPREAD = 1e-12  # of the variance within clusters, in that of all samples: below, rounding of sums decides
@@ -139,7 +139,7 @@ class KernelClusterer(CallbackSupportMixin, ClusterMixin, BaseEstimator):
 
     def _known_places(self, structure: Structure, y: Any) -> Any:
         """Return known labels as nodes, and warn about names that nothing ties to clusters."""
-        y = named_places(structure, y)
+        y = named_nodes(structure, y)
         warn_of_names(structure, y)
         return y
 
@@ -192,7 +192,7 @@ class KernelClusterer(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         if self.n_jobs is not None and (not isinstance(self.n_jobs, Integral) or self.n_jobs == 0):
             raise TypeError(f"n_jobs={self.n_jobs!r}: give a number of threads, -1 for all, or None.")
         if not isinstance(self.verbose, (Integral, np.bool_)):
-            raise TypeError(f"verbose={self.verbose!r}: give a whole number or True or False.")
+            raise TypeError(f"verbose={self.verbose!r}: give an integer or True or False.")
 
     def _check_kernel(self) -> None:
         self._kernel_settings()
@@ -361,7 +361,7 @@ def check_structure(n_clusters: Any, structure: Any) -> Structure:
     if n_clusters is not None:
         if not isinstance(n_clusters, Integral) or isinstance(n_clusters, bool):
             hint = f" A structure goes by name: structure={n_clusters!r}." if isinstance(n_clusters, str) else ""
-            raise TypeError(f"n_clusters={n_clusters!r}: give a whole number, or None.{hint}")
+            raise TypeError(f"n_clusters={n_clusters!r}: give an integer, or None.{hint}")
         if n_clusters < 1:
             raise ValueError(f"n_clusters={n_clusters}: give 1 or more.")
         return as_structure(structure, int(n_clusters))
@@ -415,4 +415,4 @@ def _check_lengths(model: Any, names: tuple[str, ...], length: int) -> None:
 def _check_range(name: str, values: np.ndarray, low: int, end: int) -> None:
     whole = values.dtype.kind in "iu" and values.ndim == 1
     if not whole or values.min(initial=low) < low or values.max(initial=low) >= end:
-        raise ValueError(f"{name} must be whole numbers from {low} to {end - 1}.")
+        raise ValueError(f"{name} must be integers from {low} to {end - 1}.")

@@ -38,7 +38,7 @@ from kernelclust.estimators._base import check_enough_samples
 from kernelclust.kernels import kernel_class
 from kernelclust.multikernel import columns_of
 from kernelclust.objectives import check_weights
-from kernelclust.structures import Structure, places_of_part
+from kernelclust.structures import Structure, nodes_of_batch
 
 ARRAYS = ("labels_", "position_", "sizes_", "medoids_")  # that lie where X does
 
@@ -268,7 +268,7 @@ class InPartitions(Host):
     def weighted(self, model: Any, X: Any, y: Any, sample_weight: Any, structure: Structure) -> DaskPartitions:
         """The partitions of a table, with weights and known labels beside them."""
         y = y if is_partitioned(y) else model._known_places(structure, on_host(y))
-        known = align_to_partitions(y, X, "y", partial(places_of_part, structure=structure))
+        known = align_to_partitions(y, X, "y", partial(nodes_of_batch, structure=structure))
         return DaskPartitions(X, align_to_partitions(sample_weight, X, "sample_weight"), known)
 
     def columns(self, X: Any, views: Any) -> tuple[list[Any], list[str]]:

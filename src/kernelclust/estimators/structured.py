@@ -29,7 +29,7 @@ from kernelclust.kernels import FittedKernel, Nothing, is_operator, kernel_class
 from kernelclust.objectives import Dependence, as_objective, check_weights
 from kernelclust.policies import policy_for
 from kernelclust.solvers import Run, Solver, as_solver
-from kernelclust.structures import Structure, named_places
+from kernelclust.structures import Structure, named_nodes
 
 
 class StructuredClustering(Placing, KernelClusterer):
@@ -220,7 +220,7 @@ class StructuredClustering(Placing, KernelClusterer):
         sample_weight : array of shape (m,), optional
             A weight counts as that many copies; weight zero takes part in nothing but gets a label.
         must_link, cannot_link : arrays of shape (n, 2) or (m,), optional
-            Pairs of sample indices that must, or must not, be in one cluster; or one whole number a sample, the same
+            Pairs of sample indices that must, or must not, be in one cluster; or one integer per sample, the same
             for samples that belong together (`must_link`) or are all apart (`cannot_link`), -1 for none. Pairs
             are rows of the X passed to this call. Cross-validation fits on the rows of a fold and passes pairs on
             unchanged, so that they would name other samples: give numbers there, which are split with the samples.
@@ -270,7 +270,7 @@ class StructuredClustering(Placing, KernelClusterer):
         with working(f"{type(self).__name__}.partial_fit"), whole_or_nothing(self):
             self._check_parameters()
             structure = known_structure(self.n_clusters, self.structure, "partial_fit")
-            add_batch(self, X, named_places(structure, y), sample_weight, structure.n_clusters, refit)
+            add_batch(self, X, named_nodes(structure, y), sample_weight, structure.n_clusters, refit)
         return self
 
     def _fit(self, X, y, sample_weight, must_link, cannot_link):

@@ -28,7 +28,7 @@ def most_violated(scores, labels, loss="nmi", sample_weight=None) -> tuple[np.nd
     loss : {"nmi", "rand", "f", "error", "adjusted_rand", "v_measure"} or Loss, default="nmi"
         Delta; an object such as F(beta=2.0) carries parameters. See `kernelclust.margin.losses` for your own.
     sample_weight : (n,) array, optional
-        s_i above zero: a weight counts as that many copies, and y' may differ between copies. With whole numbers the
+        s_i above zero: a weight counts as that many copies, and y' may differ between copies. With integers the
         result is exactly that of repeated samples, while they sum to 20 000 or 20 n at most. Other weights are divided
         anywhere, and the best table is sought among 4096 or 4 n pieces of equal weight: the value is that of
         the y' returned, and less than the largest by a part in a thousand or so.

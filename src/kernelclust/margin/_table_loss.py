@@ -16,7 +16,7 @@ _NONE = np.empty(0)
 
 @dataclass(frozen=True)
 class TableLoss:
-    """Delta between labelings of samples, from their table; cells of whole numbers are counts, others weights."""
+    """Delta between labelings of samples, from their table; cells of integers are counts, others weights."""
 
     part: Loss
     n: float  # copies in all

@@ -15,7 +15,7 @@ MIN_TICKS, MIN_TICKS_EACH = 4096, 4  # in all or per sample: pieces that other w
 class SampleWeights:
     """Weights of n samples, all above zero; None where all are one.
 
-    A labeling y' may part a sample, as it may part copies of it: between copies where weights are whole numbers and not
+    A labeling y' may part a sample, as it may part copies of it: between copies where weights are integers and not
     too large, anywhere else. In the second case the search looks at `ticks` pieces of equal weight.
     """
 

@@ -31,9 +31,9 @@ def codes(y_true: Any, y_pred: Any, names: tuple[str, str] = ("y_true", "y_pred"
 
 
 def node_labels(labels: Any, structure: Structure, name: str) -> Codes:
-    """Check that labels are nodes of the structure, whole numbers 0 .. c - 1."""
+    """Check that labels are nodes of the structure, integers 0 .. c - 1."""
     array, c = check_values(labels, name), structure.n_clusters
-    what = f"{name} must hold nodes of '{structure}', whole numbers from 0 to {c - 1}"
+    what = f"{name} must hold nodes of '{structure}', integers from 0 to {c - 1}"
     try:
         nodes = array.astype(np.intp)
         whole = bool((nodes == array).all())

@@ -104,7 +104,7 @@ def hsic_test(
     0.01
     """
     if isinstance(n_permutations, bool) or not isinstance(n_permutations, (int, np.integer)) or n_permutations < 1:
-        raise ValueError(f"n_permutations must be a whole number above 0, got {n_permutations!r}.")
+        raise ValueError(f"n_permutations must be an integer above 0, got {n_permutations!r}.")
     K, L = _check(K, L, estimator)
     rng = check_random_state(random_state)
     m = len(K)

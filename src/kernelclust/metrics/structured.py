@@ -25,7 +25,7 @@ def structured_accuracy(
     Parameters
     ----------
     y_true, y_pred : array-like of shape (n_samples,)
-        Nodes of the structure, whole numbers 0 .. c - 1.
+        Nodes of the structure, integers 0 .. c - 1.
     structure : Structure, str, array-like of shape (c, c) or networkx graph
         Anything `as_structure` takes.
     sample_weight : array-like of shape (n_samples,), default=None
@@ -60,7 +60,7 @@ def structured_loss(
     Parameters
     ----------
     y_true, y_pred : array-like of shape (n_samples,)
-        Nodes of the structure, whole numbers 0 .. c - 1.
+        Nodes of the structure, integers 0 .. c - 1.
     structure : Structure, str, array-like of shape (c, c) or networkx graph
         Anything `as_structure` takes.
     sample_weight : array-like of shape (n_samples,), default=None
@@ -91,7 +91,7 @@ def level_accuracies(y_true: npt.ArrayLike, y_pred: npt.ArrayLike, tree: Any, *,
     Parameters
     ----------
     y_true, y_pred : array-like of shape (n_samples,)
-        Leaves of the tree, whole numbers 0 .. c - 1.
+        Leaves of the tree, integers 0 .. c - 1.
     tree : Tree or str
         Such as "tree:3x3".
     sample_weight : array-like of shape (n_samples,), default=None

@@ -76,7 +76,7 @@ def structure_of(given: Any) -> Structure:
 def places_on(structure: Any, cluster: NDArray[Any]) -> tuple[Structure | None, int]:
     """Return the structure and the number of clusters, for labels that are nodes of the structure."""
     if not len(cluster) or not np.issubdtype(cluster.dtype, np.integer) or cluster.min() < 0:
-        raise ValueError("labels must be whole numbers of 0 or more, one for each sample.")
+        raise ValueError("labels must be integers of 0 or more, one for each sample.")
     most = int(cluster.max()) + 1
     structure = None if structure is None else structure_of(structure)
     if structure is not None and most > structure.n_clusters:

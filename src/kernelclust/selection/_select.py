@@ -74,7 +74,7 @@ def select_n_clusters(
     random_state : int, RandomState or None
         Seed of noise, references and fits. The result does not depend on the order of the samples.
     checkpoint : str or path, optional
-        File that keeps what is finished: the same call goes on there after it was stopped. Needs a whole number for
+        File that keeps what is finished: the same call goes on there after it was stopped. Needs an integer for
         random_state; one file may serve several calls.
     verbose : int, default=0
         Log a line a refit (logger "kernelclust").
@@ -146,7 +146,7 @@ class Study:
         if checkpoint is not None and not isinstance(random_state, Integral):
             raise ValueError(
                 f"checkpoint={str(checkpoint)!r} with random_state={random_state!r}: another call would draw other "
-                "noise and could not go on; give a whole number."
+                "noise and could not go on; give an integer."
             )
         self.seed = int(check_random_state(random_state).randint(2**30))
         self.verbose, self.callbacks, self.refits = verbose, callbacks, 1 + n_perturbations + n_null

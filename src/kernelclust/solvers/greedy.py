@@ -352,11 +352,11 @@ def check_start(init: Any, n_samples: int, n_clusters: int) -> np.ndarray:
     try:
         labels = np.asarray(init, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"init must hold whole numbers from 0 to {n_clusters - 1}, one a sample.") from error
+        raise ValueError(f"init must hold integers from 0 to {n_clusters - 1}, one a sample.") from error
     if labels.shape != (n_samples,):
         raise ValueError(f"init holds labels of shape {labels.shape}; give one for each of the {n_samples} samples.")
     if not np.all((labels >= 0) & (labels < n_clusters) & (labels == np.floor(labels))):
-        raise ValueError(f"init must hold whole numbers from 0 to {n_clusters - 1}.")
+        raise ValueError(f"init must hold integers from 0 to {n_clusters - 1}.")
     return labels.astype(np.intp)
 
 

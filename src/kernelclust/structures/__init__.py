@@ -1,8 +1,8 @@
-"""Structures, the similarity of two clusters: one file each, found by its name."""
+"""Structures: which clusters are similar. Each is one file, named as the structure."""
 
 from ._axes import Axis, Network
 from ._base import Structure
-from ._named import NameWarning, cluster_names, named_places, places_of_part, warn_of_names
+from ._named import NameWarning, cluster_names, named_nodes, nodes_of_batch, warn_of_names
 from ._parse import as_structure, structure_class, structure_names
 from ._route import Route
 from ._sought import SOUGHT, Auto, Graph, Lineage
@@ -33,8 +33,8 @@ __all__ = [
     "Tree",
     "as_structure",
     "cluster_names",
-    "named_places",
-    "places_of_part",
+    "named_nodes",
+    "nodes_of_batch",
     "structure_class",
     "structure_names",
     "warn_of_names",

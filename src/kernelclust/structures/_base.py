@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ._axes import Axis, Floats, Ints, Network, Paths
-from ._newick import check_names, read_names, written
+from ._newick import check_names, read_names, to_newick
 from ._route import Route
 from ._search import best_relabelling, pair_colours
 
@@ -19,20 +19,20 @@ from ._search import best_relabelling, pair_colours
 class Structure:
     """Similarity of c clusters to each other.
 
-    A structure knows its label kernel A (how alike two clusters are), its loss Delta (what it costs to
-    take one cluster for another), which relabellings leave both unchanged, and how to draw itself.
+    A structure has a label kernel A (the similarity of two clusters), a loss Delta (the cost of confusing two
+    clusters), the relabellings that leave both unchanged, and a drawing.
 
     To add one, write a file in this folder that ends in ``PART = YourStructure``. Call
-    ``super().__init__(n_clusters, *arguments)`` with whatever the constructor needs to make an equal object,
-    and write `_make_kernel`. The rest has defaults: the loss follows from the kernel,
-    Delta_jk = (A_jj + A_kk) / 2 - A_jk, and the relabellings are searched for.
+    ``super().__init__(n_clusters, *arguments)`` with the arguments that the constructor needs to make an equal object,
+    and write `_make_kernel`. The rest has defaults: the loss is Delta_jk = (A_jj + A_kk) / 2 - A_jk, and the
+    relabellings are found by search.
 
     Attributes
     ----------
     n_clusters : int
         Number of clusters, c.
     names : tuple of str, or None
-        Names of the clusters, where they have some.
+        Names of the clusters; None if they have none.
     kernel : ndarray of shape (c, c)
         A, symmetric and positive semi-definite. Read-only.
     loss : ndarray of shape (c, c)
@@ -40,25 +40,25 @@ class Structure:
     """
 
     text_form: ClassVar[str] = ""
-    """An example of the text that `as_structure` reads; empty where text cannot hold the structure."""
+    """An example of the text that `as_structure` reads; empty if text cannot describe the structure."""
 
     size_is_enough: ClassVar[bool] = False
-    """Whether the number of clusters alone defines the structure."""
+    """True if the number of clusters alone defines the structure."""
 
     is_one_dimensional: ClassVar[bool] = False
-    """Whether clusters follow one another in a single run, open or closed, so that their order is a question."""
+    """True if clusters follow one another in a single line, open or closed, so that they have an order."""
 
     is_cyclic: ClassVar[bool] = False
-    """Whether that run comes back to where it started."""
+    """True if that line is closed."""
 
     is_multidimensional: bool = False
-    """Whether places run in two directions or more."""
+    """True if nodes vary in two directions or more."""
 
     is_sought: ClassVar[bool] = False
-    """True if a fit is to find the structure; its clusters are flat until then."""
+    """True if the fit chooses the structure; its clusters are flat until then."""
 
     without_shape: ClassVar[str] = ""
-    """Name of the structure that is meant where the text gives no shape and the number of clusters is not enough."""
+    """Name of the structure to use if the text gives no shape, but a number of clusters is known."""
 
     n_clusters: int
 
@@ -74,7 +74,7 @@ class Structure:
     # ---- the mathematics
 
     def _make_kernel(self) -> Floats:
-        raise NotImplementedError(f"{type(self).__name__} must say what its kernel is: write _make_kernel")
+        raise NotImplementedError(f"{type(self).__name__} must define its kernel: implement _make_kernel.")
 
     def _make_loss(self) -> Floats:
         A = self.kernel
@@ -82,7 +82,7 @@ class Structure:
         return np.maximum((diagonal[:, None] + diagonal[None, :]) / 2 - A, 0.0)
 
     def _relabellings(self) -> Iterable[Ints] | None:
-        """Return all automorphisms when they are few and known; None to search for the best one."""
+        """Return all automorphisms if they are few and known; None to search for the best one."""
         return None
 
     def _best_relabelling(self, benefit: Floats) -> Ints:
@@ -132,16 +132,16 @@ class Structure:
         rounding = 1e-12 * (np.abs(gains).sum() + np.finfo(float).tiny)
         return stay if gains[stay, stay].sum() >= gains[p, stay].sum() - rounding else p
 
-    # ---- places between clusters
+    # ---- positions between clusters
 
     def axes(self) -> list[Axis] | None:
-        """Return the coordinates of a continuous position among the clusters, or None where there are none."""
+        """Return the axes of continuous positions between clusters; None if the structure has no axes."""
         return None
 
     def network(self) -> Network | None:
-        """Return the graph that positions are on where there are no axes, or None where nothing is between clusters.
+        """Return the graph along which positions run; None for structures with axes or without positions.
 
-        That is so without links, and where each of more than three clusters is linked to all others.
+        There are no positions without links, and none if each of more than three clusters is linked to all others.
         """
         pairs, c = self.edges(), self.n_clusters
         if self.axes() is not None or not pairs or (c > 3 and len(pairs) == c * (c - 1) // 2):
@@ -149,7 +149,7 @@ class Structure:
         return Network(tuple(pairs), c)
 
     def route(self) -> Route | None:
-        """Return points along a chain, a ring or a graph, None for other structures."""
+        """Return points along a chain, a ring or a graph; None for other structures."""
         if (network := self.network()) is not None:
             return Route(network)
         axes = self.axes() if self.is_one_dimensional else None
@@ -157,15 +157,15 @@ class Structure:
 
     @property
     def has_distances(self) -> bool:
-        """Return whether positions have distances along the structure."""
+        """True if distances between positions are defined along the structure."""
         axes = self.axes()
         return self.network() is not None if axes is None else all(axis.is_length for axis in axes)
 
     def distance(self, position: Floats, root: int) -> Floats:
-        """Return how far positions (n,) or (n, d) are from a cluster along the structure, one step between neighbours.
+        """Return the distance of positions (n,) or (n, d) from a cluster along the structure; neighbours are 1 apart.
 
-        From the outer side of the cluster where it is at an end: the least distance is zero then, too. On axes, the
-        sum over them; infinite where no edge leads.
+        If the cluster is at an end, distances start at its outer side, so that the smallest is zero there too.
+        Distances on several axes are added; they are infinite where no path leads.
         """
         if (network := self.network()) is not None:
             return network.distance(position, root)
@@ -174,12 +174,12 @@ class Structure:
 
     @property
     def has_paths(self) -> bool:
-        """Return whether the structure is a tree whose nodes are the clusters: paths lead from one to all ends."""
+        """True if the structure is a tree whose nodes are the clusters, so that paths lead from one to all ends."""
         network = self.network()
         return network is not None and network.is_tree
 
     def paths(self, position: Floats, root: int) -> Paths:
-        """Return where positions are on the paths from a cluster to all other ends."""
+        """Return pseudotimes and weights of positions on the paths from a cluster to all other ends."""
         network = self.network()
         if network is None:
             raise ValueError(f"'{self}' has no paths.")
@@ -192,7 +192,7 @@ class Structure:
         return circle(self.n_clusters)
 
     def edges(self) -> list[tuple[int, int]]:
-        """List the pairs (i, j), i < j, that deserve a line: by default those with A_ij > 0."""
+        """List the pairs (i, j), i < j, that are drawn as linked: by default those with A_ij > 0."""
         A = self.kernel
         above = np.triu(A > 1e-9 * np.abs(A).max(), k=1)
         return [(int(i), int(j)) for i, j in zip(*np.nonzero(above), strict=True)]
@@ -215,7 +215,7 @@ class Structure:
 
     @classmethod
     def example(cls, n_clusters: int) -> Structure:
-        """Make an instance with about `n_clusters` clusters, for tests."""
+        """Return an instance with about `n_clusters` clusters, for tests."""
         return cls(n_clusters)
 
     def _key(self) -> Hashable:
@@ -236,12 +236,12 @@ class Structure:
     def __str__(self) -> str:
         kind = type(self).__name__.lower()
         if self.names is not None:
-            return f"{kind}:{written(self.names)}"
+            return f"{kind}:{to_newick(self.names)}"
         return f"{kind}:{'x'.join(map(str, self._arguments))}"
 
 
 class SizedStructure(Structure):
-    """A structure that its number of clusters defines; names say the number where it is not given."""
+    """A structure that its number of clusters defines; the number of names is used if none is given."""
 
     size_is_enough = True
 
@@ -258,9 +258,9 @@ def _frozen(matrix: npt.ArrayLike) -> Floats:
 
 
 def check_size(value: object, what: str) -> int:
-    """Return a whole number >= 1 or say what is wrong with it."""
+    """Return an integer >= 1, or raise an error that names the problem."""
     if isinstance(value, bool) or not isinstance(value, numbers.Integral):
-        raise TypeError(f"{what} must be a whole number, got {value!r} of type {type(value).__name__}.")
+        raise TypeError(f"{what} must be an integer, got {value!r} of type {type(value).__name__}.")
     if value < 1:
         raise ValueError(f"{what} must be at least 1, got {int(value)}.")
     return int(value)
@@ -269,37 +269,37 @@ def check_size(value: object, what: str) -> int:
 def parse_sizes(cls: type[Structure], text: str, how_many: int | None = None) -> list[int]:
     """Read "3x4" as [3, 4]."""
     parts = [part.strip() for part in text.split("x")]
-    whole = all(part.isascii() and part.isdigit() for part in parts)
-    if not whole or (how_many is not None and len(parts) != how_many):
+    are_integers = all(part.isascii() and part.isdigit() for part in parts)
+    if not are_integers or (how_many is not None and len(parts) != how_many):
         name = cls.__name__.lower()
         raise ValueError(f"structure '{name}:{text}' cannot be read; write it like '{cls.text_form}'.")
     return [check_size(int(part), f"every size in '{cls.__name__.lower()}:{text}'") for part in parts]
 
 
 def divide(n_clusters: int) -> tuple[int, int]:
-    """Split a number into two factors as equal as can be, the smaller one first."""
+    """Return the two most similar factors of a number, the smaller one first."""
     first = next(d for d in range(int(n_clusters**0.5), 0, -1) if n_clusters % d == 0)
     return first, n_clusters // first
 
 
 def from_to(behind: Ints, ahead: Ints) -> Floats:
-    """Return `towards` (c, c) of an axis on which cluster j lies between behind[j] and ahead[j]."""
-    one = np.eye(len(ahead))
-    return np.asarray(one[ahead] - one[behind])
+    """Return the coefficients `towards` (c, c) of an axis on which cluster j lies between behind[j] and ahead[j]."""
+    identity = np.eye(len(ahead))
+    return np.asarray(identity[ahead] - identity[behind])
 
 
 def along(axis: Axis, sizes: Sequence[int], which: int) -> Axis:
-    """Return an axis of factor number `which` of a product with factors of these sizes, the others held."""
-    place, towards = np.zeros(1), np.ones((1, 1))
+    """Extend an axis of factor number `which` to the product of factors of these sizes."""
+    coordinate, towards = np.zeros(1), np.ones((1, 1))
     for number, size in enumerate(sizes):
-        here = number == which
-        place = np.add.outer(place, axis.place if here else np.zeros(size)).ravel()
-        towards = np.kron(towards, axis.towards if here else np.eye(size)).astype(np.float64)
-    return axis._replace(place=place, towards=towards)
+        is_factor = number == which
+        coordinate = np.add.outer(coordinate, axis.coordinate if is_factor else np.zeros(size)).ravel()
+        towards = np.kron(towards, axis.towards if is_factor else np.eye(size)).astype(np.float64)
+    return axis._replace(coordinate=coordinate, towards=towards)
 
 
 def circle(n_points: int) -> Floats:
-    """Place points on a circle in the unit square, clockwise from the top."""
+    """Return points on a circle in the unit square, clockwise from the top."""
     if n_points == 1:
         return np.array([[0.5, 0.5]])
     angle = 2 * np.pi * np.arange(n_points) / n_points
@@ -307,5 +307,5 @@ def circle(n_points: int) -> Floats:
 
 
 def spread(n_points: int) -> Floats:
-    """Place points evenly on [0, 1], a single one in the middle."""
+    """Return evenly spaced points on [0, 1]; a single one is in the middle."""
     return np.linspace(0.0, 1.0, n_points) if n_points > 1 else np.array([0.5])

@@ -1,4 +1,4 @@
-"""Names of clusters and the samples that tie them."""
+"""Names of clusters, and labels given as names."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from kernelclust._warnings import warn
 
 from ._base import Structure
 
-UNKNOWN = ("-1", "", "None", "nan", "<NA>", "NaT")  # as texts, where no cluster is called so
-SHOWN = 6
+UNKNOWN = ("-1", "", "None", "nan", "<NA>", "NaT")  # texts of an unknown label, unless a cluster has this name
+MAX_SHOWN = 6  # names in a message
 
 
 class NameWarning(UserWarning):
-    """Names of clusters that could as well be exchanged."""
+    """Warning that names of clusters are exchangeable: nothing decides which cluster has which name."""
 
 
 def cluster_names(structure: Structure | None, n_clusters: int) -> np.ndarray:
@@ -25,62 +25,64 @@ def cluster_names(structure: Structure | None, n_clusters: int) -> np.ndarray:
     return np.array([*(given or map(str, range(n_clusters))), None], dtype=object)[:-1]
 
 
-def named_places(structure: Structure, y: Any) -> Any:
-    """Return known labels with names of clusters replaced by their nodes; anything else is left as it is."""
+def named_nodes(structure: Structure, y: Any) -> Any:
+    """Return known labels with names of clusters replaced by their nodes; other labels are returned unchanged."""
     if y is None or structure.names is None:
         return y
     given = np.asarray(y)
     if given.ndim == 2 and given.shape[1] == 1:
         given = given[:, 0]
-    if given.ndim != 1 or not any(isinstance(one, str) for one in given):
+    if given.ndim != 1 or not any(isinstance(label, str) for label in given):
         return y
-    place = {name: j for j, name in enumerate(structure.names)}
-    found = np.full(len(given), -1)
-    for i, one in enumerate(given.tolist()):
-        if isinstance(one, str) and one in place:
-            found[i] = place[one]
-        elif str(one) not in UNKNOWN:
-            check_name(f"name y[{i}] =", one, structure.names, also=", and -1, None or '' where it is not known")
-    return found
+    node = {name: j for j, name in enumerate(structure.names)}
+    nodes = np.full(len(given), -1)
+    for i, label in enumerate(given.tolist()):
+        if isinstance(label, str) and label in node:
+            nodes[i] = node[label]
+        elif str(label) not in UNKNOWN:
+            check_name(f"name y[{i}] =", label, structure.names, also=", and -1, None or '' for unknown labels")
+    return nodes
 
 
-def places_of_part(y: Any, structure: Structure) -> Any:
-    """Return the nodes of some of the samples, among which there may be none whose label is known."""
+def nodes_of_batch(y: Any, structure: Structure) -> Any:
+    """Return the nodes of a batch of labels, all of which may be unknown."""
     y = np.asarray(y)
     if y.dtype.kind in "iufb":
         return y
-    if all(str(one) in UNKNOWN for one in y.tolist()):
+    if all(str(label) in UNKNOWN for label in y.tolist()):
         return np.full(len(y), -1)
     if structure.names is None:
-        example = next(one for one in y.tolist() if str(one) not in UNKNOWN)
-        raise ValueError(f"y holds values such as {example!r}: names need a structure that has them.")
-    return named_places(structure, y)
+        example = next(label for label in y.tolist() if str(label) not in UNKNOWN)
+        raise ValueError(
+            f"y contains {example!r}, but clusters of {structure!s:.80} have no names; pass numbers as labels."
+        )
+    return named_nodes(structure, y)
 
 
 def warn_of_names(structure: Structure, y: Any) -> None:
-    """Warn of names that nothing ties to clusters: the structure stays the same when they swap places."""
+    """Warn of names that may be exchanged: the structure allows it, and no label in y decides."""
     if structure.names is None:
         return
-    free = [structure.names[j] for j in np.flatnonzero(_exchanged(structure, _places(y, structure.n_clusters)))]
+    free = [structure.names[j] for j in np.flatnonzero(_exchanged(structure, _known_nodes(y, structure.n_clusters)))]
     if free:
-        shown = ", ".join(free[:SHOWN]) + (f", ... ({len(free)} in all)" if len(free) > SHOWN else "")
+        shown = ", ".join(free[:MAX_SHOWN]) + (f", ... ({len(free)} in all)" if len(free) > MAX_SHOWN else "")
         warn(
-            f"the names {shown} may be on the wrong clusters: '{structure!s:.80}' stays the same when they swap "
-            "places, and no known label says which is which. Put the names of some samples into y, '' for all others.",
+            f"the names {shown} may be on the wrong clusters: '{structure!s:.80}' stays the same when they are "
+            "exchanged, and no known label decides. Pass the names of some samples in y, with '' for all others.",
             NameWarning,
         )
 
 
 def _exchanged(structure: Structure, known: np.ndarray) -> np.ndarray:
-    """Return which clusters (c,) a relabelling moves that keeps the known ones and moves most others."""
+    """Return a mask (c,) of the clusters moved by the relabelling that keeps the known ones and moves most others."""
     c = structure.n_clusters
     benefit = 1.0 - np.eye(c)
     benefit[known, known] = 2.0 * c
     return structure.align(benefit) != np.arange(c)
 
 
-def _places(y: Any, n_clusters: int) -> np.ndarray:
-    """Return the nodes that occur in y; whoever uses y reports what is wrong with it."""
+def _known_nodes(y: Any, n_clusters: int) -> np.ndarray:
+    """Return the nodes that occur in y; invalid labels are reported elsewhere."""
     try:
         given = np.unique(np.asarray([] if y is None else y, dtype=np.float64))
     except (TypeError, ValueError):

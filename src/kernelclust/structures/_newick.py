@@ -1,4 +1,4 @@
-"""Names in brackets, as trees are written: "((A,B),C);" (Newick)."""
+"""Parse trees and lists of names in Newick format: "((A,B),C);"."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ PLAIN = re.compile(r"""[^\s(),:;*\[\]'"]([^(),:;*\[\]'"]*[^\s(),:;*\[\]'"])?""")
 
 
 def read(text: str) -> Nested:
-    """Return the names of the leaves, nested; leave out names of inner nodes, comments, and lengths, with a warning."""
+    """Return the nested names of the leaves; ignore names of inner nodes and comments, and lengths with a warning."""
     tokens = [*_tokens(text), (";", len(text))]
     stack: list[list[Nested]] = [[]]
     lengths: set[float] = set()
     before = "("
     for token, at in tokens:
-        starts = before in ("(", ",")  # a node is wanted
-        if token == "(" and starts:
+        wants_node = before in ("(", ",")
+        if token == "(" and wants_node:
             stack.append([])
-        elif token in (",", ")") and not starts and len(stack) > 1:
+        elif token in (",", ")") and not wants_node and len(stack) > 1:
             if token == ")":
                 inner = tuple(stack.pop())
                 stack[-1].append(inner)
         elif token == ":" and before in (")", "name", "inner name"):
             pass
-        elif token == ";" and not starts and len(stack) == 1 and at == len(text):
+        elif token == ";" and not wants_node and len(stack) == 1 and at == len(text):
             if len(lengths) > 1:
                 warn(
-                    f"the branch lengths of the tree {text[:40]!r} are not used: clusters are compared by the number "
-                    "of inner nodes that they share. To use lengths, pass a matrix: the length that two leaves share "
-                    "from the root on."
+                    f"the branch lengths of the tree {text[:40]!r} are ignored: the similarity of two clusters is the "
+                    "number of inner nodes that they share. To use lengths, pass a matrix of the lengths that two "
+                    "leaves share, counted from the root."
                 )
             return stack[0][0]
         elif len(token) > 1 or token not in "(),:;":
@@ -45,7 +45,7 @@ def read(text: str) -> Nested:
                 token = "length"
             elif before == ")":
                 token = "inner name"
-            elif starts:
+            elif wants_node:
                 stack[-1].append(_unquoted(token))
                 token = "name"
             else:
@@ -58,21 +58,21 @@ def read(text: str) -> Nested:
 
 def read_names(text: str) -> tuple[str, ...]:
     """Return the names in "(seed,sprout,bloom)"."""
-    found = read(text)
-    if isinstance(found, str) or not all(isinstance(name, str) for name in found):
+    names = read(text)
+    if isinstance(names, str) or not all(isinstance(name, str) for name in names):
         raise ValueError(f"names {text!r} cannot be read; write them like '(seed,sprout,bloom)'.")
-    return found
+    return names
 
 
-def written(nested: Nested) -> str:
-    """Return the text that `read` reads."""
+def to_newick(nested: Nested) -> str:
+    """Return the text that `read` parses into these nested names."""
     if not isinstance(nested, str):
-        return f"({','.join(map(written, nested))})"
+        return f"({','.join(map(to_newick, nested))})"
     return nested if PLAIN.fullmatch(nested) else "'" + nested.replace("'", "''") + "'"
 
 
 def split_outside(text: str, sign: str) -> list[str]:
-    """Split a text at signs, except those in brackets or quotes."""
+    """Split a text at a sign, except inside brackets or quotes."""
     parts, depth = [""], 0
     for piece in re.findall(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|.""", text, re.DOTALL):
         depth += (piece == "(") - (piece == ")")
@@ -84,13 +84,13 @@ def split_outside(text: str, sign: str) -> list[str]:
 
 
 def check_names(names: Sequence[str], n_clusters: int | None, what: str) -> tuple[str, ...]:
-    """Check that names are different texts, one for each cluster."""
+    """Check that names are distinct strings, one for each cluster."""
     if isinstance(names, str) or not all(isinstance(name, str) for name in names):
-        raise TypeError(f"{what} must be a list of texts, got {names!r}.")
+        raise TypeError(f"{what} must be a list of strings, got {names!r}.")
     if n_clusters is not None and len(names) != n_clusters:
         raise ValueError(f"{len(names)} {what} for {n_clusters} clusters; give one for each.")
     if not names or any(not name.strip() or name.strip() != name for name in names):
-        raise ValueError(f"{what} must not be empty, or have blanks around them; got {list(names)!r}.")
+        raise ValueError(f"{what} must not be empty, or begin or end with a blank; got {list(names)!r}.")
     twice = sorted(name for name, times in Counter(names).items() if times > 1)
     if twice:
         raise ValueError(f"{what} must differ; these occur more than once: {', '.join(twice)}.")
@@ -98,8 +98,8 @@ def check_names(names: Sequence[str], n_clusters: int | None, what: str) -> tupl
 
 
 def _tokens(text: str) -> list[tuple[str, int]]:
-    """Return tokens and where they are, without blanks and comments."""
-    found, at = [], 0
+    """Return tokens and their offsets, without blanks and comments."""
+    tokens, at = [], 0
     while at < len(text):
         if text[at] == "[":
             end = text.find("]", at)
@@ -111,9 +111,9 @@ def _tokens(text: str) -> list[tuple[str, int]]:
         if match is None:
             raise _wrong(text, at)
         if token := match.group().strip():
-            found.append((token, at))
+            tokens.append((token, at))
         at = match.end()
-    return found[:-1] if found and found[-1][0] == ";" else found
+    return tokens[:-1] if tokens and tokens[-1][0] == ";" else tokens
 
 
 def _unquoted(token: str) -> str:
@@ -133,7 +133,7 @@ def _wrong(text: str, at: int) -> ValueError:
     rest = text[at : at + 20]
     where = f"from character {at} on, {rest!r}" if rest else f"at its end, after {text[-20:]!r}"
     return ValueError(
-        f"structure {text[:80]!r} cannot be read {where}: write names in brackets, like '(A,(B,C))', those with "
-        "brackets, commas, colons or quotes in them in 'quotes'. Lengths and names of inner nodes may follow, "
-        "'((A:1,B:2)inner:3,C);'."
+        f"structure {text[:80]!r} cannot be read {where}: write names in brackets, like '(A,(B,C))'; put names that "
+        "contain brackets, commas, colons or quotes in 'quotes'. Lengths and names of inner nodes may follow a node, "
+        "like '((A:1,B:2)inner:3,C);'."
     )

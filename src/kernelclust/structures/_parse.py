@@ -1,4 +1,4 @@
-"""From a word, a matrix or a graph to a structure."""
+"""Make structures from text, matrices or graphs."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from .tree import NEWICK_SUFFIXES, tree_of
 
 
 def structure_names() -> list[str]:
-    """List the structures that can be named, one per file of this folder; imports none of them."""
+    """List the structures that can be given by name, one per file of this folder, without importing them."""
     return names(_folder())
 
 
 def structure_class(name: str) -> type[Structure]:
-    """Return the class behind a name such as "ring"; imports only the file of that name."""
+    """Return the class of a name such as "ring"; import only the file of that name."""
     if name in SOUGHT:
         return SOUGHT[name]
     check_name(
@@ -37,18 +37,18 @@ def _folder() -> ModuleType:
 
 
 def as_structure(spec: Any, n_clusters: int | None = None) -> Structure:
-    """Make a structure from a word, a matrix, a graph, or another structure.
+    """Make a structure from text, a matrix, a graph, or another structure.
 
     Parameters
     ----------
     spec : Structure, str, array-like of shape (c, c) or networkx graph
         Text is "flat:8", "chain:5", "ring:12", "grid:3x4", "tree:3x3", "tree:(EXT,(MIT,(CYT,NUC)))" or
-        "flat:4*chain:3". "flat", "chain" and "ring" may leave the number to `n_clusters`. "auto", "graph" and "tree"
-        without a shape are found from the data by a fit (`Auto`, `Graph`, `Lineage`). Names of clusters go in
+        "flat:4*chain:3". "flat", "chain" and "ring" without a number take `n_clusters`. "auto", "graph" and "tree"
+        without a shape are chosen by the fit (`Auto`, `Graph`, `Lineage`). Names of clusters are written in
         brackets, "chain:(seed,sprout,bloom)"; Newick, "((A,B),C);", is a tree. A directed graph is a taxonomy whose
         leaves are the clusters.
     n_clusters : int, default=None
-        Number of clusters; must agree with `spec` where that has its own.
+        Number of clusters; must agree with `spec` if that has its own.
 
     Returns
     -------
@@ -74,7 +74,7 @@ def as_structure(spec: Any, n_clusters: int | None = None) -> Structure:
         structure = Custom(spec)
     else:
         raise TypeError(
-            f"a structure is text such as 'ring:12', a Structure, a square matrix or a networkx graph; got {spec!r} "
+            f"structure must be text such as 'ring:12', a Structure, a square matrix or a networkx graph; got {spec!r} "
             f"of type {type(spec).__name__}. For a tree of names write Tree([...]) or 'tree:(A,(B,C))'."
         )
     if n_clusters is not None and n_clusters != structure.n_clusters:
@@ -91,7 +91,7 @@ def _from_text(text: str, n_clusters: int | None) -> Structure:
     if len(split_outside(text, "*")) > 1:
         return structure_class("product").from_text(text.removeprefix("product:"))
     if text.lower().endswith(NEWICK_SUFFIXES) and not text.startswith("tree:"):
-        raise ValueError(f"a Newick file is named with its kind of structure in front: 'tree:{text}'.")
+        raise ValueError(f"structure {text!r} is a Newick file; write 'tree:' in front of its name: 'tree:{text}'.")
     name, colon, rest = (piece.strip() for piece in text.partition(":"))
     part = structure_class(name)
     if colon or not part.text_form:

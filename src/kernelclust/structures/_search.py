@@ -5,11 +5,11 @@ kernel and loss agree on them. Three steps, repeated:
 
 1. *Refine*: nodes that see different colours around them fall into different cells. Only nodes of one cell
    can be exchanged.
-2. *Split*: between two cells the most frequent colour says nothing beyond the cells. Joining the pairs of all
-   other colours gives parts that can be matched freely with each other, so the parts are solved
+2. *Split*: between two cells the most frequent colour carries no information beyond the cells. The pairs of all
+   other colours connect nodes to components that can be matched freely with each other, so components are solved
    pair by pair and an assignment problem picks the best matching. This is exact, and makes the large groups
    (flat structures, trees, blocks) cheap.
-3. *Branch*: where nothing splits, fix the image of one node, with an assignment over the cells as bound.
+3. *Branch*: if nothing splits, fix the image of one node, with an assignment over the cells as bound.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ def best_relabelling(colours: Codes, benefit: Floats) -> Nodes:
     """Maximise sum_j benefit[p[j], j] over p with colours[p][:, p] == colours."""
     c = len(colours)
     everyone, one_cell = np.arange(c), np.zeros(c, dtype=np.int64)
-    found = _Search(colours, benefit).best(everyone, everyone, one_cell, one_cell, -np.inf)
-    assert found is not None, "the identity is always allowed"
-    return found[1]
+    best = _Search(colours, benefit).best(everyone, everyone, one_cell, one_cell, -np.inf)
+    assert best is not None, "the identity is always allowed"
+    return best[1]
 
 
 class _Search:
@@ -56,7 +56,7 @@ class _Search:
         self.marks = random.integers(0, 2**63, size=int(colours.max()) + 1, dtype=np.uint64)[colours]
 
     def best(self, source: Nodes, target: Nodes, cells_s: Codes, cells_t: Codes, floor: float) -> Answer | None:
-        """Return the best colour-keeping map of `source` onto `target`; None if there is none above `floor`.
+        """Return the best colour-preserving map of `source` onto `target`; None if there is none above `floor`.
 
         The image is returned in the order of `source`.
         """
@@ -78,9 +78,9 @@ class _Search:
         return self.match(parts_s, parts_t, source, target, cells_s, cells_t)
 
     def refine(self, source: Nodes, target: Nodes, cells_s: Codes, cells_t: Codes) -> tuple[Codes, Codes] | None:
-        """Split cells until all nodes of a cell see the same; None when the two sides differ.
+        """Split cells until all nodes of a cell have the same signature; return None if the two sides differ.
 
-        What a node sees, a multiset of (colour, cell), is summed up in 64 scrambled bits.
+        The signature of a node, the multiset of (colour, cell) around it, is hashed into 64 bits.
         """
         k = len(source)
         around = np.concatenate([self.marks[np.ix_(source, source)], self.marks[np.ix_(target, target)]])
@@ -94,9 +94,9 @@ class _Search:
                 return cells[:k], cells[k:]
             n_cells = int(cells.max()) + 1
             mark = self.cell_marks[cells]
-            beside = np.repeat([mark[:k], mark[k:]], k, axis=0)  # the cell of every node that is seen
-            seen = _scramble(around + beside).sum(axis=1)
-            cells = np.unique(_scramble(seen + mark), return_inverse=True)[1].reshape(-1)
+            neighbour_marks = np.repeat([mark[:k], mark[k:]], k, axis=0)
+            signature = _scramble(around + neighbour_marks).sum(axis=1)
+            cells = np.unique(_scramble(signature + mark), return_inverse=True)[1].reshape(-1)
 
     def neutral_colours(self, nodes: Nodes, cells: Codes) -> Codes:
         """Return the most frequent colour between any two cells, shape (n_cells, n_cells)."""
@@ -109,7 +109,7 @@ class _Search:
         return neutral.reshape(n_cells, n_cells)
 
     def parts(self, nodes: Nodes, cells: Codes, neutral: Codes) -> list[Nodes]:
-        """Return indices (in `nodes`) of the parts that only neutral pairs connect."""
+        """Return the connected components of non-neutral pairs, as indices into `nodes`."""
         informative = self.colours[np.ix_(nodes, nodes)] != neutral[cells[:, None], cells[None, :]]
         np.fill_diagonal(informative, False)
         n_parts, part = connected_components(csr_array(informative), directed=False)
@@ -130,9 +130,9 @@ class _Search:
             for r, t in enumerate(parts_t):
                 if len(s) != len(t):
                     continue
-                found = self.best(source[s], target[t], cells_s[s], cells_t[t], -np.inf)
-                if found is not None:
-                    values[r, q], images[r, q] = found
+                answer = self.best(source[s], target[t], cells_s[s], cells_t[t], -np.inf)
+                if answer is not None:
+                    values[r, q], images[r, q] = answer
         chosen = _assign(values, np.arange(len(parts_t)))
         if chosen is None:
             return None
@@ -145,25 +145,25 @@ class _Search:
         sizes = np.bincount(cells_s)
         cell = int(np.argmin(np.where(sizes > 1, sizes, len(source) + 1)))
         fixed = np.flatnonzero(cells_s == cell)[0]
-        places = np.flatnonzero(cells_t == cell)
-        gains = self.benefit[target[places], source[fixed]]
+        candidates = np.flatnonzero(cells_t == cell)
+        gains = self.benefit[target[candidates], source[fixed]]
         best: Answer | None = None
         marked_s = cells_s.copy()
         marked_s[fixed] = len(sizes)
-        for place in places[np.argsort(-gains, kind="stable")]:
+        for candidate in candidates[np.argsort(-gains, kind="stable")]:
             marked_t = cells_t.copy()
-            marked_t[place] = len(sizes)
-            found = self.best(source, target, marked_s, marked_t, floor)
-            if found is not None and found[0] > floor:
-                best, floor = found, found[0]
+            marked_t[candidate] = len(sizes)
+            answer = self.best(source, target, marked_s, marked_t, floor)
+            if answer is not None and answer[0] > floor:
+                best, floor = answer, answer[0]
         return best
 
     def allowed_benefit(self, source: Nodes, target: Nodes, cells_s: Codes, cells_t: Codes) -> Floats:
         return np.where(cells_t[:, None] == cells_s[None, :], self.benefit[np.ix_(target, source)], -np.inf)
 
     def bound(self, source: Nodes, target: Nodes, cells_s: Codes, cells_t: Codes) -> float:
-        found = _assign(self.allowed_benefit(source, target, cells_s, cells_t), target)
-        return -np.inf if found is None else found[0]
+        answer = _assign(self.allowed_benefit(source, target, cells_s, cells_t), target)
+        return -np.inf if answer is None else answer[0]
 
 
 def _scramble(x: Marks) -> Marks:
@@ -174,10 +174,10 @@ def _scramble(x: Marks) -> Marks:
 
 
 def _assign(values: Floats, target: Nodes) -> Answer | None:
-    """Return the best one-to-one choice of a row for every column; None when -inf entries leave no choice."""
+    """Return the best one-to-one assignment of rows to columns; None if -inf entries leave none."""
     try:
         rows, columns = linear_sum_assignment(values, maximize=True)
-    except ValueError:  # scipy's word for infeasible
+    except ValueError:  # infeasible
         return None
     image = np.empty(len(columns), dtype=np.intp)
     image[columns] = target[rows]

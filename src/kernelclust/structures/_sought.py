@@ -1,4 +1,4 @@
-"""Structures that a fit finds from the data."""
+"""Structures that the fit chooses from the data."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from .flat import Flat
 
 
 class Sought(Flat):
-    """A structure that a fit finds: until then its clusters are flat.
+    """A structure that the fit chooses; until then its clusters are flat.
 
-    `goal` says what is looked for. Names and known labels belong to nodes, which do not exist before the fit.
+    `goal` names the kind of structure. Names and known labels refer to nodes, which do not exist before the fit.
     """
 
     is_sought = True
@@ -26,24 +26,24 @@ class Sought(Flat):
         if text.startswith("("):
             kind = cls.__name__.lower()
             raise ValueError(
-                f"structure '{kind}:{text}' names clusters, but which is where is found from the data: give a number, "
-                f"like '{cls.text_form}', and name the clusters afterwards."
+                f"structure '{kind}:{text}' has names, but its nodes exist only after the fit: give a number of "
+                f"clusters, like '{cls.text_form}', and name the clusters afterwards."
             )
         (size,) = parse_sizes(cls, text, 1)
         return cls(size)
 
 
 class Auto(Sought):
-    """The most probable structure over c clusters, found by the fit: flat, chain, ring, tree, grid or hierarchy.
+    """The most probable structure over c clusters, chosen by the fit: flat, chain, ring, tree, grid or hierarchy.
 
     Clusters are found without structure, then structures are compared over them (`order_.structures`); `structure_` is
-    the most probable one. Flat clusters are numbered by size, and have no order. 4 to 12 clusters can be compared.
+    the most probable one. If that is flat, clusters are numbered by size. Requires 4 to 12 clusters.
 
     Parameters
     ----------
     n_clusters : int
     among : sequence of Structure, optional
-        Structures of so many clusters to choose from; without them, all families in their best arrangement.
+        Candidate structures of `n_clusters` clusters; the default is the best arrangement of every family.
 
     Examples
     --------
@@ -69,11 +69,11 @@ class Auto(Sought):
 
 
 class Lineage(Sought):
-    """The lineage over c clusters, found by the fit: the most probable tree whose nodes are the clusters.
+    """The most probable tree whose nodes are the c clusters, chosen by the fit.
 
-    `structure="tree"` without a shape means this. Every cluster is on it, whether the data have such an order or not:
-    `order_.structures` says how probable a tree is, and how probable each link. `structure_` is a chain where the tree
-    does not branch.
+    `structure="tree"` without a shape means this. The tree connects all clusters even if the data have no such order:
+    `order_.structures` has the probabilities of a tree and of each link. `structure_` is a chain if the tree does not
+    branch.
 
     Parameters
     ----------
@@ -91,10 +91,10 @@ class Lineage(Sought):
 
 
 class Graph(Sought):
-    """The graph over c clusters, found by the fit: all links whose probability is above one half.
+    """The graph of all links between c clusters whose probability is above one half, chosen by the fit.
 
-    The probability of a link is that over all structures (`order_.structures.links`), so that there are none where no
-    order is probable: `structure_` is flat then. Parts of the graph need not hang together.
+    The probability of a link is averaged over all structures (`order_.structures.links`). If no order is probable
+    there are no links, and `structure_` is flat. The graph may be disconnected.
 
     Parameters
     ----------

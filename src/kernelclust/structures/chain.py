@@ -7,24 +7,24 @@ import numpy as np
 from ._axes import Axis, Network, Paths
 from ._base import Floats, Ints, SizedStructure, from_to
 
-ONE_ROW = 12  # clusters
+MAX_PER_ROW = 12  # clusters; longer chains are drawn in several rows
 
 
 def chain_kernel(n_clusters: int) -> Floats:
-    """Return 2 on the diagonal, 1 beside it."""
+    """Return the tridiagonal matrix with 2 on the diagonal and 1 next to it."""
     return 2 * np.eye(n_clusters) + np.eye(n_clusters, k=1) + np.eye(n_clusters, k=-1)
 
 
 class Chain(SizedStructure):
     """c clusters in a row: A_ij = 2 if i = j, 1 between neighbours, 0 else; loss abs(i - j).
 
-    Choose it for stages, grades, ages, or anything that moves from one end to another. Only the direction
+    Choose it for stages, grades, ages, or anything that runs from one end to another. Only the direction
     is free, so there are two equivalent labellings.
 
     Parameters
     ----------
     n_clusters : int, optional
-        Number of clusters; as many as names, where these are given.
+        Number of clusters; the default is the number of names.
     names : sequence of str, optional
         Names of the clusters, from one end to the other.
 
@@ -70,7 +70,7 @@ class Chain(SizedStructure):
     def positions(self) -> Floats:
         """Return points in one row; long chains alternate direction in several rows."""
         c = self.n_clusters
-        rows = 1 if c <= ONE_ROW else round(np.sqrt(c / 3))
+        rows = 1 if c <= MAX_PER_ROW else round(np.sqrt(c / 3))
         columns = -(-c // rows)
         row, step = np.divmod(np.arange(c), columns)
         x = np.where(row % 2, columns - 1 - step, step) / max(columns - 1, 1) if c > 1 else np.array([0.5])

@@ -1,4 +1,4 @@
-"""Any matrix or graph of yours."""
+"""Structures given by a matrix or a graph."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from kernelclust._input import is_graph
 
 from ._base import Floats, Structure, circle
 
-LAYOUT_STEPS = 200
+N_LAYOUT_STEPS = 200
 
 
 class Custom(Structure):
-    """Clusters related by a matrix or a graph of yours.
+    """Clusters related by a matrix or a graph.
 
-    A matrix is taken as the kernel A as it stands. A networkx graph gives A = weighted adjacency + d I, its
-    nodes in the graph's order, with d = 2, or just as much more as A needs to be positive semi-definite
-    (d = -smallest eigenvalue of the adjacency). The loss is (A_jj + A_kk) / 2 - A_jk unless given.
-    Choose it when no named structure fits: a road map, a confusion table, a similarity judged by experts.
-    Relabellings that keep both matrices (up to a relative 1e-9) are equivalent; they are found by search.
+    A matrix is the kernel A. A networkx graph gives A = weighted adjacency + d I with nodes in the graph's order and
+    d = 2, or d = -(smallest eigenvalue of the adjacency) if A needs more to be positive semi-definite. The loss is
+    (A_jj + A_kk) / 2 - A_jk unless given. Choose it when no named structure fits: a road map, a confusion table, a
+    similarity judged by experts. Relabellings that preserve both matrices (up to a relative 1e-9) are equivalent; they
+    are found by search.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ class Custom(Structure):
     loss : array-like of shape (c, c), default=None
         Symmetric, non-negative, zero on the diagonal.
     names : sequence of str, default=None
-        Names of the clusters; nodes of a graph, and the index of a frame, bring their own.
+        Names of the clusters; the default is the nodes of a graph or the index of a DataFrame.
 
     Examples
     --------
@@ -56,7 +56,7 @@ class Custom(Structure):
 
     @classmethod
     def from_links(cls, linked: npt.ArrayLike) -> Custom:
-        """Make the structure of a graph from its links (c, c), true for pairs of clusters that have one."""
+        """Make the structure of a graph from a boolean matrix of its links (c, c)."""
         return cls(_adjacency_kernel(np.asarray(linked, dtype=np.float64)))
 
     def _make_kernel(self) -> Floats:
@@ -66,13 +66,13 @@ class Custom(Structure):
         return super()._make_loss() if self._loss is None else self._loss
 
     def positions(self) -> Floats:
-        """Return points as far apart as nodes of the graph are in steps, for graphs of few links that hang together."""
+        """Return points whose distances approximate steps in the graph, if it is sparse and connected."""
         c, linked = self.n_clusters, self._kernel > 0
         np.fill_diagonal(linked, False)
         steps = shortest_path(linked, unweighted=True)
         if linked.sum() > 3 * c or c < 3 or not np.isfinite(steps).all():
             return super().positions()
-        return _laid_out(steps)
+        return _layout(steps)
 
     def _key(self) -> Hashable:
         return self._kernel.tobytes(), None if self._loss is None else self._loss.tobytes(), self.names
@@ -85,9 +85,7 @@ class Custom(Structure):
 
     @classmethod
     def from_text(cls, text: str) -> Structure:
-        raise ValueError(
-            "structure 'custom' cannot be read from text, which holds no matrix: pass the matrix or the graph itself."
-        )
+        raise ValueError("structure 'custom' cannot be given as text: pass the matrix or the graph itself.")
 
     @classmethod
     def example(cls, n_clusters: int) -> Custom:
@@ -95,8 +93,8 @@ class Custom(Structure):
         return cls(0.5 ** np.abs(i[:, None] - i[None, :]))
 
 
-def _laid_out(steps: Floats) -> Floats:
-    """Return points (c, 2) of the unit square whose distances follow steps: stress majorization from two starts."""
+def _layout(steps: Floats) -> Floats:
+    """Return points (c, 2) of the unit square whose distances follow steps, by stress majorization."""
     c = len(steps)
     weight = np.where(steps > 0, np.where(steps > 0, steps, 1.0) ** -2.0, 0.0)
     inverse = np.linalg.pinv(np.diag(weight.sum(axis=0)) - weight)
@@ -107,13 +105,13 @@ def _laid_out(steps: Floats) -> Floats:
     def stress(Z: Floats) -> float:
         return float((weight * (np.linalg.norm(Z[:, None] - Z, axis=2) - steps) ** 2).sum())
 
-    found = []
+    layouts = []
     for Z in (scaled + 0.1 * (circle(c) - 0.5), steps.max() * circle(c)):
-        for _ in range(LAYOUT_STEPS):
+        for _ in range(N_LAYOUT_STEPS):
             pull = weight * steps / np.maximum(np.linalg.norm(Z[:, None] - Z, axis=2), 1e-9)
             Z = inverse @ ((np.diag(pull.sum(axis=0)) - pull) @ Z)
-        found.append(Z)
-    best = min(found, key=stress)
+        layouts.append(Z)
+    best = min(layouts, key=stress)
     best = best @ np.linalg.svd(best - best.mean(axis=0), full_matrices=False)[2].T  # longest from left to right
     best = best - best.min(axis=0)
     extent = max(float(best.max()), 1e-9)
@@ -121,36 +119,36 @@ def _laid_out(steps: Floats) -> Floats:
 
 
 def _own_names(value: Any) -> list[str] | None:
-    """Return the names of a graph's nodes or a frame's rows; numbers in order are no names."""
+    """Return the names of a graph's nodes or a DataFrame's rows; None if these are 0, 1, 2, ..."""
     given = list(value.nodes if is_graph(value) else getattr(value, "index", ()) if hasattr(value, "columns") else ())
     if given == list(range(len(given))):
         return None
-    names = [str(one).strip() for one in given]
-    return names if all(names) and len(set(names)) == len(names) else [repr(one) for one in given]
+    names = [str(name).strip() for name in given]
+    return names if all(names) and len(set(names)) == len(names) else [repr(name) for name in given]
 
 
 def _graph_kernel(graph: Any) -> Floats:
     if graph.is_directed():
         raise ValueError(
-            "the graph is directed, but likeness goes both ways; pass graph.to_undirected(). A taxonomy, edges from "
-            "parents to children, is structure=graph or as_structure(graph)."
+            "the graph is directed, but similarity is symmetric; pass graph.to_undirected(). For a taxonomy with edges "
+            "from parents to children, pass structure=graph or as_structure(graph)."
         )
-    place = {node: i for i, node in enumerate(graph.nodes)}
-    if not place:
+    index = {node: i for i, node in enumerate(graph.nodes)}
+    if not index:
         raise ValueError("the graph has no nodes; a structure needs at least one cluster.")
-    adjacency = np.zeros((len(place), len(place)))
+    adjacency = np.zeros((len(index), len(index)))
     for start, end, weight in graph.edges(data="weight", default=1.0):
         if start == end:
-            raise ValueError(f"the graph has a loop at node {start!r}; remove it, the diagonal is set by itself.")
-        adjacency[place[start], place[end]] += weight
-        adjacency[place[end], place[start]] += weight
+            raise ValueError(f"the graph has a loop at node {start!r}; remove it, the diagonal is set automatically.")
+        adjacency[index[start], index[end]] += weight
+        adjacency[index[end], index[start]] += weight
     if not np.isfinite(adjacency).all():
         raise ValueError("the graph has NaN or infinite edge weights; give every edge a finite weight.")
     return _adjacency_kernel(adjacency)
 
 
 def _adjacency_kernel(adjacency: Floats) -> Floats:
-    """Return adjacency + d I, d = 2 or as much as it takes to be positive semi-definite."""
+    """Return adjacency + d I with d = 2, or larger if needed to be positive semi-definite."""
     lowest = float(np.linalg.eigvalsh(adjacency)[0])
     return np.asarray(adjacency + max(2.0, -lowest) * np.eye(len(adjacency)))
 
@@ -182,7 +180,7 @@ def _check_psd(A: Floats) -> None:
     if lowest < -1e-8 * largest:
         raise ValueError(
             f"the kernel is not positive semi-definite: its most negative eigenvalue is {lowest:.6g}. "
-            f"Add at least {-lowest:.6g} to the diagonal; for clusters on a map use 'grid:RxC', "
+            f"Add at least {-lowest:.6g} to the diagonal; for clusters on a grid use 'grid:RxC', "
             "whose kernel is a product of two chains."
         )
 
@@ -193,7 +191,9 @@ def _check_loss(loss: Floats, n_clusters: int) -> Floats:
     if loss.min() < 0:
         raise ValueError(f"the loss must not be negative; its smallest entry is {loss.min():.6g}.")
     if np.abs(np.diag(loss)).max() > 0:
-        raise ValueError("the loss must be zero on the diagonal: a right answer costs nothing.")
+        raise ValueError(
+            f"the loss must be zero on the diagonal, got {np.abs(np.diag(loss)).max():.6g}; a correct label costs 0."
+        )
     return loss
 
 

@@ -9,15 +9,15 @@ from ._base import Floats, Ints, SizedStructure
 
 
 class Flat(SizedStructure):
-    """c unrelated clusters: A = I, and every mistake costs one.
+    """c unrelated clusters: A = I, and every error has loss one.
 
-    Choose it when nothing is known about the clusters; with normalised labels the clustering is then
+    Choose it when nothing is known about the clusters; with normalised labels the method is then
     kernel k-means. All c! relabellings are equivalent.
 
     Parameters
     ----------
     n_clusters : int, optional
-        Number of clusters; as many as names, where these are given.
+        Number of clusters; the default is the number of names.
     names : sequence of str, optional
         Names of the clusters.
 

@@ -1,4 +1,4 @@
-"""Clusters on a map of rows and columns."""
+"""Clusters on a grid of rows and columns."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ import numpy as np
 
 from ._axes import Axis
 from ._base import Floats, Ints, Structure, along, check_size, divide, parse_sizes, spread
-from ._newick import read_names, written
+from ._newick import read_names, to_newick
 from .chain import Chain, chain_kernel
 
 
 class Grid(Structure):
-    """Clusters on a rows x columns map: A = chain (x) chain, loss = steps up or down plus steps sideways.
+    """Clusters on a grid of rows x columns: A = chain (x) chain, loss = Manhattan distance.
 
-    Cluster ``i * columns + j`` sits in row i and column j. The kernel is the Kronecker product of two chains
+    Cluster ``i * columns + j`` is in row i and column j. The kernel is the Kronecker product of two chains
     because "2 on the diagonal, 1 between neighbours" is not positive semi-definite on a grid. Choose it for
     maps and for two ordered properties at once. Flips (and the transposition of a square) are equivalent.
 
     Parameters
     ----------
     rows, columns : int
-        Size of the map; ``Grid((3, 4))`` works too.
+        Size of the grid; ``Grid((3, 4))`` works too.
     names : sequence of str, optional
-        Names of the clusters, row by row; as text "grid:2x2(a,b,c,d)".
+        Names of the clusters, row by row; in text, "grid:2x2(a,b,c,d)".
 
     Examples
     --------
@@ -60,8 +60,8 @@ class Grid(Structure):
         return np.asarray(np.abs(row[:, None] - row) + np.abs(column[:, None] - column))
 
     def _relabellings(self) -> list[Ints]:
-        places = np.arange(self.n_clusters).reshape(self.rows, self.columns)
-        turned = [places, places.T] if self.rows == self.columns else [places]
+        nodes = np.arange(self.n_clusters).reshape(self.rows, self.columns)
+        turned = [nodes, nodes.T] if self.rows == self.columns else [nodes]
         return [view[::up, ::left].ravel() for view in turned for up in (1, -1) for left in (1, -1)]
 
     def axes(self) -> list[Axis]:
@@ -82,7 +82,7 @@ class Grid(Structure):
         return cls(rows, columns, read_names(bracket + names) if bracket else None)
 
     def __str__(self) -> str:
-        return f"grid:{self.rows}x{self.columns}{'' if self.names is None else written(self.names)}"
+        return f"grid:{self.rows}x{self.columns}{'' if self.names is None else to_newick(self.names)}"
 
     @classmethod
     def example(cls, n_clusters: int) -> Grid:

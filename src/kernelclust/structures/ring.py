@@ -12,15 +12,15 @@ class Ring(SizedStructure):
     """c clusters on a circle: A_ij = 2 if i = j, 1 between neighbours, 0 else.
 
     The loss is 0 for the same cluster, 1 for a neighbour, 2 for any other. Choose it for hours, seasons, the
-    cell cycle, directions. Where the circle starts and which way it runs is free: 2c equivalent
-    labellings. With c = 3 everyone is everyone's neighbour, so all labellings are equivalent.
+    cell cycle, directions. The first cluster and the direction are free: 2c equivalent labellings. With c = 3 all
+    clusters are neighbours, so all labellings are equivalent.
 
     Parameters
     ----------
     n_clusters : int, optional
-        Number of clusters; as many as names, where these are given.
+        Number of clusters; the default is the number of names.
     names : sequence of str, optional
-        Names of the clusters, once around.
+        Names of the clusters, in the order around the circle.
 
     Examples
     --------
@@ -36,7 +36,7 @@ class Ring(SizedStructure):
     is_cyclic = True
 
     def _steps(self) -> Ints:
-        """Return the steps from i to j along the shorter way, (c, c)."""
+        """Return the number of steps from i to j along the shorter arc, (c, c)."""
         i = np.arange(self.n_clusters)
         ahead = (i[:, None] - i[None, :]) % self.n_clusters
         return np.asarray(np.minimum(ahead, self.n_clusters - ahead))

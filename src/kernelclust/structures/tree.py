@@ -14,9 +14,9 @@ from kernelclust._warnings import warn
 
 from ._axes import Axis
 from ._base import Floats, Ints, Structure, check_size, divide, parse_sizes, spread
-from ._newick import Nested, check_names, read, written
+from ._newick import Nested, check_names, read, to_newick
 
-DEEPEST = 100  # levels of a tree
+MAX_DEPTH = 100  # levels: trees are walked recursively
 MAX_NAMED = 6  # nodes in a message
 NEWICK_SUFFIXES = (".nwk", ".newick", ".tree", ".tre")
 MAX_NEWICK_BYTES = 10**7
@@ -33,25 +33,25 @@ class _Node(NamedTuple):
 class Tree(Structure):
     """Clusters at the leaves of a tree, of any nesting and depth.
 
-    A_jk counts the nodes that the ways from the root to leaves j and k share, the root left out and the leaf
-    counted. The loss is the height of the first common ancestor, where a leaf has height 0 and an inner node
+    A_jk counts the nodes that the paths from the root to leaves j and k share, without the root and with the leaf.
+    The loss is the height of the first common ancestor, where a leaf has height 0 and an inner node
     is one above its highest child. Choose it for taxonomies and for clusters within clusters. Subtrees of the same
     shape are interchangeable, at every node.
 
     Parameters
     ----------
     *branching : int, or one nested sequence of names
-        ``Tree(3, 4)``: three groups of four. ``Tree(["EXT", ["MIT", ["CYT", "NUC"]]])``: a tree of names. As text
-        also Newick, "((A,B)inner,'C D');", or the name of a Newick file, "tree:species.nwk" (.nwk, .newick, .tree,
-        .tre). The kernel counts nodes: names of inner nodes are left out, and so are branch lengths, with a warning
-        where they differ. A networkx DiGraph with edges from parents to children is a tree too (`as_structure`).
+        ``Tree(3, 4)``: three groups of four. ``Tree(["EXT", ["MIT", ["CYT", "NUC"]]])``: a tree of names. Text may
+        be Newick, "((A,B)inner,'C D');", or the name of a Newick file, "tree:species.nwk" (.nwk, .newick, .tree,
+        .tre). The kernel counts nodes: names of inner nodes and branch lengths are ignored, the latter with a warning
+        if they differ. A networkx DiGraph with edges from parents to children is a tree too (`as_structure`).
     names : sequence of str, optional
         Names of the leaves, from left to right.
 
     Attributes
     ----------
     leaf_names : list of str
-        The clusters' names, in order; "0", "1", ... for a balanced tree.
+        Names of the clusters, in order; "0", "1", ... for a balanced tree without names.
 
     Examples
     --------
@@ -66,7 +66,7 @@ class Tree(Structure):
     """
 
     text_form = "tree:3x3"
-    without_shape = "lineage"  # that has so many clusters as its nodes
+    without_shape = "lineage"
 
     def __init__(self, *branching: int | Sequence[Any], names: Sequence[str] | None = None) -> None:
         nested = _nested(branching)
@@ -88,7 +88,7 @@ class Tree(Structure):
             waiting.extend(reversed(node.children))
 
     def _fill(self, value_of: Any) -> Floats:
-        """Return a matrix of a value of the first common ancestor of every pair of leaves."""
+        """Return a matrix (c, c) with the value of the first common ancestor of every pair of leaves."""
         matrix = np.zeros((self.n_clusters, self.n_clusters))
         for node in self._nodes():  # deeper nodes overwrite
             matrix[np.ix_(node.leaves, node.leaves)] = value_of(node)
@@ -107,13 +107,13 @@ class Tree(Structure):
         return image
 
     def axes(self) -> list[Axis]:
-        """Return the leaf, and how far from it towards its parent, 0 to 1: towards the other leaves below that."""
+        """Return two axes: the leaf, and the position from it (0) towards the other leaves of its parent (1)."""
         c = self.n_clusters
         towards = np.zeros((c, c))
         for node in self._nodes():  # deeper nodes overwrite
             if len(node.children) > 1:
                 for leaf in node.leaves:
-                    others = [other for other in node.leaves if other != leaf]
+                    others = [sibling for sibling in node.leaves if sibling != leaf]
                     towards[leaf] = 0.0
                     towards[leaf, others] = 1 / len(others)
                     towards[leaf, leaf] = -1.0
@@ -125,17 +125,17 @@ class Tree(Structure):
 
         Groups are numbered from left to right. A leaf that ends before a depth remains its own group there.
         """
-        found = []
+        levels = []
         for depth in range(1, self._root.height + 1):
             groups = np.empty(self.n_clusters, dtype=np.intp)
             cut = (n for n in self._nodes() if n.depth == depth or (n.depth < depth and not n.children))
             for number, node in enumerate(cut):
                 groups[list(node.leaves)] = number
-            found.append(groups)
-        return found
+            levels.append(groups)
+        return levels
 
     def _points(self) -> dict[int, tuple[float, float]]:
-        """Return where every node is drawn, by id(node): leaves below, the root on top."""
+        """Return the point of every node in the drawing, by id(node): leaves below, the root on top."""
         across, height = spread(self.n_clusters), self._root.height
         points: dict[int, tuple[float, float]] = {}
         for node in reversed(list(self._nodes())):
@@ -148,7 +148,7 @@ class Tree(Structure):
         return np.column_stack([spread(self.n_clusters), np.zeros(self.n_clusters)])
 
     def edges(self) -> list[tuple[int, int]]:
-        """Return nothing: leaves are joined through inner nodes only, see `segments`."""
+        """Return an empty list: leaves are joined through inner nodes only, see `segments`."""
         return []
 
     def segments(self) -> Floats:
@@ -170,11 +170,11 @@ class Tree(Structure):
         return Tree(self._nested, names=names)
 
     def levelled(self) -> Tree:
-        """Return the tree with all leaves at one depth, so that every A_jj is the same: A = height of the root - loss.
+        """Return the tree with all leaves at one depth, so that all A_jj are equal: A = height of the root - loss.
 
-        Short branches are filled up with inner nodes of one child; the loss does not change, nor does a balanced tree.
-        Clusters of a short branch otherwise count less in F, and `Diffrac` leaves out a term that is constant only if
-        all A_jj are equal.
+        Short branches are extended by inner nodes with one child; the loss does not change, nor does a balanced tree.
+        Otherwise clusters of a short branch count less in F, and `Diffrac` omits a term that is constant only if all
+        A_jj are equal.
 
         Examples
         --------
@@ -185,7 +185,7 @@ class Tree(Structure):
         return Tree(_raised(self._nested, self._root, self._root.height))
 
     def _branching(self) -> tuple[int, ...] | None:
-        """Return the children per level if the tree is balanced and has the default names."""
+        """Return the number of children per level if the tree is balanced and has the default names, else None."""
         counts, node = [], self._root
         while node.children:
             counts.append(len(node.children))
@@ -198,7 +198,7 @@ class Tree(Structure):
 
     def __str__(self) -> str:
         branching = self._branching()
-        return f"tree:{written(self._nested) if branching is None else 'x'.join(map(str, branching))}"
+        return f"tree:{to_newick(self._nested) if branching is None else 'x'.join(map(str, branching))}"
 
     @classmethod
     def from_text(cls, text: str) -> Tree:
@@ -217,18 +217,18 @@ def _read_file(name: str) -> str:
         with open(name, encoding="utf-8-sig") as file:
             text = file.read(MAX_NEWICK_BYTES).strip()
     except (OSError, UnicodeDecodeError) as error:
-        problem = getattr(error, "strerror", None) or "it is no text in UTF-8"
+        problem = getattr(error, "strerror", None) or "it is not UTF-8 text"
         raise ValueError(
             f"structure 'tree:{name}': the Newick file {name!r} cannot be read: {problem}. Give the path from the "
             "current folder, or the tree itself, such as 'tree:(A,(B,C))'."
         ) from error
     if not text.startswith(("(", "[")):
-        raise ValueError(f"structure 'tree:{name}': the file {name!r} holds no Newick tree, which begins with '('.")
+        raise ValueError(f"structure 'tree:{name}': the file {name!r} is not a Newick tree, which begins with '('.")
     return text
 
 
 def _match(source: _Node, target: _Node, benefit: Floats) -> tuple[float, list[tuple[int, int]]]:
-    """Match one subtree with another of the same shape: the largest gain and its pairs (j, a)."""
+    """Match one subtree with another of the same shape; return the largest gain and its pairs (j, a)."""
     if not source.children:
         j, a = source.leaves[0], target.leaves[0]
         return float(benefit[a, j]), [(j, a)]
@@ -275,12 +275,12 @@ def _nested(given: tuple[Any, ...]) -> Nested:
 
 
 def _check_depth(nested: Sequence[Any]) -> None:
-    """Refuse a tree that is too deep to walk; level by level, as walking is what would fail."""
+    """Raise an error if a tree is too deep for recursion; checks level by level."""
     depth, level = 0, [nested]
     while level:
         depth += 1
-        if depth > DEEPEST:
-            raise ValueError(f"the tree is nested more than {DEEPEST} levels deep; leave out some inner nodes.")
+        if depth > MAX_DEPTH:
+            raise ValueError(f"the tree is nested more than {MAX_DEPTH} levels deep; leave out some inner nodes.")
         level = [child for node in level for child in node if isinstance(child, (list, tuple))]
 
 
@@ -288,9 +288,9 @@ def _as_tuples(node: Any) -> Nested:
     if isinstance(node, str):
         return node
     if not isinstance(node, (list, tuple)):
-        raise TypeError(f"a tree's leaves are names, got {node!r} of type {type(node).__name__}; write {str(node)!r}.")
+        raise TypeError(f"leaves of a tree are names, got {node!r} of type {type(node).__name__}; write {str(node)!r}.")
     if not node:
-        raise ValueError("a tree's inner node has no children; give it at least one leaf, or remove it.")
+        raise ValueError("an inner node of the tree has no children; give it at least one leaf, or remove it.")
     return tuple(_as_tuples(child) for child in node)
 
 
@@ -314,7 +314,7 @@ def _refilled(node: Nested, names: Iterator[str]) -> Nested:
 
 
 def _raised(nested: Nested, node: _Node, height: int) -> Nested:
-    """Return a subtree and all below it, raised to this height by inner nodes with one child."""
+    """Raise a subtree and all below it to this height by inner nodes with one child."""
     raised: Nested = nested
     if not isinstance(nested, str):
         both = zip(nested, node.children, strict=True)
@@ -329,31 +329,31 @@ def _as_list(node: Nested) -> Any:
 
 
 def tree_of(graph: Any) -> Tree:
-    """Return a taxonomy: a networkx graph with edges from parents to children. Its leaves are the clusters."""
+    """Make a tree from a networkx graph with edges from parents to children; its leaves are the clusters."""
     from networkx import is_directed_acyclic_graph
 
     for node, parents in graph.in_degree():
         if parents > 1:
             upwards = all(number <= 1 for _, number in graph.out_degree())
             hint = " Its edges seem to run from children to parents: pass graph.reverse()." if upwards else ""
-            raise ValueError(f"the graph is no tree: node {node!r} has {parents} parents.{hint}")
+            raise ValueError(f"the graph is not a tree: node {node!r} has {parents} parents.{hint}")
     if not len(graph) or not is_directed_acyclic_graph(graph):
-        raise ValueError("the graph is no tree: it has no nodes, or some of its edges run in a circle.")
+        raise ValueError("the graph is not a tree: it has no nodes, or its edges contain a cycle.")
     inner: dict[Any, list[Any]] = {node: [] for node, children in graph.out_degree() if children}
     for parent, child in graph.edges():
         inner[parent].append(inner.get(child, str(child).strip()))
     nested = [inner.get(node, str(node).strip()) for node, parents in graph.in_degree() if parents == 0]
     if len(graph) - len(inner) == 1 < len(graph):
         raise ValueError(
-            "the directed graph has one leaf, but leaves of a taxonomy are the clusters. Where all nodes are clusters, "
-            "pass graph.to_undirected()."
+            "the directed graph has one leaf, but the leaves of a taxonomy are the clusters. If all nodes are "
+            "clusters, pass graph.to_undirected()."
         )
     if single := [node for node, children in graph.out_degree() if children == 1]:
         warn(
-            f"the directed graph is read as a taxonomy, whose leaves are the clusters: the stages "
-            f"{', '.join(str(node) for node in single[:MAX_NAMED])}{', ...' if len(single) > MAX_NAMED else ''}, which "
-            f"have one child each, and all other inner nodes vanish, and {len(graph) - len(inner)} clusters are left. "
-            "Where every node is a cluster, as in a lineage, pass graph.to_undirected()."
+            f"the directed graph is read as a taxonomy, so only its {len(graph) - len(inner)} leaves are clusters; the "
+            f"inner nodes {', '.join(str(node) for node in single[:MAX_NAMED])}"
+            f"{', ...' if len(single) > MAX_NAMED else ''} have one child each. If every node is a cluster, as in a "
+            "lineage, pass graph.to_undirected()."
         )
     return Tree(nested[0] if len(nested) == 1 and not isinstance(nested[0], str) else nested)
 

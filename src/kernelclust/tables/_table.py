@@ -11,7 +11,7 @@ import numpy as np
 from kernelclust._input import quoted
 
 MISSING = frozenset(["", "na", "n/a", "#n/a", "nan", "null", "none", "?", "-", "."])  # in any case of letters
-MAX_EXACT = 2.0**53  # below which every whole number is a float
+MAX_EXACT = 2.0**53  # below which every integer is a float
 MAX_PROBLEMS = 20  # problems of a file that a message lists
 
 
@@ -37,7 +37,7 @@ class Column:
 
 
 def written(value: float) -> str:
-    """Return the shortest text that gives the number again, whole numbers without a point.
+    """Return the shortest text that gives the number again, integers without a point.
 
     Examples
     --------

@@ -125,7 +125,7 @@ class FusedRows(Rows):
                 return
 
     def _scale(self) -> float:
-        """Return whole numbers a unit of the sums: as many as keep the largest sum within 64 bits."""
+        """Return integers a unit of the sums: as many as keep the largest sum within 64 bits."""
         largest = 1.0 if self._kind != _fused.POLYNOMIAL else max(float(self.own().max()), 1e-300)
         return 2.0 ** (61 - int(np.ceil(np.log2(float(self.weight.sum()) * largest))))
 

@@ -215,7 +215,7 @@ class DevicePool(LabelledPool):
         raw = like(towards - (towards @ n / n.sum())[:, None], self.G)
         place = xp.zeros_like(self.G[0, :])
         for j, (knots, share) in enumerate(zip(scale.at, scale.share, strict=True)):
-            along = xp.full_like(place, float(scale.axis.place[j]))
+            along = xp.full_like(place, float(scale.axis.coordinate[j]))
             if len(knots):
                 score = raw[j, :] @ self.G - float(towards[j] @ centring.shift)
                 along = along + _interpolated(xp, score, knots, share) - 0.5

@@ -356,7 +356,7 @@ def _check(seen: Sequence[PartitionSummary], c: int, names: Sequence[str] | None
             )
         if one.largest >= c:
             raise ValueError(
-                f"y holds other numbers than known labels in partition {number}: give whole numbers from 0 to "
+                f"y holds other numbers than known labels in partition {number}: give integers from 0 to "
                 f"{c - 1} (places), -1 where the label is unknown."
             )
         if one.lightest < 0 or not np.isfinite(one.weight):

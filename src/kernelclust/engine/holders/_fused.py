@@ -2,7 +2,7 @@
 
 Samples lie sorted by cluster, every cluster padded to whole blocks, so that a block of columns belongs to one cluster
 and K Pi is a sum along rows: no second product, no rounding of K. Inner products come from tensor cores as three
-products of half-precision parts, x = high + low, which keeps 21 bits. Sums leave a tile as whole numbers (fixed
+products of half-precision parts, x = high + low, which keeps 21 bits. Sums leave a tile as integers (fixed
 point), which add up to the same bits in any order.
 """
 

@@ -29,7 +29,7 @@ def _column(name: str, cells: Any, as_text: bool) -> Column:
 
     kind, types = cells.type, pa.types
     is_number = types.is_boolean(kind) or types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)
-    is_float = types.is_floating(kind)  # whole numbers with a gap are floats to pandas: 2, not 2.0
+    is_float = types.is_floating(kind)  # integers with a gap are floats to pandas: 2, not 2.0
     if is_number and not (as_text and not is_float):
         return Column(name, np.array(cells.cast(pa.float64(), safe=False), dtype=np.float64))
     if not types.is_dictionary(kind):

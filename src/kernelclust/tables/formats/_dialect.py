@@ -119,7 +119,7 @@ def _decimal(rows: Sequence[Sequence[str]]) -> str:
 
 
 def _thousands_or_decimals(rows: Sequence[Sequence[str]]) -> str:
-    """Return an example if a column has whole numbers and numbers with three digits after the point, and no others."""
+    """Return an example if a column has integers and numbers with three digits after the point, and no others."""
     for cells in zip(*rows, strict=False):
         pointed = {cell.strip() for cell in cells if "." in cell.strip(" .")}
         whole = {cell.strip() for cell in cells if cell.strip().isdecimal()}
