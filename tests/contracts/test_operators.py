@@ -145,7 +145,7 @@ def fitted(operator, structure="ring:4", known=None, **request):
     confidence = known is None and not request
     terms = {"objective": Dependence(**{"rho": 0.0} | request), "solver": Greedy(n_init=3)}
     asked = engine.FitConfig(as_structure(structure), **terms, confidence=confidence, random_state=0)
-    return engine.fit(None, operator.weight, asked, known, FittedKernel(operator, ByRows()))
+    return engine.fit(engine.InMemory(None, operator.weight, known, FittedKernel(operator, ByRows())), asked)
 
 
 @every_operator

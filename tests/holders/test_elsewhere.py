@@ -26,8 +26,8 @@ def _ring(m=400, c=6, noise=0.15, seed=0):
 @pytest.fixture(autouse=True)
 def small_start(monkeypatch):
     """Three stages, as millions of samples have them."""
-    monkeypatch.setattr("kernelclust.engine.holders._fit.START", 100)
-    monkeypatch.setattr("kernelclust.engine.holders._fit.EACH", 1)
+    monkeypatch.setattr("kernelclust.engine._rounds.MIN_SUBSAMPLE", 100)
+    monkeypatch.setattr("kernelclust.engine._rounds.PER_CLUSTER", 1)
     monkeypatch.setattr("kernelclust.engine.holders._device.MIDDLE", 200)
 
 

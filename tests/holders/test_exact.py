@@ -27,8 +27,8 @@ def _ring(m=300, c=6, noise=0.15, seed=0):
 
 @pytest.fixture(autouse=True)
 def small_start(monkeypatch):
-    monkeypatch.setattr("kernelclust.engine.holders._fit.START", 100)
-    monkeypatch.setattr("kernelclust.engine.holders._fit.EACH", 1)
+    monkeypatch.setattr("kernelclust.engine._rounds.MIN_SUBSAMPLE", 100)
+    monkeypatch.setattr("kernelclust.engine._rounds.PER_CLUSTER", 1)
     monkeypatch.setattr(_exact, "TILE", 64)
 
 
@@ -39,7 +39,7 @@ def _model(structure="ring:6", **options):
 
 @pytest.mark.parametrize(("kernel", "m"), [("rbf", 2000), ("laplacian", 1000), ("polynomial", 1000)])
 def test_labels_and_f_are_those_of_one_piece(kernel, m, monkeypatch):
-    monkeypatch.setattr("kernelclust.engine.holders._fit.START", 300)
+    monkeypatch.setattr("kernelclust.engine._rounds.MIN_SUBSAMPLE", 300)
     X = _ring(m)
     model = _model(kernel=kernel, gamma=0.5)
     labels, F = model.fit(X).labels_, model.objective_
@@ -111,7 +111,7 @@ def test_weights_are_repeats_and_known_labels_are_kept():
 
 def test_rounds_end_where_no_single_move_gains_however_few_may_move(monkeypatch):
     monkeypatch.setattr(_exact, "SHOWN", 7)
-    monkeypatch.setattr("kernelclust.engine.holders._fit.START", 30)
+    monkeypatch.setattr("kernelclust.engine._rounds.MIN_SUBSAMPLE", 30)
     X = _ring(90, noise=0.5)
     model = KernelKMeans(3, kernel=RBF(gamma=1.0), approximation=None, random_state=0)
     labels = model.fit(da.from_array(X, chunks=(40, -1))).labels_.compute()

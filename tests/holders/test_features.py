@@ -6,9 +6,9 @@ from flat_parameters import build
 
 from kernelclust import DisKMeans, KernelKMeans, MaxMarginClustering, StructuredClustering
 from kernelclust._arrays import knows_numpy
+from kernelclust.engine._rounds import climb
 from kernelclust.engine.holders import ArrayPartitions, FeaturePool, Features
 from kernelclust.engine.holders._features import Sums, last_look, look, sweep
-from kernelclust.engine.holders._fit import climb
 from kernelclust.objectives import Assignment, Dependence
 from kernelclust.structures import as_structure
 
@@ -24,8 +24,8 @@ def _ring(m=1200, c=6, noise=0.15, seed=0):
 
 @pytest.fixture(autouse=True)
 def small_start(monkeypatch):
-    monkeypatch.setattr("kernelclust.engine.holders._fit.START", 200)
-    monkeypatch.setattr("kernelclust.engine.holders._fit.EACH", 1)
+    monkeypatch.setattr("kernelclust.engine._rounds.MIN_SUBSAMPLE", 200)
+    monkeypatch.setattr("kernelclust.engine._rounds.PER_CLUSTER", 1)
     monkeypatch.setattr("kernelclust.engine.holders._features.FeaturePool.settled", 0.0)
     monkeypatch.setattr("kernelclust.engine.holders._features.ROWS", 100)
 

@@ -19,7 +19,7 @@ def few(monkeypatch):
     """Graphs of 300 samples at most, which a fit of more begins with."""
     monkeypatch.setattr(_nodes, "MAX_GRAPH_SAMPLES", 300)
     monkeypatch.setattr(auto.Auto, "start_samples", 300)
-    monkeypatch.setattr("kernelclust.engine.holders._fit.START", 300)
+    monkeypatch.setattr("kernelclust.engine._rounds.MIN_SUBSAMPLE", 300)
 
 
 def on_a_ring(m, seed=0):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from kernelclust._arrays import namespace
-from kernelclust.engine.holders._moves import best_moves, centred, move_tables, raw_assignment
+from kernelclust.engine._moves import best_moves, centred, move_tables, raw_assignment
 from kernelclust.objectives import Dependence
 from kernelclust.structures import as_structure
 

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from kernelclust._arrays import to_host
+from kernelclust.engine._rounds import climb
 from kernelclust.engine.holders._device import ArrayKernel, DevicePool, _kind
-from kernelclust.engine.holders._fit import climb, put
+from kernelclust.engine.holders._labelled import put
 from kernelclust.engine.holders._rows import FeatureRows, Rows
 from kernelclust.kernels import kernel_class
 from kernelclust.objectives import Dependence

@@ -51,8 +51,8 @@ def test_where_the_start_holds_all_samples_it_is_the_fit_in_memory(arrays, given
 
 def test_the_same_samples_in_partitions_and_on_a_device(arrays, monkeypatch):
     """A start of some samples: weights are those of all, at the labels found."""
-    monkeypatch.setattr("kernelclust.engine.holders._fit.START", 150)
-    monkeypatch.setattr("kernelclust.engine.holders._fit.EACH", 1)
+    monkeypatch.setattr("kernelclust.engine._rounds.MIN_SUBSAMPLE", 150)
+    monkeypatch.setattr("kernelclust.engine._rounds.PER_CLUSTER", 1)
     monkeypatch.setattr("kernelclust.engine.holders._features.FeaturePool.settled", 0.0)
     views = _views()
     weight = np.random.default_rng(1).choice([1.0, 2.0], 500)

@@ -17,8 +17,8 @@ AS_GIVEN = {"center": False, "unit_diagonal": False}
 
 @pytest.fixture(autouse=True)
 def small_start(monkeypatch):
-    monkeypatch.setattr("kernelclust.engine.holders._fit.START", 150)
-    monkeypatch.setattr("kernelclust.engine.holders._fit.EACH", 1)
+    monkeypatch.setattr("kernelclust.engine._rounds.MIN_SUBSAMPLE", 150)
+    monkeypatch.setattr("kernelclust.engine._rounds.PER_CLUSTER", 1)
     monkeypatch.setattr("kernelclust.engine.holders._features.FeaturePool.settled", 0.0)
     monkeypatch.setattr("kernelclust.engine.holders._features.ROWS", 100)
 
@@ -68,7 +68,7 @@ def test_labels_and_weights_are_those_of_the_same_kernels_in_one_piece(method, s
 
 
 def test_where_the_start_holds_all_samples_it_is_the_fit_in_memory(monkeypatch):
-    monkeypatch.setattr("kernelclust.engine.holders._fit.START", 600)
+    monkeypatch.setattr("kernelclust.engine._rounds.MIN_SUBSAMPLE", 600)
     views, kernels = _views(), ["rbf", "linear", ["rbf", 2.0]]
     found, one = _model(kernel=kernels).fit(_parts(views)), _model(kernel=kernels).fit(views)
     np.testing.assert_array_equal(found.labels_.compute(), one.labels_)

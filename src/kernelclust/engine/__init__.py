@@ -1,7 +1,7 @@
 """One fit as a value: checked input in, a frozen result out. Estimators, selection and many kernels call it."""
 
 from kernelclust.engine._config import FitConfig, Policy, Samples, distance_exponent
-from kernelclust.engine._fit import arrange, fit, useful_spectrum
+from kernelclust.engine._fit import arrange, useful_spectrum
 from kernelclust.engine._found import check_sought, structure_of
 from kernelclust.engine._judge import Fit, canonical_places, judge, numbered_from, numbered_like, with_order
 from kernelclust.engine._order import FEW, UNSURE, Order, n_arrangements
@@ -15,6 +15,7 @@ from kernelclust.engine._order_result import (
 )
 from kernelclust.engine._places import Places, Prediction
 from kernelclust.engine._position_errors import PositionErrors
+from kernelclust.engine._rounds import Holder, InMemory, fit, go_on
 from kernelclust.engine._shapes import family_or_flat, structure_probabilities
 from kernelclust.engine._steps import is_connected, order_agreement, place, squared_distances, steps
 from kernelclust.engine._structure_table import StructureTable
@@ -26,6 +27,8 @@ __all__ = [
     "ClusterOrder",
     "Fit",
     "FitConfig",
+    "Holder",
+    "InMemory",
     "Order",
     "Places",
     "Policy",
@@ -43,6 +46,7 @@ __all__ = [
     "doubtful",
     "family_or_flat",
     "fit",
+    "go_on",
     "is_connected",
     "judge",
     "n_arrangements",

@@ -1,9 +1,10 @@
-"""One fit: kernel, policy, spectrum, search, judgement. Or clusters that the user has, assigned to nodes and judged."""
+"""The search over samples in memory, and its judgement; or clusters that the user has, assigned to nodes and judged."""
 
 from __future__ import annotations
 
 import warnings
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -34,19 +35,15 @@ EXTRA_DIMENSIONS = 8  # eigenvectors beyond the c - 1 that a flat clustering nee
 ROUNDING = 1e-12  # of a kernel's entries, times the total weight: eigenvalues below are rounding
 
 
-def fit(
-    X,
+def search(
+    X: Any,
     weight: np.ndarray,
     config: FitConfig,
     known: Constraints | None = None,
     kernel: FittedKernel | None = None,
     spectrum: Spectrum | None = None,
 ) -> Fit:
-    """Fit samples X of positive weight.
-
-    `kernel` is theirs, where it has been computed already (X may then be None), and `spectrum` is the kernel's, from a
-    fit with as many clusters or more.
-    """
+    """Fit samples X of positive weight that lie in memory: kernel, policy, spectrum, solver, judgement."""
     with one_thread():
         samples = _samples(X, weight, config, known)
         rng = check_random_state(config.random_state)

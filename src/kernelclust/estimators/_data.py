@@ -20,7 +20,7 @@ from kernelclust._input import rows_are_equal
 from kernelclust._progress import log
 from kernelclust._warnings import warn
 from kernelclust.constraints import check_labels
-from kernelclust.engine import Prediction
+from kernelclust.engine import Prediction, fit
 from kernelclust.engine.holders import (
     ArrayPartitions,
     DaskPartitions,
@@ -29,7 +29,6 @@ from kernelclust.engine.holders import (
     FeatureHolder,
     align_to_partitions,
     as_rows,
-    fit_all,
     is_partitioned,
     map_partitions,
     reading,
@@ -205,7 +204,7 @@ class Device(Host):
         samples = X if everything else xp.take(X, xp.asarray(used, device=X.device), axis=0)
         w = xp.asarray(weight[used], dtype=xp.float64, device=X.device)
         holder = DeviceHolder(xp, samples, w, None if known is None else known[used])
-        found = fit_all(holder, model._fit_config(structure, model._make_solver()), model._warn_of_scales)
+        found = fit(holder, model._fit_config(structure, model._make_solver()), model._warn_of_scales)
         model._keep(found)
         model._fitted_on_device, model._used = True, None if everything else used
         if not everything:
@@ -251,7 +250,7 @@ class InPartitions(Host):
         check_enough_samples(int(X.shape[0]), structure)
         partitions = self.weighted(model, X, y, sample_weight, structure)
         holder = ExactHolder(partitions) if exact else FeatureHolder(partitions, model._kernel_term(), approximation)
-        found = fit_all(holder, model._fit_config(structure, model._make_solver()), model._warn_of_scales)
+        found = fit(holder, model._fit_config(structure, model._make_solver()), model._warn_of_scales)
         model._keep(found)
         model._fitted_on_device, model._used = False, None
 

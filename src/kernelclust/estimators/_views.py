@@ -15,13 +15,13 @@ from kernelclust._arrays import to_host
 from kernelclust._progress import progress_listener, set_step
 from kernelclust._threads import one_thread
 from kernelclust._warnings import warn
+from kernelclust.engine import go_on
 from kernelclust.engine.holders import (
     FeaturePool,
     Features,
     Partitions,
     feature_gram,
     feature_moments,
-    go_on,
     look_at_all,
     products,
 )
@@ -65,13 +65,13 @@ def fit_views(
 def _fit(model: Any, partitions: Partitions, widths: list[int], kernels: list[Kernel], structure: Structure) -> tuple:
     """The fit of all views side by side, the weights, and the features of all kernels."""
     rng, c = check_random_state(model.random_state), structure.n_clusters
-    some = look_at_all(partitions, c, rng, names=_names(widths))
+    subsample = look_at_all(partitions, c, rng, names=_names(widths))
     config = model._fit_config(structure)
     approximation = None if config.approximation is None else config.approximation.beyond_limit()
     config = replace(config, approximation=approximation, random_state=rng)
-    views = Views(_split(some.X, widths), np.ones((len(some.X), len(widths)), dtype=bool))
+    views = Views(_split(subsample.X, widths), np.ones((len(subsample.X), len(widths)), dtype=bool))
     with progress_listener(None):  # stages of the start are not those of the whole
-        few = fit_many(views, some.w, config, some.constraints(c))
+        few = fit_many(views, subsample.weight, config, subsample.constraints(c))
     raw = raw_features(few, _slices(widths), kernels)
     width = raw.columns[-1].stop
     set_step("means of {} features of all samples", width)
@@ -82,11 +82,11 @@ def _fit(model: Any, partitions: Partitions, widths: list[int], kernels: list[Ke
     set_step("products of {} features of all samples", width)
     gram = sum(partitions.each(feature_gram, raw=features, width=width))
     with one_thread():
-        objective = few.fit.moving_objective
-        weights = feature_alternation(gram, features.columns, few, config, objective, total.weight, some.lightest)
-    pool = FeaturePool.of(partitions, Features(features, weights.scale, center=False), some, few.fit)
+        objective, min_weight = few.fit.moving_objective, subsample.min_weight
+        weights = feature_alternation(gram, features.columns, few, config, objective, total.weight, min_weight)
+    pool = FeaturePool.of(partitions, Features(features, weights.scale, center=False), subsample, few.fit)
     climbing = {"max_iter": int(model.max_iter), "report": model._report}
-    found = go_on(pool, some, few.fit, config.objective.rule, climbing, partial(_relearned, weights))
+    found = go_on(pool, subsample, few.fit, config.objective.rule, climbing, partial(_relearned, weights))
     return ManyFit(found, weights.relaxed, weights.refined(found.labels), weights.explained), weights, features
 
 

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from kernelclust._progress import working
 from kernelclust._scale_warning import ScaleWarning, scale_warning
 from kernelclust._warnings import warn
-from kernelclust.engine import Fit, FitConfig, fit, numbered_like
+from kernelclust.engine import Fit, FitConfig, InMemory, fit, numbered_like
 from kernelclust.estimators._base import (
     KernelClusterer,
     check_enough_samples,
@@ -302,7 +302,7 @@ class StructuredClustering(Placing, KernelClusterer):
         if samples is not None:
             known, joined = self._join_equal_rows([samples], weight, structure, known)
         constraints = known if known is None or everything else known.among(used)
-        found = fit(samples, weight[used], self._fit_config(structure, solver), constraints, given)
+        found = fit(InMemory(samples, weight[used], constraints, given), self._fit_config(structure, solver))
         if samples is not None and not joined:
             warn_of_far_samples(found, samples, used)
         if self._like is not None:

@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.base import clone
 
 from kernelclust._checkpoint import Checkpoint, fingerprint
-from kernelclust.engine import Fit, fit
+from kernelclust.engine import Fit, InMemory, fit
 from kernelclust.estimators import StructuredClustering, adopt, check_enough_samples, config_of
 from kernelclust.selection._bound import captured
 
@@ -118,7 +118,7 @@ def _fit_all(X: Any, models: list[StructuredClustering], *, quick: bool = True) 
         config = replace(configs[i], run=replace(configs[i].run, quick=quick))
         with warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always")
-            one = fit(X, np.ones(len(X)), config, kernel=kernel, spectrum=spectrum)
+            one = fit(InMemory(X, np.ones(len(X)), kernel=kernel, spectrum=spectrum), config)
         found[i], kernel = (one, said), one.data_kernel or one.kernel
         spectrum = one.spectrum if kernel.operator is one.kernel.operator and kernel.operator.cheap else None
     return [found[i] for i in range(len(models))]

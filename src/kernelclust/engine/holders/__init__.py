@@ -14,7 +14,6 @@ from kernelclust.engine.holders._features import (
     look_at_all,
     products,
 )
-from kernelclust.engine.holders._fit import fit_all, go_on
 from kernelclust.engine.holders._partitions import (
     ArrayPartitions,
     DaskPartitions,
@@ -38,8 +37,6 @@ __all__ = [
     "as_rows",
     "feature_gram",
     "feature_moments",
-    "fit_all",
-    "go_on",
     "is_partitioned",
     "look_at_all",
     "map_partitions",

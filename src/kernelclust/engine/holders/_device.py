@@ -14,19 +14,10 @@ from kernelclust._progress import set_step
 from kernelclust._warnings import warn
 from kernelclust.constraints import draw
 from kernelclust.engine._judge import Fit
+from kernelclust.engine._moves import Centring, best_moves, centred, one_hot, raw_assignment
 from kernelclust.engine._places import Places, Whole
-from kernelclust.engine.holders._fit import (
-    Holder,
-    LabelledPool,
-    Subsample,
-    climb,
-    level_of,
-    put,
-    tables_of,
-    wanted,
-    weight_levels,
-)
-from kernelclust.engine.holders._moves import Centring, best_moves, centred, one_hot, raw_assignment
+from kernelclust.engine._rounds import Drawn, Holder, climb, subsample_size
+from kernelclust.engine.holders._labelled import LabelledPool, level_of, put, tables_of, weight_levels
 from kernelclust.engine.holders._rows import FeatureRows, Rows
 from kernelclust.kernels import (
     Kernel,
@@ -51,44 +42,46 @@ class DeviceHolder(Holder):
         self.xp, self.X, self.weight, self.y = xp, X, weight, y
         self.m = int(X.shape[0])
 
-    def some(self, config, rng):
-        few = draw(self.m, wanted(config.structure.n_clusters, config.kernel["kernel"]), self.y, rng)
-        there = self._there(few)
+    def draw(self, config, rng):
+        index = draw(self.m, subsample_size(config.structure.n_clusters, config.kernel["kernel"]), self.y, rng)
+        there = self._there(index)
         X = to_host(self.xp.take(self.X, there, axis=0)).astype(np.float64)
-        w = to_host(self.xp.take(self.weight, there)).astype(float)
+        weight = to_host(self.xp.take(self.weight, there)).astype(float)
         kernel, gamma = config.kernel["kernel"], None
         if kernel.has_gamma:
-            gamma = kernel.in_units(X, w, 1.0)[1]
+            gamma = kernel.in_units(X, weight, 1.0)[1]
             if kernel.gamma == "scale":
                 gamma = natural_gamma(mean_distance(self.X, self.weight, kernel.distance_exponent))
             kernel = kernel.with_gamma(gamma)
-        self._kernel, self.approximation = kernel, Nystroem() if kernel.learns_features else None
-        y = np.full(len(few), -1) if self.y is None else self.y[few]
-        places = np.empty(0, dtype=int) if self.y is None else np.unique(self.y[self.y >= 0])
-        return Subsample(few, X, w, y, places, len(few) == self.m, float(self.xp.min(self.weight)), gamma, rng)
+        self._kernel = kernel
+        y = np.full(len(index), -1) if self.y is None else self.y[index]
+        known_nodes = np.empty(0, dtype=int) if self.y is None else np.unique(self.y[self.y >= 0])
+        min_weight, is_all = float(self.xp.min(self.weight)), len(index) == self.m
+        approximation = Nystroem() if kernel.learns_features else None
+        return Drawn(index, X, weight, y, known_nodes, is_all, min_weight, gamma, rng, approximation)
 
-    def pool(self, some: Subsample, start: Fit, climbing: dict[str, Any]) -> DevicePool:
+    def pool(self, subsample: Drawn, start: Fit, climbing: dict[str, Any]) -> DevicePool:
         """Move more and more samples, in stages; return the pool of all."""
         xp, c, rounds, kernel = self.xp, len(start.n), 0, self._kernel
         if kernel.learns_features:
             kernel = LearnedKernel(start.kernel.source.features)  # type: ignore[attr-defined]
         make = _rows_of(xp, self.X, self.weight, kernel)
         labels = xp.asarray(start.labels, dtype=xp.int64, device=self.X.device)
-        few, rows, sizes = some.few, make(self._there(some.few)), iter((MIDDLE, self.m))
+        index, rows, sizes = subsample.index, make(self._there(subsample.index)), iter((MIDDLE, self.m))
         while True:
-            free = None if self.y is None else xp.asarray(self.y[few] < 0, device=self.X.device)
+            free = None if self.y is None else xp.asarray(self.y[index] < 0, device=self.X.device)
             pool = DevicePool(rows, labels, c, free, climbing["allow_empty"])
             pool.rounds_before = rounds
-            if len(few) == self.m:
+            if len(index) == self.m:
                 return pool
             done = climb(pool, start.moving_objective, **climbing | {"max_iter": STAGE_ROUNDS})
             rounds += len(done.history) - 1
-            few = draw(self.m, next(sizes), self.y, some.rng)
-            set_step("the next {} of {} samples", len(few), self.m)
-            rows = make(None if len(few) == self.m else self._there(few))
+            index = draw(self.m, next(sizes), self.y, subsample.rng)
+            set_step("the next {} of {} samples", len(index), self.m)
+            rows = make(None if len(index) == self.m else self._there(index))
             where = raw_assignment(start.moving_objective, done.S, done.n)  # no cluster that is empty
             G = xp.matrix_transpose(pool.rows.sums_of(rows.Z, pool.labels, c))
-            labels = xp.astype(where.labels(G, None if self.y is None else self.y[few]), xp.int64)
+            labels = xp.astype(where.labels(G, None if self.y is None else self.y[index]), xp.int64)
 
     def _there(self, index: np.ndarray) -> Any:
         return self.xp.asarray(index, device=self.X.device)
@@ -175,9 +168,9 @@ class DevicePool(LabelledPool):
         ]
         return bounds_of(found, self.square, raw, n)
 
-    def finish(self, some, start):
+    def finish(self, subsample, start):
         m = self.n_samples
-        few = draw(m, PLACED, None, some.rng)
+        few = draw(m, PLACED, None, subsample.rng)
         (G, own), labels = self._seen(few), to_host(self.labels)
         return Whole(
             n_samples=m,
@@ -191,7 +184,9 @@ class DevicePool(LabelledPool):
             labelled=np.empty(0, dtype=int) if self._free is None else np.flatnonzero(~to_host(self._free)),
             labels=labels,
             position=self._positions,
-            sampled=start.sampled(some.X, self._seen(some.few)[0], labels[some.few], some.w),
+            sampled=start.sampled(
+                subsample.X, self._seen(subsample.index)[0], labels[subsample.index], subsample.weight
+            ),
         )
 
     def _there(self, index: np.ndarray) -> Any:

@@ -17,11 +17,12 @@ from kernelclust._arrays import namespace, parts
 from kernelclust._progress import set_step
 from kernelclust._threads import one_thread
 from kernelclust.engine._judge import Fit
+from kernelclust.engine._moves import Centring, Tables, best_moves, centred, one_hot, raw_assignment
 from kernelclust.engine._places import Places, Prediction, Whole
+from kernelclust.engine._rounds import Drawn, Holder
 from kernelclust.engine.holders._device import bounds_of, squares
 from kernelclust.engine.holders._features import look_at_all, nearest_of
-from kernelclust.engine.holders._fit import LEVELS, Holder, LabelledPool, Subsample, level_of, tables_of, weight_levels
-from kernelclust.engine.holders._moves import Centring, Tables, best_moves, centred, one_hot, raw_assignment
+from kernelclust.engine.holders._labelled import LEVELS, LabelledPool, level_of, tables_of, weight_levels
 from kernelclust.engine.holders._partitions import DaskPartitions
 from kernelclust.kernels import NewSamples
 from kernelclust.objectives import Assignment
@@ -264,15 +265,16 @@ class ExactHolder(Holder):
     def __init__(self, partitions: DaskPartitions):
         self.partitions = partitions
 
-    def some(self, config, rng):
+    def draw(self, config, rng):
         return look_at_all(self.partitions, config.structure.n_clusters, rng, config)
 
-    def pool(self, some: Subsample, start: Fit, climbing: dict[str, Any]) -> PartitionPool:
+    def pool(self, subsample: Drawn, start: Fit, climbing: dict[str, Any]) -> PartitionPool:
         partitions, c = self.partitions, len(start.n)
         function = replace(start.kernel.source.function, dtype=np.float64)  # type: ignore[attr-defined]
-        few, P = function.prepare(some.X), np.eye(c)[start.labels] * some.w[:, None]
+        few, P = function.prepare(subsample.X), np.eye(c)[start.labels] * subsample.weight[:, None]
         rule = raw_assignment(start.moving_objective, P.T @ _sums(function, few, few, P).T, P.sum(axis=0))
-        here = list(zip(_local(some.few, partitions), _local(some.few, partitions, start.labels), strict=True))
+        index = subsample.index
+        here = list(zip(_local(index, partitions), _local(index, partitions, start.labels), strict=True))
         held = partitions.each(first_labels, some=here, function=function, few=few, P=P, rule=rule, keep=True)
         at_first = list(held)
         for i in range(len(held)):
@@ -352,10 +354,10 @@ class PartitionPool(LabelledPool):
         found = self.partitions.each(spreads, samples=False, held=self.held, centring=self.centring)
         return bounds_of(found, self.square, raw, n)
 
-    def finish(self, some, start):
+    def finish(self, subsample, start):
         partitions, (raw, n) = self.partitions, self.totals()
         comparison, given = Comparison(self.function, self.centring), {"samples": False, "held": self.held}
-        rows = _local(some.few, partitions)
+        rows = _local(subsample.index, partitions)
         found = zip(*partitions.each(looked_at, rows=rows, **given), strict=True)
         G, own = self.centring.sums(*(np.concatenate(part) for part in found))
         rule = start.moving_objective.assignment(centred(raw, n), n)
@@ -370,16 +372,16 @@ class PartitionPool(LabelledPool):
         return Whole(
             n_samples=self.n_samples,
             similarities=PartitionSamples(partitions, comparison, list(labels)),
-            few=some.few,
+            few=subsample.index,
             G=G,
             own=own,
-            few_labels=every[some.few],
-            weight=some.w,
+            few_labels=every[subsample.index],
+            weight=subsample.weight,
             medoids=medoids,
-            labelled=np.union1d(some.few[some.y >= 0], told),
+            labelled=np.union1d(subsample.index[subsample.y >= 0], told),
             labels=partitions.spread(every),
             position=position,
-            sampled=start.sampled(some.X, G, every[some.few], some.w),
+            sampled=start.sampled(subsample.X, G, every[subsample.index], subsample.weight),
         )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,12 +19,12 @@ from kernelclust._input import rows_are_equal
 from kernelclust._progress import set_step
 from kernelclust._threads import one_thread
 from kernelclust._warnings import warn
+from kernelclust.engine import _rounds
 from kernelclust.engine._config import FitConfig
 from kernelclust.engine._judge import Fit
+from kernelclust.engine._moves import Centring, centred, one_hot, raw_assignment
 from kernelclust.engine._places import Places, Whole
-from kernelclust.engine.holders import _fit
-from kernelclust.engine.holders._fit import Holder, Pool, Subsample, wanted
-from kernelclust.engine.holders._moves import Centring, centred, one_hot, raw_assignment
+from kernelclust.engine._rounds import Drawn, Holder, Pool, subsample_size
 from kernelclust.engine.holders._partitions import Partitions
 from kernelclust.kernels import (
     Approximation,
@@ -103,7 +103,9 @@ def drawn(w: np.ndarray, y: np.ndarray, number: int, share: float, seed: int) ->
     used = np.flatnonzero(w > 0)
     some = used[rng.random_sample(len(used)) < share]
     told = np.flatnonzero((y >= 0) & (w > 0))
-    return np.union1d(some, told[rng.random_sample(len(told)) < max(share, 0.5 * _fit.START / max(len(told), 1))])
+    return np.union1d(
+        some, told[rng.random_sample(len(told)) < max(share, 0.5 * _rounds.MIN_SUBSAMPLE / max(len(told), 1))]
+    )
 
 
 @dataclass(frozen=True)
@@ -311,16 +313,17 @@ class FeatureHolder(Holder):
         self.partitions, self.kernel = partitions, kernel
         self.approximation = None if kernel.has_features else (approximation or Nystroem()).beyond_limit()
 
-    def some(self, config, rng):
-        return look_at_all(self.partitions, config.structure.n_clusters, rng, config)
+    def draw(self, config, rng):
+        drawn = look_at_all(self.partitions, config.structure.n_clusters, rng, config)
+        return replace(drawn, approximation=self.approximation)
 
-    def pool(self, some: Subsample, start: Fit, climbing: dict[str, Any]) -> FeaturePool:
+    def pool(self, subsample: Drawn, start: Fit, climbing: dict[str, Any]) -> FeaturePool:
         features = (
             Features(ExactFeatures(SimilarityFunction(self.kernel)), None)
             if self.kernel.has_features
             else Features(*start.kernel.source.parts())  # type: ignore[attr-defined]
         )
-        return FeaturePool.of(self.partitions, features, some, start, held=self.kernel.learns_features)
+        return FeaturePool.of(self.partitions, features, subsample, start, held=self.kernel.learns_features)
 
 
 def look_at_all(
@@ -329,20 +332,22 @@ def look_at_all(
     rng: np.random.RandomState,
     config: FitConfig | None = None,
     names: Sequence[str] | None = None,
-) -> Subsample:
+) -> Drawn:
     """Look at all partitions, and return some samples of each; errors name columns by `names`."""
     m = sum(partitions.sizes)
     seed = int(deepcopy(rng).randint(2**31))  # the engine starts as it would without partitions
     set_step("a look at {} samples in {} partitions", m, len(partitions.sizes))
-    number = wanted(c) if config is None else wanted(c, config.kernel["kernel"])
+    number = subsample_size(c) if config is None else subsample_size(c, config.kernel["kernel"])
     seen = partitions.each(look, share=min(1.0, 1.2 * number / max(m, 1)), seed=seed, numbered=True)
     _check(seen, c, names, partitions.numbers)
     first = np.cumsum([0, *partitions.sizes])
-    few = np.concatenate([first[i] + one.some for i, one in enumerate(seen)])
-    X, w, y = (np.concatenate([getattr(one, name) for one in seen]) for name in ("rows", "weights", "known"))
-    places = np.unique(np.concatenate([one.places for one in seen])).astype(int)
-    every, lightest = len(w) == sum(one.counted for one in seen), min(one.least for one in seen)
-    return Subsample(few, X, w, y, places, every, lightest, None if config is None else _gamma(seen, config), rng)
+    index = np.concatenate([first[i] + summary.some for i, summary in enumerate(seen)])
+    X, weight, y = (np.concatenate([getattr(part, name) for part in seen]) for name in ("rows", "weights", "known"))
+    known_nodes = np.unique(np.concatenate([summary.places for summary in seen])).astype(int)
+    is_all = len(weight) == sum(summary.counted for summary in seen)
+    min_weight = min(summary.least for summary in seen)
+    gamma = None if config is None else _gamma(seen, config)
+    return Drawn(index, X, weight, y, known_nodes, is_all, min_weight, gamma, rng)
 
 
 def _check(seen: Sequence[PartitionSummary], c: int, names: Sequence[str] | None, numbers: Sequence[int]) -> None:
@@ -400,14 +405,14 @@ class FeaturePool(Pool):
 
     @classmethod
     def of(
-        cls, partitions: Partitions, features: Features, some: Subsample, start: Fit, held: bool = False
+        cls, partitions: Partitions, features: Features, subsample: Drawn, start: Fit, held: bool = False
     ) -> FeaturePool:
         """Return all samples in a pool, each where F rises most by the clusters of some.
 
         `held` keeps features where samples lie.
         """
-        P = np.eye(len(start.n))[start.labels] * some.w[:, None]
-        total = Sums(P.T @ features.raw(some.X), P.sum(axis=0))
+        P = np.eye(len(start.n))[start.labels] * subsample.weight[:, None]
+        total = Sums(P.T @ features.raw(subsample.X), P.sum(axis=0))
         return cls(partitions, features, features.rule(start.moving_objective, total), held)
 
     @property
@@ -472,12 +477,12 @@ class FeaturePool(Pool):
         values, useful = np.linalg.eigvalsh(gram)[::-1], self.c - self.center
         return np.maximum(values[:useful], 0.0), float(values.sum())
 
-    def finish(self, some, start):
+    def finish(self, subsample, start):
         self._warn_of_empty_clusters()
         sums, parts, raw = self.features.of(self.total.features), self.partitions, self.features.raw
         similarities = FeatureSamples(self.features, sums, self.centring)
-        G, own = similarities.both(some.X)
-        labels = self.rules[0].labels(double(raw(some.X)), some.y)
+        G, own = similarities.both(subsample.X)
+        labels = self.rules[0].labels(double(raw(subsample.X)), subsample.y)
         medoids, told = nearest_of([(one.near, one.row, one.told) for one in self._last], parts.sizes)
 
         def position(places: Places) -> Any:
@@ -487,16 +492,16 @@ class FeaturePool(Pool):
         return Whole(
             n_samples=self.n_samples,
             similarities=similarities,
-            few=some.few,
+            few=subsample.index,
             G=G,
             own=own,
             few_labels=labels,
-            weight=some.w,
+            weight=subsample.weight,
             medoids=medoids,
-            labelled=np.union1d(some.few[some.y >= 0], told),
+            labelled=np.union1d(subsample.index[subsample.y >= 0], told),
             labels=parts.rows(rule_labels, np.int64, raw=raw, rule=self.rules),
             position=position,
-            sampled=start.sampled(some.X, G, labels, some.w),
+            sampled=start.sampled(subsample.X, G, labels, subsample.weight),
         )
 
     def _warn_of_empty_clusters(self) -> None:

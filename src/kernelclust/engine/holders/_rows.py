@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from kernelclust._arrays import namespace, parts, to_host
-from kernelclust.engine.holders._moves import one_hot
+from kernelclust.engine._moves import one_hot
 
 BLOCK = 2**24  # entries of the kernel that are made at a time
 CLOSE = 128  # samples whose own similarity is computed at a time

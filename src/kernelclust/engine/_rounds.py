@@ -1,6 +1,7 @@
-"""The protocol of holders, and the fit over it: the search on some samples, rounds over all, and the same judgement.
+"""One fit, wherever samples lie: search some of them, raise F over all of them in rounds, judge the result.
 
-In a round every sample is judged by the same sums, those that gain move together, and F is seen to rise.
+A `Holder` has the samples: in memory (`InMemory`), on a device or in partitions (`holders/`). In a round the same
+cluster sums judge every sample, the samples that gain move together, and F is checked to rise.
 """
 
 from __future__ import annotations
@@ -13,63 +14,103 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from kernelclust._arrays import like
 from kernelclust._progress import log_round, progress_listener, set_step
 from kernelclust.constraints import Constraints, make_constraints
 from kernelclust.engine._config import FitConfig, distance_exponent
-from kernelclust.engine._fit import fit
+from kernelclust.engine._fit import search
 from kernelclust.engine._judge import Fit, certificate, numbering
+from kernelclust.engine._moves import Centring, centred
 from kernelclust.engine._places import Whole
-from kernelclust.engine.holders._moves import Centring, centred, move_tables
-from kernelclust.kernels import Approximation, FittedKernel, Kernel
+from kernelclust.kernels import Approximation, FittedKernel, Kernel, Spectrum
 from kernelclust.objectives import ClusterObjective
 from kernelclust.solvers import placement_margin, placement_problem
 
-START, EACH = 2500, 50  # samples that a search begins with, or so many a cluster
-DRIFT = 1e-6  # of totals that calls for new sums of all samples
-LEVELS = 16  # weights that are told apart; more of them are rounded in the judgement of moves, not in the sums
+MIN_SUBSAMPLE, PER_CLUSTER = 2500, 50  # samples that a search begins with: so many, or so many a cluster
+DRIFT_TOL = 1e-6  # of the largest total: beyond, the cluster sums of all samples are computed again
 ROUND = "round %d over %d samples: F = %.6g, %d moved"
 
 
-@dataclass(frozen=True)
-class Subsample:
-    """Samples (k) that a search begins with, on the host."""
+class Subsample(ABC):
+    """Samples in memory that the search of a fit sees."""
 
-    few: np.ndarray  # (k,) which of all samples they are
-    X: np.ndarray  # (k, d)
-    w: np.ndarray  # (k,)
-    y: np.ndarray  # (k,) known labels, -1 for none
-    places: np.ndarray  # known labels of all samples, each once
-    every: bool  # whether these are all samples that count
-    lightest: float  # weight of all samples that counts
-    gamma: float | None
-    rng: np.random.RandomState
+    X: Any
+    weight: np.ndarray  # (k,)
 
-    def constraints(self, n_clusters: int) -> Constraints | None:
-        return None if (self.y < 0).all() else make_constraints(self.w, n_clusters, labels=self.y)
-
-    def movable(self, n_clusters: int) -> np.ndarray:
-        """Return which clusters (c,) have no known label."""
-        return ~np.isin(np.arange(n_clusters), self.places)
-
-
-def wanted(n_clusters: int, kernel: type[Kernel] | Kernel = Kernel) -> int:
-    """Return the number of samples that a search begins with."""
-    return max(START, kernel.start_samples, EACH * n_clusters)
+    @abstractmethod
+    def search(self, config: FitConfig) -> Fit:
+        """Return the judged fit of these samples."""
 
 
 class Holder(ABC):
     """Samples with weights and known labels, wherever they lie."""
 
-    approximation: Approximation | None = None  # of the kernel that all are compared by
+    @abstractmethod
+    def draw(self, config: FitConfig, rng: np.random.RandomState) -> Any:
+        """Return the `Subsample` that the search sees."""
 
     @abstractmethod
-    def some(self, config: FitConfig, rng: np.random.RandomState) -> Subsample:
-        """Look at all samples, and return some of them."""
+    def pool(self, subsample: Any, start: Fit, climbing: dict[str, Any]) -> Pool | None:
+        """Return all samples, labelled by the fit of the subsample; None where the search has seen all of them."""
 
-    @abstractmethod
-    def pool(self, some: Subsample, start: Fit, climbing: dict[str, Any]) -> Pool:
-        """Return all samples, with labels by the fit of some."""
+
+@dataclass(frozen=True)
+class InMemory(Holder, Subsample):
+    """Samples of positive weight in memory: the search sees all of them, with all that is known about them.
+
+    `kernel` is theirs, where it has been computed already (X may then be None), and `spectrum` is the kernel's, from a
+    fit with as many clusters or more.
+    """
+
+    X: Any
+    weight: np.ndarray
+    known: Constraints | None = None
+    kernel: FittedKernel | None = None
+    spectrum: Spectrum | None = None
+
+    def draw(self, config, rng):
+        return self
+
+    def search(self, config):
+        return search(self.X, self.weight, config, self.known, self.kernel, self.spectrum)
+
+    def pool(self, subsample, start, climbing):
+        return None
+
+
+@dataclass(frozen=True)
+class Drawn(Subsample):
+    """Some of many samples (k), copied into memory."""
+
+    index: np.ndarray  # (k,) of all samples
+    X: np.ndarray  # (k, d)
+    weight: np.ndarray  # (k,)
+    y: np.ndarray  # (k,) known labels, -1 for none
+    known_nodes: np.ndarray  # known labels of all samples, each once
+    is_all: bool  # whether these are all samples that count
+    min_weight: float  # of all samples that count
+    gamma: float | None
+    rng: np.random.RandomState
+    approximation: Approximation | None = None  # of the kernel that all samples are compared by
+
+    def constraints(self, n_clusters: int) -> Constraints | None:
+        return None if (self.y < 0).all() else make_constraints(self.weight, n_clusters, labels=self.y)
+
+    def movable(self, n_clusters: int) -> np.ndarray:
+        """Return which clusters (c,) have no known label."""
+        return ~np.isin(np.arange(n_clusters), self.known_nodes)
+
+    def search(self, config):
+        set_step("{} samples, in memory", len(self.weight))
+        kernel = config.kernel["kernel"]
+        kernel = kernel if self.gamma is None else kernel.with_gamma(self.gamma)
+        config = replace(config, kernel={"kernel": kernel, "approximation": self.approximation})
+        with progress_listener(None):  # its stages are not those of the whole fit
+            return search(self.X, self.weight, config, self.constraints(config.structure.n_clusters))
+
+
+def subsample_size(n_clusters: int, kernel: type[Kernel] | Kernel = Kernel) -> int:
+    """Return the number of samples that a search begins with."""
+    return max(MIN_SUBSAMPLE, kernel.start_samples, PER_CLUSTER * n_clusters)
 
 
 class Pool(ABC):
@@ -126,8 +167,8 @@ class Pool(ABC):
         """Return upper bounds on the leading eigenvalues of the kernel of all samples, and its trace."""
 
     @abstractmethod
-    def finish(self, some: Subsample, start: Fit) -> Whole:
-        """Return what is known of all samples at their final labels; `start` is the fit of some."""
+    def finish(self, subsample: Drawn, start: Fit) -> Whole:
+        """Return what is known of all samples at their final labels; `start` is the fit of the subsample."""
 
     @property
     def centring(self) -> Centring:
@@ -137,25 +178,20 @@ class Pool(ABC):
 # -- the fit ----------------------------------------------------------------------------------------------------------
 
 
-def fit_all(holder: Holder, config: FitConfig, inspect: Callable[[np.ndarray, np.ndarray], None]) -> Fit:
-    """Fit all samples of a holder; `inspect` sees the samples and weights of the subsample before its fit."""
+def fit(holder: Holder, config: FitConfig, inspect: Callable[[Any, np.ndarray], None] = lambda X, weight: None) -> Fit:
+    """Fit all samples of a holder; `inspect` sees the samples and weights of the subsample before its search."""
     rng = check_random_state(config.random_state)
-    some = holder.some(config, rng)
-    inspect(some.X, some.w)
-    set_step("{} samples, by the ordinary engine", len(some.w))
-    kernel = config.kernel["kernel"]
-    kernel = kernel if some.gamma is None else kernel.with_gamma(some.gamma)
-    settings = {"kernel": kernel, "approximation": holder.approximation}
-    with progress_listener(None):  # stages of the start are not those of the whole
-        asked = replace(config, kernel=settings, random_state=rng)
-        start = fit(some.X, some.w, asked, some.constraints(config.structure.n_clusters))
+    subsample = holder.draw(config, rng)
+    inspect(subsample.X, subsample.weight)
+    start = subsample.search(replace(config, random_state=rng))
     climbing = config.solver.climbing(config.run) | {"report": config.run.report}
-    return go_on(holder.pool(some, start, climbing), some, start, config.objective.rule, climbing)
+    pool = holder.pool(subsample, start, climbing)
+    return start if pool is None else go_on(pool, subsample, start, config.objective.rule, climbing)
 
 
 def go_on(
     pool: Pool,
-    some: Subsample,
+    subsample: Drawn,
     start: Fit,
     rule: str,
     climbing: dict[str, Any],
@@ -172,38 +208,38 @@ def go_on(
     set_step("F by a new pass over all samples")
     drift, n_iter = pool.settle(), pool.rounds_before + len(done.history) - 1
     climbing["report"](f"sums have drifted by {drift:.1e} of the largest")
-    if drift > DRIFT:
+    if drift > DRIFT_TOL:
         set_step("one more pass over all samples")
         pool.fresh()
         again = climb(pool, objective, **climbing)
         done = replace(again, history=[*done.history[:-1], *again.history])
         n_iter += len(again.history) - 1
         pool.settle()
-    return _judged(pool, some, start, rule, done, n_iter)
+    return _judged(pool, subsample, start, rule, done, n_iter)
 
 
-def _judged(pool: Pool, some: Subsample, start: Fit, rule: str, done: Climbed, n_iter: int) -> Fit:
+def _judged(pool: Pool, subsample: Drawn, start: Fit, rule: str, done: Climbed, n_iter: int) -> Fit:
     """Return the fit of all samples, with the evidence about the order of the start."""
-    (raw, n), movable, objective = pool.totals(), some.movable(pool.c), start.objective
+    (raw, n), movable, objective = pool.totals(), subsample.movable(pool.c), start.objective
     order = np.argsort(numbering(start.structure, objective, centred(raw, n, pool.center), n, movable=movable))
     pool.renumber(order)
     set_step("bounds and places")
     bounds, trace = pool.bounds()
-    if some.every and pool.same_kernel:
+    if subsample.is_all and pool.same_kernel:
         bounds = np.minimum(bounds, start.spectrum.bounds)
     raw, n = pool.totals()
     S, history, n_iter = centred(raw, n, pool.center), done.history, start.solution.n_iter + n_iter
     value, stopped = objective.value(S, n), done.stopped_because
-    if some.every:
+    if subsample.is_all:
         history = [*start.solution.history, *history[1:]]
     elif start.solution.placed:
         history = [value]
-    whole = pool.finish(some, start)
+    whole = pool.finish(subsample, start)
     power, judged = distance_exponent(start.kernel, start.structure), start.order
     placing = placement_problem(rule, objective, S, n, movable=movable, power=power)
     return replace(
         start,
-        kernel=FittedKernel(start.kernel.operator, start.kernel.source, some.gamma or start.kernel.gamma),
+        kernel=FittedKernel(start.kernel.operator, start.kernel.source, subsample.gamma or start.kernel.gamma),
         solution=replace(start.solution, value=value, n_iter=n_iter, history=history, stopped_because=stopped),
         labels=whole.few_labels,
         S=S,
@@ -215,7 +251,7 @@ def _judged(pool: Pool, some: Subsample, start: Fit, rule: str, done: Climbed, n
         structures=None if start.structures is None else start.structures.renumbered(np.argsort(order)),
         kernel_times_labels=None,
         whole=whole,
-        **certificate(bounds, trace, some.lightest, objective, n, value, pool.center),
+        **certificate(bounds, trace, subsample.min_weight, objective, n, value, pool.center),
     )
 
 
@@ -264,69 +300,3 @@ def climb(
         if left <= pool.settled * pool.n_samples:
             return Climbed(S, n, history, "converged")
     return Climbed(S, n, history)
-
-
-def tables_of(pool: Pool, objective: ClusterObjective, levels: np.ndarray, tol: float, allow_empty: bool):
-    """Return tables for samples of these weights, and the least gain that counts."""
-    S, n = pool.totals()
-    tables = tuple(move_tables(objective, S, n, float(weight), allow_empty) for weight in levels)
-    return tables, tol * float(np.abs(centred(S, n) * objective.weights(n)).sum())
-
-
-class LabelledPool(Pool):
-    """Proposals (index, was, to, gain) for samples whose labels (m,) are at hand, arrays of the namespace xp."""
-
-    xp: Any
-    labels: Any
-    c: int
-    _allow_empty: bool
-    _proposed: tuple[Any, ...] = ()
-
-    @property
-    def n_samples(self) -> int:
-        return int(self.labels.shape[0])
-
-    def _keep(self, index: Any, to: Any, gain: Any) -> None:
-        """Keep proposals, but for one of each cluster that all its samples would leave: the one that gains least."""
-        xp, was = self.xp, self.xp.take(self.labels, index)
-        if not self._allow_empty and index.shape[0]:
-            for j in range(self.c):
-                leaving = int(xp.sum(xp.astype(was == j, xp.int64)))
-                coming = int(xp.sum(xp.astype(to == j, xp.int64)))
-                if leaving and not coming and leaving == int(xp.sum(xp.astype(self.labels == j, xp.int64))):
-                    stays = xp.argmin(xp.where(was == j, gain, xp.full_like(gain, np.inf)))  # one of them
-                    goes = xp.nonzero(xp.arange(was.shape[0], device=was.device) != stays)[0]
-                    index, was, to, gain = (xp.take(one, goes) for one in (index, was, to, gain))
-        self._proposed = index, was, to, gain
-
-    def halve(self):
-        xp, (index, _, to, gain) = self.xp, self._proposed
-        best = xp.argsort(gain, descending=True, stable=True)[: max(1, index.shape[0] // 2)]
-        best = xp.sort(best)
-        self._keep(xp.take(index, best), xp.take(to, best), xp.take(gain, best))
-        return self._proposed[0].shape[0]
-
-
-def put(xp: Any, array: Any, index: Any, values: Any) -> Any:
-    """Return a copy of the array with values at an index that rises; the array API knows no such assignment."""
-    every = xp.arange(array.shape[0], dtype=index.dtype, device=array.device)
-    rank = xp.searchsorted(index, every)
-    rank = xp.minimum(rank, xp.full_like(rank, index.shape[0] - 1))
-    return xp.where(xp.take(index, rank) == every, xp.take(values, rank), array)
-
-
-def weight_levels(different: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the levels that weights are rounded to, and the midpoints between two of them."""
-    levels = different
-    if len(different) > LEVELS:
-        cuts = np.quantile(different, np.linspace(0, 1, LEVELS + 1))
-        levels = np.sqrt(cuts[1:] * cuts[:-1])
-    levels = np.sort(levels)
-    return levels, (levels[1:] + levels[:-1]) / 2
-
-
-def level_of(xp: Any, weight: Any, middle: np.ndarray) -> Any:
-    """Return which level stands for the weight of each sample; None where there is but one."""
-    if len(middle) == 0:
-        return None
-    return xp.searchsorted(like(middle, weight), weight)
