@@ -216,6 +216,8 @@ def test_groups_that_exist_are_arranged_and_kept():
     assert np.isnan(adata.obs["kernelclust_position"].iloc[7]) and np.isnan(adata.obs["kernelclust_pseudotime"].iloc[7])
     assert np.corrcoef(np.delete(adata.obs["kernelclust_pseudotime"], 7), np.delete(STAGE, 7))[0, 1] > 0.95
     assert adata.uns["kernelclust"]["evidence"]["order_confidence"] == found.order_confidence
+    ends = adata.obs[["kernelclust_pseudotime_low", "kernelclust_pseudotime_high"]]
+    assert np.array_equal(ends, found.pseudotime_interval("2"), equal_nan=True) and np.isnan(ends.iloc[7]).all()
 
 
 def test_groups_called_as_the_clusters_are_where_their_names_say():
@@ -240,6 +242,7 @@ def test_arrange_renumbers_groups_and_takes_their_colours_along():
     assert list(adata.uns["leiden_colors"]) == [color[name] for name in ["2", "0", "3", "1", "4"]]
     assert adata.uns["leiden"] == {"params": {"resolution": 1.0}}
     stored = adata.uns["leiden_arrangement"]
+    assert set(stored) == {"params", "evidence", "groups"}
     assert stored["groups"].tolist() == ["2", "0", "3", "1", "4"]
     found = arrange_array(adata.obsm["X_pca"], before, "chain")
     assert stored["evidence"]["order_confidence"] == found.order_confidence

@@ -226,7 +226,9 @@ def arrange(
     if len(colors) == len(before := _categories(adata.obs[groupby])):
         kept = np.asarray(colors, dtype=object)[[before.index(name) for name in names]]
         written["uns"][f"{key}_colors"] = np.array([str(color) for color in kept])
-    written["uns"][f"{key}_arrangement"] = written["uns"].pop(key) | {"groups": np.array(names, dtype=str)}
+    stored = {name: written["uns"][key][name] for name in ("params", "evidence")}
+    written["uns"][f"{key}_arrangement"] = stored | {"groups": np.array(names, dtype=str)}
+    del written["uns"][key]
     written["obs"] = {key: written["obs"][key]}
     written["obsm"] = {}
     adata = adata.copy() if copy else adata
@@ -493,11 +495,15 @@ def _arranged(adata: Any, X: Any, source: str, groupby: Any, structure: Any, roo
     placed = Placed(found.structure, order, found.sizes, found.position)
     begin = None if first is None or not found.structure.has_distances else order.index(names[first])
     if begin not in (None, 0) and found.structure.is_one_dimensional:
-        warn(f"group {quoted(order[begin])} is not at an end of the chain: pseudotime runs from it in both directions.")
+        warn(
+            f"group {quoted(order[begin])} is not at an end of the chain: it is number {begin}, counted from 0 to "
+            f"{len(order) - 1}, and time from it runs in both directions."
+        )
     params = {"structure": str(found.structure), "kernel": str(kernel), "groupby": groupby}
     told = {name: getattr(found, attribute) for attribute, name in ARRANGEMENT_EVIDENCE.items()}
     evidence = {name: value for name, value in told.items() if value is not None}
-    return _Found(placed, found.labels, begin, params | _origin(source), evidence)
+    interval = None if begin is None or not found.has_intervals else found.pseudotime_interval(order[begin])
+    return _Found(placed, found.labels, begin, params | _origin(source), evidence, interval)
 
 
 def _write(adata: Any, written: dict[str, dict[str, Any]]) -> None:

@@ -260,3 +260,34 @@ def test_names_of_the_structure_say_which_group_is_where():
         assert found.order == list(order)
         assert found.order_confidence is None and np.isnan(found.placement_margin) and len(found.alternatives) == 1
     assert arrange(X, names, "chain:(1,2,3,4,5)", kernel="rbf").order in either(NAMES)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_intervals_and_pseudotime_are_those_of_a_fit_with_these_clusters():
+    """Groups that a fit found, arranged: the same means, so the same positions and errors."""
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.uniform(0, 5, 300), np.zeros((300, 2))]) + 0.2 * rng.standard_normal((300, 3))
+    model = StructuredClustering(structure="chain:5", kernel="linear", random_state=0).fit(X)
+    names = np.array(["a", "b", "c", "d", "e"], dtype=object)[model.labels_]
+    some = names.copy()
+    some[[3, 7]] = None
+    found, fewer = (arrange(X, given, "chain", kernel="linear", root="a") for given in (names, some))
+    assert found.order == ["a", "b", "c", "d", "e"] and found.has_intervals
+    assert_allclose(found.position_interval(), model.position_interval(), atol=1e-6)
+    assert_allclose(found.pseudotime(), model.pseudotime(), atol=1e-6)
+    assert_allclose(found.pseudotime("c"), model.pseudotime(root=2), atol=1e-6)
+    for level in (0.5, 0.9):
+        expected = model.pseudotime_interval(root=4, level=level)
+        assert_allclose(found.pseudotime_interval("e", level=level), expected, atol=1e-6)
+    low, high = fewer.position_interval().T
+    assert np.isnan(low[[3, 7]]).all() and np.isnan(high[[3, 7]]).all() and np.isfinite(np.delete(low, [3, 7])).all()
+    known = np.isfinite(low)
+    assert ((low <= fewer.position) & (fewer.position <= high))[known].all()
+    with pytest.raises(ValueError, match="root='x' is no group; groups are 'a', 'b', 'c', 'd', 'e'"):
+        found.pseudotime("x")
+    similarities = arrange(X @ X.T, names, "chain", kernel="precomputed")
+    assert not similarities.has_intervals and similarities.pseudotime().shape == (300,)
+    with pytest.raises(ValueError, match="need a table of samples"):
+        similarities.position_interval()
+    with pytest.raises(ValueError, match="level=2: give a number between 0 and 1"):
+        found.position_interval(level=2)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from functools import partial
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -30,7 +28,7 @@ from kernelclust.engine import (
 )
 from kernelclust.engine.holders import as_rows
 from kernelclust.estimators._data import where
-from kernelclust.estimators._pseudotime import Lineages, Placed
+from kernelclust.estimators._pseudotime import Lineages, Placed, check_errors
 from kernelclust.solvers import PlacementProblem
 from kernelclust.structures import Structure
 
@@ -296,13 +294,8 @@ class Placing(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
             Lower and upper end; the position lies between them. On a ring, ends are not taken modulo c: from -0.3 to
             0.4 is around cluster 0.
         """
-        errors, placed = self._errors_at(level), self._placed(X)
-        if errors.route.axis is None:
-            raise ValueError(
-                f"positions on '{self.structure_!s:.80}' are edges and fractions, which have no lower and upper end; "
-                "pseudotime_interval(root=...) has those of the distance from a root."
-            )
-        return placed.each(partial(_interval, errors=errors, level=level), 2)
+        errors = self._checked_errors(level)
+        return self._placed(X).position_interval(errors, level)
 
     @available_if(lambda self: self._has_positions and self._has_intervals)
     def pseudotime_interval(self, X: Any = None, *, root: Any = 0, level: float = 0.8) -> np.ndarray:
@@ -324,19 +317,12 @@ class Placing(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         interval : (n, 2) array
             Lower and upper end.
         """
-        errors, placed = self._errors_at(level), self._placed(X)
-        return placed.pseudotime_interval(root, errors, level)
+        errors = self._checked_errors(level)
+        return self._placed(X).pseudotime_interval(root, errors, level)
 
-    def _errors_at(self, level: float) -> PositionErrors:
+    def _checked_errors(self, level: float) -> PositionErrors:
         check_is_fitted(self)
-        if not (isinstance(level, Real) and 0 < level < 1):
-            raise ValueError(f"level={level!r}: give a number between 0 and 1, such as 0.8 for 80 % intervals.")
-        if self._errors is None:
-            raise ValueError(
-                "intervals of positions need a table of samples that was fitted on a chain, a ring or a graph, with "
-                "clusters that differ and are not empty; transform(X) has the distances of samples to all clusters."
-            )
-        return self._errors
+        return check_errors(self._errors, level)
 
     def _placed(self, X: Any) -> Placed:
         """Return the positions of samples, of the fitted ones where X is None."""
@@ -347,10 +333,6 @@ class Placing(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
 def has_intervals(model: Any) -> bool:
     """Return whether a fitted model has intervals of positions or pseudotimes."""
     return getattr(model, "_errors", None) is not None and model._has_positions and model._has_intervals
-
-
-def _interval(position: np.ndarray, *, errors: PositionErrors, level: float) -> np.ndarray:
-    return errors.interval(position, level)
 
 
 def structures_of(model: Any) -> StructureTable | None:

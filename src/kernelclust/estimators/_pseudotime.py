@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -62,6 +62,15 @@ class Placed(NamedTuple):
         self._check_reached(roots)
         return self.each(partial(_distance, structure=self.structure, roots=roots))
 
+    def position_interval(self, errors: PositionErrors, level: float) -> Any:
+        """Return intervals around positions on a chain or ring."""
+        if errors.route.axis is None:
+            raise ValueError(
+                f"positions on '{self.structure!s:.80}' are edges and fractions, which have no lower and upper end; "
+                "pseudotime_interval(root=...) has those of the distance from a root."
+            )
+        return self.each(partial(_interval, errors=errors, level=level), 2)
+
     def pseudotime_interval(self, root: Any, errors: PositionErrors, level: float) -> Any:
         """Return intervals around distances of positions from the nearest of some root clusters."""
         roots = self.roots(root)
@@ -118,6 +127,22 @@ class Placed(NamedTuple):
                 f"{', '.join(quoted(self.names[j]) for j in lost)}: link all clusters, or give a list of roots with "
                 "one in each connected part (a cluster without any edge has no position)."
             )
+
+
+def check_errors(errors: PositionErrors | None, level: float) -> PositionErrors:
+    """Return the errors that intervals are made of, or raise ValueError where there are none."""
+    if not (isinstance(level, Real) and 0 < level < 1):
+        raise ValueError(f"level={level!r}: give a number between 0 and 1, such as 0.8 for 80 % intervals.")
+    if errors is None:
+        raise ValueError(
+            "intervals of positions need a table of samples (not similarities) on a chain, a ring or a graph, with "
+            "clusters that differ and are not empty."
+        )
+    return errors
+
+
+def _interval(position: np.ndarray, *, errors: PositionErrors, level: float) -> np.ndarray:
+    return errors.interval(position, level)
 
 
 def _distance(position: np.ndarray, *, structure: Structure, roots: Sequence[int]) -> np.ndarray:

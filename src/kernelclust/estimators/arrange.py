@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from kernelclust import engine
 from kernelclust._input import listed, quoted
 from kernelclust.engine import FitConfig
 from kernelclust.estimators._base import among_all, known_structure
+from kernelclust.estimators._pseudotime import Placed, check_errors
 from kernelclust.estimators.structured import StructuredClustering
 from kernelclust.kernels import FittedKernel, fit_kernel
 from kernelclust.objectives import check_weights
@@ -60,6 +61,42 @@ class Arrangement:
     link_confidence: np.ndarray | None
     alternatives: list[engine.Alternative]
     position: np.ndarray | None
+    _errors: engine.PositionErrors | None = field(default=None, repr=False)
+
+    def pseudotime(self, root: Hashable = None) -> np.ndarray:
+        """Return the distance of every sample from a group along the structure (m,); NaN without a group.
+
+        `root` is the group as it is called in `order`, by default the first one. For chains, rings, grids and graphs.
+        """
+        return np.asarray(self._placed.pseudotime(self._place(root)))
+
+    def position_interval(self, *, level: float = 0.8) -> np.ndarray:
+        """Return an interval (m, 2) around the position of each sample, as `StructuredClustering.position_interval`.
+
+        For groups on a chain or ring, of samples in a table.
+        """
+        return np.asarray(self._placed.position_interval(check_errors(self._errors, level), level))
+
+    def pseudotime_interval(self, root: Hashable = None, *, level: float = 0.8) -> np.ndarray:
+        """Return an interval (m, 2) around the pseudotime of each sample, on chains, rings and graphs."""
+        errors = check_errors(self._errors, level)
+        return np.asarray(self._placed.pseudotime_interval(self._place(root), errors, level))
+
+    @property
+    def has_intervals(self) -> bool:
+        """Whether there are intervals: for a table of samples on a chain, ring or graph, with groups that differ."""
+        return self._errors is not None
+
+    @property
+    def _placed(self) -> Placed:
+        return Placed(self.structure, [str(name) for name in self.order], self.sizes, self.position)
+
+    def _place(self, root: Hashable) -> int:
+        if root is None:
+            return 0
+        if root not in self.order:
+            raise ValueError(f"root={quoted(root)} is no group; groups are {listed(self.order, SHOWN)}.")
+        return self.order.index(root)
 
     def __repr__(self) -> str:
         shown = [str(name) for name in self.order]
@@ -151,10 +188,13 @@ def arrange(
         settings = policy_for(kernel).arrangement_kernel(settings, shape)
     kept = fit_kernel(samples, weight[used], n_clusters=len(groups), rng=np.random.RandomState(0), **settings)
     kept.check_definite()
-    return _arranged(kept, codes, used, called, shape, None if root is None else called.index(root))
+    table = None if model._is_pairwise() else samples
+    return _arranged(kept, table, codes, used, called, shape, None if root is None else called.index(root))
 
 
-def _arranged(kept: FittedKernel, codes, used, called: list, shape: Structure | None, root: int | None) -> Arrangement:
+def _arranged(
+    kept: FittedKernel, table: Any, codes, used, called: list, shape: Structure | None, root: int | None
+) -> Arrangement:
     labels, tree = codes[used], None
     node: np.ndarray | None = None
     if shape is None:
@@ -169,7 +209,8 @@ def _arranged(kept: FittedKernel, codes, used, called: list, shape: Structure | 
         found = engine.numbered_from(found, found.labels[np.flatnonzero(labels == root)[0]])
     place = np.empty(len(called), dtype=np.intp)
     place[labels] = found.labels
-    position = found.places(found.prediction()).position
+    located = found.places(found.prediction(), table)
+    position = located.position
     order = [called[j] for j in np.argsort(place)]
     return Arrangement(
         labels=np.where(codes >= 0, place[codes], -1),
@@ -183,6 +224,7 @@ def _arranged(kept: FittedKernel, codes, used, called: list, shape: Structure | 
         link_confidence=None if found.order is None else found.order.links,
         alternatives=engine.alternatives(found.placing, shape, found.n, 5 if node is None else 1),
         position=None if position is None else among_all(position, used, len(codes)),
+        _errors=located.errors,
     )
 
 
