@@ -84,7 +84,7 @@ class Arrangement:
 
     @property
     def has_intervals(self) -> bool:
-        """Whether there are intervals: for a table of samples on a chain, ring or graph, with groups that differ."""
+        """Return whether there are intervals: of samples in a table, on a chain, ring or graph."""
         return self._errors is not None
 
     @property
