@@ -41,6 +41,6 @@ for ax, title, labels in zip(
 plt.show()
 
 # %%
-# How certain is this order? The estimated probability that it is correct, and the p-value against data without an order:
+# How certain is this order? The estimated probability that it is correct, and the p-value against data without order:
 
 print(f"order_confidence_ {model.order_confidence_:.2f}, order_.pvalue {model.order_.pvalue:.2f}")
