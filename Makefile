@@ -25,6 +25,7 @@ lint: setup
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
+	@$(BIN)/pyright --pythonpath $(BIN)/python
 	@$(BIN)/lint-imports
 
 test: lint

@@ -1,4 +1,4 @@
-"""A user's program with types, and nothing of it untyped: mypy checks it with strict options (pyproject.toml)."""
+"""A user's program with types: mypy and pyright check it with strict options (pyproject.toml)."""
 
 from typing import assert_type
 
@@ -51,6 +51,11 @@ def one_table(X: Samples, y: npt.NDArray[np.int_]) -> None:
     assert_type(model.transform(X), np.ndarray)
     assert_type(model.membership(X), np.ndarray)
     assert_type(model.position_, np.ndarray | None)
+    assert_type(model.position(X), np.ndarray)
+    assert_type(model.pseudotime(root=0), np.ndarray)
+    assert_type(model.position_interval(level=0.9), np.ndarray)
+    assert_type(model.pseudotime_interval(root="stem"), np.ndarray)
+    assert_type(model.lineages(root=0).weights, np.ndarray)
     assert_type(model.sizes_, np.ndarray)
     assert_type(model.medoids_, np.ndarray)
     assert_type(model.cluster_names_, np.ndarray)
@@ -94,7 +99,10 @@ def wide_gaps(X: Samples) -> None:
 
 
 def functions(X: Samples, labels: npt.NDArray[np.int_]) -> None:
-    assert_type(arrange(X, labels, "chain").labels, np.ndarray)
+    arranged = arrange(X, labels, "chain")
+    assert_type(arranged.labels, np.ndarray)
+    assert_type(arranged.pseudotime(0), np.ndarray)
+    assert_type(arranged.position_interval(), np.ndarray)
     assert_type(seriate(X).order, np.ndarray)
     assert_type(seriate(X).confidence, float | None)
     assert_type(select_n_clusters(X, [2, 3]).labels_, np.ndarray)

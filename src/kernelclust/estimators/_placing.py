@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -31,6 +31,14 @@ from kernelclust.estimators._data import where
 from kernelclust.estimators._pseudotime import Lineages, Placed, check_errors
 from kernelclust.solvers import PlacementProblem
 from kernelclust.structures import Structure
+
+Method = TypeVar("Method", bound=Callable)
+
+
+def _exists_if(check: Callable[[Any], bool]) -> Callable[[Method], Method]:
+    """Return scikit-learn's `available_if`, which type checkers would lose the types of the method by."""
+    decorator: Callable[[Method], Method] = available_if(check)
+    return decorator
 
 
 class Placing(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
@@ -174,7 +182,7 @@ class Placing(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         check_is_fitted(self)
         return self._answer("membership", X, width=self._n_features_out)
 
-    @available_if(lambda self: self._has_positions)
+    @_exists_if(lambda self: self._has_positions)
     def position(self, X: Any) -> np.ndarray:
         """Return a continuous place along the structure: label j stands for j - 0.5 to j + 0.5.
 
@@ -210,7 +218,7 @@ class Placing(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
             )
         return self._answer("position", X, width=scales.width)
 
-    @available_if(lambda self: self._has_positions)
+    @_exists_if(lambda self: self._has_positions)
     def pseudotime(self, X: Any = None, *, root: Any = 0) -> np.ndarray:
         """Return how far samples are from a root cluster along the structure; neighbouring clusters are one step apart.
 
@@ -246,7 +254,7 @@ class Placing(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         """
         return self._placed(X).pseudotime(root)
 
-    @available_if(lambda self: self._has_positions)
+    @_exists_if(lambda self: self._has_positions)
     def lineages(self, X: Any = None, *, root: Any = 0) -> Lineages:
         """Return the paths from a root cluster to all other ends, and pseudotime and weight of samples on each.
 
@@ -267,7 +275,7 @@ class Placing(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         """
         return self._placed(X).lineages(root)
 
-    @available_if(lambda self: self._has_positions and self._has_intervals)
+    @_exists_if(lambda self: self._has_positions and self._has_intervals)
     def position_interval(self, X: Any = None, *, level: float = 0.8) -> np.ndarray:
         """Return an interval around the position of each sample on a chain or ring, in which its true position lies.
 
@@ -297,7 +305,7 @@ class Placing(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         errors = self._checked_errors(level)
         return self._placed(X).position_interval(errors, level)
 
-    @available_if(lambda self: self._has_positions and self._has_intervals)
+    @_exists_if(lambda self: self._has_positions and self._has_intervals)
     def pseudotime_interval(self, X: Any = None, *, root: Any = 0, level: float = 0.8) -> np.ndarray:
         """Return an interval around the pseudotime of each sample, on chains, rings and graphs.
 

@@ -33,8 +33,8 @@ class Lineages(NamedTuple):
     """
 
     paths: list[list[str]]
-    pseudotime: Any
-    weights: Any
+    pseudotime: np.ndarray
+    weights: np.ndarray
 
 
 class Placed(NamedTuple):
