@@ -192,7 +192,7 @@ def test_known_labels_may_be_names(frame):
     model = StructuredClustering(structure="chain:(seed,sprout,bloom)", kernel="linear", random_state=0)
     labels = model.fit(da.from_array(X, chunks=200), given).labels_.compute()
     np.testing.assert_array_equal(labels, 2 - np.repeat(np.arange(3), 200))
-    with pytest.raises(ValueError, match="clusters of flat:3 have no names"):
+    with pytest.raises(ValueError, match="clusters of chain:3 have no names"):
         model.set_params(structure="chain:3").fit(da.from_array(X, chunks=200), given)
 
 

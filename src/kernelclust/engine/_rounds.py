@@ -103,7 +103,8 @@ class Drawn(Subsample):
         set_step("{} samples, in memory", len(self.weight))
         kernel = config.kernel["kernel"]
         kernel = kernel if self.gamma is None else kernel.with_gamma(self.gamma)
-        config = replace(config, kernel={"kernel": kernel, "approximation": self.approximation})
+        settings = {"kernel": kernel, "approximation": self.approximation}
+        config = replace(config, kernel=settings, random_state=self.rng)
         with progress_listener(None):  # its stages are not those of the whole fit
             return search(self.X, self.weight, config, self.constraints(config.structure.n_clusters))
 
@@ -183,7 +184,7 @@ def fit(holder: Holder, config: FitConfig, inspect: Callable[[Any, np.ndarray], 
     rng = check_random_state(config.random_state)
     subsample = holder.draw(config, rng)
     inspect(subsample.X, subsample.weight)
-    start = subsample.search(replace(config, random_state=rng))
+    start = subsample.search(config)
     climbing = config.solver.climbing(config.run) | {"report": config.run.report}
     pool = holder.pool(subsample, start, climbing)
     return start if pool is None else go_on(pool, subsample, start, config.objective.rule, climbing)
