@@ -77,7 +77,7 @@ def test_a_file_of_other_work_is_refused(tmp_path):
     file = tmp_path / "parts.json"
     assert Checkpoint(file, "one").part("a", lambda: [1.5, np.pi]) == [1.5, np.pi]
     assert Checkpoint(file, "one").part("a", lambda: 0 / 0) == [1.5, np.pi]
-    with pytest.raises(ValueError, match="other work"):
+    with pytest.raises(ValueError, match="another computation"):
         Checkpoint(file, "another")
     assert Checkpoint(None, "nothing kept").part("a", lambda: 2) == 2
 

@@ -343,13 +343,13 @@ def test_members_written_again_load(members, path):
 
 def test_other_files_are_refused(members, path):
     path.write_bytes(b"")
-    refused(path, "no model file")
+    refused(path, "not a model file")
     path.write_bytes(pickle.dumps({"a": 1}))
-    refused(path, "no model file")
+    refused(path, "not a model file")
     write(path, {"word/document.xml": "<a/>"})
-    refused(path, r"no model.*model\.json")
+    refused(path, r"not a model.*model\.json")
     np.savez(path.with_suffix(".npz"), a=X)
-    refused(path.with_suffix(".npz"), r"no model.*model\.json")
+    refused(path.with_suffix(".npz"), r"not a model.*model\.json")
     with pytest.raises(FileNotFoundError):
         load(path.with_name("absent"))
 
@@ -359,7 +359,7 @@ def test_truncated_and_damaged_files_are_refused(members, path):
     whole = path.read_bytes()
     for share in (0.1, 0.5, 0.9, 0.999):
         path.write_bytes(whole[: int(share * len(whole))])
-        refused(path, "no model file")
+        refused(path, "not a model file")
     spoiled = bytearray(whole)
     spoiled[whole.index(b"\x93NUMPY") + 130] ^= 1  # a number of the first array
     path.write_bytes(spoiled)
@@ -386,7 +386,7 @@ def test_bombs_are_refused_before_they_are_read(members, path):
     entry = whole.rindex(b"PK\x01\x02", 0, whole.rindex(b"arrays/1.npy"))  # of the directory at the end
     whole[entry + 20 : entry + 28] = (2**31).to_bytes(4, "little") * 2  # both sizes
     path.write_bytes(whole)
-    refused(path, "larger than the file|no model file")
+    refused(path, "larger than the file|not a model file")
 
 
 def test_members_before_the_beginning_of_the_file_are_refused(members, path):
@@ -396,7 +396,7 @@ def test_members_before_the_beginning_of_the_file_are_refused(members, path):
     at = int.from_bytes(whole[end + 16 : end + 20], "little")
     whole[end + 16 : end + 20] = (at + 5000).to_bytes(4, "little")
     path.write_bytes(whole)
-    refused(path, "outside the file|no model file")
+    refused(path, "outside the file|not a model file")
 
 
 def test_huge_headers_are_refused_without_memory(members, path):
@@ -411,7 +411,7 @@ def test_huge_headers_are_refused_without_memory(members, path):
     stream = io.BytesIO()
     np.lib.format.write_array_header_2_0(stream, header | {"descr": [("a" * 60000, "<f8")]})
     write(path, members | {"arrays/0.npy": stream.getvalue()})
-    refused(path, "cannot be loaded: .{15}|no model file")
+    refused(path, "cannot be loaded: .{15}|not a model file")
 
 
 def test_arrays_other_than_said_are_refused_by_name(members, path):
@@ -440,7 +440,7 @@ def test_pickles_in_arrays_are_never_run(members, path, tmp_path, monkeypatch):
     for kind in (place["dtype"], "|O"):
         place["shape"], place["dtype"] = [1], kind
         write(path, with_contents(members, changed) | {"arrays/0.npy": evil})
-        refused(path, "cannot be loaded: .{15}|no model file")
+        refused(path, "cannot be loaded: .{15}|not a model file")
     assert not os.path.exists("evil-was-here")
 
 
@@ -518,7 +518,7 @@ def test_forged_files_are_refused_within_a_second_and_100_mb(members, path):
         assert tracemalloc.get_traced_memory()[1] < 100e6
         tracemalloc.stop()
     if os.path.exists("/dev/zero"):
-        with pytest.raises(ValueError, match="no regular file"):
+        with pytest.raises(ValueError, match="not a regular file"):
             load("/dev/zero")
 
 
@@ -548,7 +548,7 @@ def test_attributes_that_contradict_each_other_are_refused(name, members, path):
         node["object"] += 1
     model_of(changed)[name] = {"object": 0}
     write(path, with_contents(members, changed) | {f"arrays/{len(members) - 1}.npy": npy(np.arange(5))})
-    refused(path, "cannot be loaded: .{15}|no model file")
+    refused(path, "cannot be loaded: .{15}|not a model file")
 
 
 @pytest.mark.parametrize("value", [0.5, None, [], "rbf", {"float": "nan"}, {"tuple": [0]}])
@@ -583,7 +583,7 @@ def walk(node):
 @pytest.mark.parametrize("text", ["", "[]", "{}", "{" * 5000, "[" * 100000, '{"format": 1}', '{"format": "1"}', "\x00"])
 def test_contents_that_are_no_contents_are_refused(text, members, path):
     write(path, members | {"model.json": text})
-    refused(path, "cannot be loaded: .{15}|no model file")
+    refused(path, "cannot be loaded: .{15}|not a model file")
 
 
 @pytest.mark.parametrize("bad", [{"object": 10**9}, {"object": -1}, {"code": "1"}, {"float": "1/0"}, {"type": "O"}, 3])
@@ -591,7 +591,7 @@ def test_values_that_no_model_has_are_refused(bad, members, path):
     changed = contents(members)
     changed["model"] = bad
     write(path, with_contents(members, changed))
-    refused(path, "cannot be loaded: .{15}|no model file")
+    refused(path, "cannot be loaded: .{15}|not a model file")
 
 
 def test_sparse_matrices_whose_indices_lead_outside_are_refused(path):
@@ -604,4 +604,4 @@ def test_sparse_matrices_whose_indices_lead_outside_are_refused(path):
     at = changed["objects"][matrix["indices"]["object"]]
     wrong = np.full(at["shape"], 10**6, dtype=at["dtype"])
     write(path, members | {f"arrays/{at['array']}.npy": npy(wrong)})
-    refused(path, "cannot be loaded: .{15}|no model file")
+    refused(path, "cannot be loaded: .{15}|not a model file")

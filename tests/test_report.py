@@ -85,7 +85,7 @@ def test_page_is_whole_and_loads_nothing(model):
 def test_verdict_first_then_clusters_then_evidence_then_how_settings_last(model):
     text = said(html_report(model, X, columns=["height", "depth"], again={"Command line": "kernelclust fit x.csv"}))
     marks = ["60 rows fall into 4 clusters in a row, of 15 rows each", "What to do next", "differs by", "height high:",
-             "of its upper bound", "How to get it again", "kernelclust fit x.csv", "StructuredClustering(",
+             "of its upper bound", "How to reproduce this page", "kernelclust fit x.csv", "StructuredClustering(",
              "All settings"]  # fmt: skip
     at = [text.index(mark) for mark in marks]
     assert at == sorted(at)

@@ -95,7 +95,7 @@ def check_elsewhere(xp: Any, X: Any, name: str = "X") -> Any:
     """A table of finite numbers in single or double precision, or an error that says where it is none."""
     if X.ndim != 2:
         raise ValueError(
-            f"{name} has shape {tuple(X.shape)}: a table has two dimensions, one row a sample; reshape it with "
+            f"{name} has shape {tuple(X.shape)}: a table has two dimensions, one row per sample; reshape it with "
             f"{name}.reshape({name}.shape[0], -1)."
         )
     kind = str(X.dtype).rpartition(".")[2]

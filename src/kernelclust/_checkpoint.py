@@ -29,11 +29,11 @@ class Checkpoint:
             found = content["purpose"]
             content["parts"].items()
         except (ValueError, KeyError, TypeError, AttributeError, UnicodeDecodeError) as error:
-            raise ValueError(f"{self.path} holds no finished parts of such work; give another file.") from error
+            raise ValueError(f"{self.path} is not a checkpoint file; give another file.") from error
         if found != purpose:
             raise ValueError(
-                f"{self.path} holds finished parts of other work (other data, settings or version); give another file, "
-                "or delete it to start anew."
+                f"{self.path} is a checkpoint of another computation (other data, settings or version); give another "
+                "file or delete this one to start again."
             )
         self._content = content
 

@@ -31,10 +31,10 @@ from kernelclust._progress import log
 
 QUIET_SECONDS = 1.0  # of compiling, after which a line says so
 
-FIRST_USE = "compiling, once for this machine: what is used for the first time takes some seconds longer"
+FIRST_USE = "compiling, once for this machine: functions used for the first time take a few seconds longer"
 NO_CACHE = (
     "compiling, again in every process, because the result cannot be stored ({}): "
-    "set NUMBA_CACHE_DIR to a folder that can be written to"
+    "set NUMBA_CACHE_DIR to a writable folder"
 )
 
 

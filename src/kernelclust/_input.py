@@ -44,7 +44,7 @@ def as_table(X: Any, name: str = "X", *, missing: bool = False) -> Any:
 def as_array(X: Any, name: str = "X", *, missing: bool = False) -> Any:
     """X as `as_table` has it, of any shape and content."""
     if hasattr(X, "__dask_graph__"):
-        warn(f"{name} lies in partitions, and is brought together here: this works in memory.")
+        warn(f"{name} is a Dask collection, which is loaded into memory here.")
         X = X.compute()
     if sparse.issparse(X) or X is None or is_frame(X):
         return X
@@ -110,8 +110,8 @@ def check_finite(X: Any, names: Iterable[Any] | None = None, table: str = "X", a
 def how_to_flatten(shape: Sequence[int], name: str = "X") -> str:
     of_each = " x ".join(map(str, shape[1:]))
     return (
-        f"found array with dim {len(shape)}, where a table has two, one row a sample. For {shape[0]} images (or other "
-        f"arrays) of {of_each} numbers give {name}.reshape(len({name}), -1), of shape "
+        f"found array with dim {len(shape)}, where a table has two, one row per sample. For {shape[0]} images (or "
+        f"other arrays) of {of_each} numbers give {name}.reshape(len({name}), -1), of shape "
         f"({shape[0]}, {int(np.prod(shape[1:]))})"
     )
 
@@ -154,8 +154,8 @@ def _plain(X: Any, name: str) -> Any:
         except Exception as error:  # torch: on another device, or with a gradient
             what = f"{type(X).__module__}.{type(X).__name__}"
             raise TypeError(
-                f"{name} of type {what} gives no numpy array: {str(error).rstrip('.')}. For a torch tensor t give "
-                "t.detach().cpu().double().numpy()."
+                f"{name} of type {what} cannot be converted to a NumPy array: {str(error).rstrip('.')}. For a torch "
+                "tensor t give t.detach().cpu().double().numpy()."
             ) from error
     return X
 

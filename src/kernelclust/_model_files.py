@@ -195,9 +195,12 @@ def _checked_extra(extra: dict[str, Any] | None) -> dict[str, Any]:
     try:
         same = isinstance(extra, dict) and json.loads(json.dumps(extra, allow_nan=False)) == extra
     except (TypeError, ValueError, RecursionError) as error:
-        raise ValueError(f"extra holds what JSON cannot: {error}.") from None
+        raise ValueError(f"extra cannot be stored as JSON: {error}.") from None
     if not same:
-        raise ValueError("extra must come back as it is given: a dict with texts as keys, and lists instead of tuples.")
+        raise ValueError(
+            "extra would change when read back from JSON: give a dict with strings as keys, and lists instead of "
+            "tuples."
+        )
     return extra
 
 
@@ -249,7 +252,7 @@ def _read(path: str | os.PathLike, wanted: Any) -> Any:
     """
     try:
         if os.path.exists(path) and not os.path.isfile(path):
-            raise ValueError("it is no regular file.")
+            raise ValueError("it is not a regular file.")
         with open(path, "rb") as file, zipfile.ZipFile(file) as archive:
             _check_members(archive, os.fstat(file.fileno()).st_size)
             text = archive.read(CONTENTS)
@@ -260,7 +263,7 @@ def _read(path: str | os.PathLike, wanted: Any) -> Any:
     except OSError:
         raise
     except zipfile.BadZipFile as error:
-        raise ValueError(f"{os.fspath(path)} is no model file, or a part of one: {error}.") from None
+        raise ValueError(f"{os.fspath(path)} is not a model file, or it is incomplete: {error}.") from None
     except Exception as error:
         raise ValueError(f"{os.fspath(path)} cannot be loaded: {error}") from error
 
@@ -270,18 +273,18 @@ def _check_members(archive: zipfile.ZipFile, size: int) -> None:
     found = archive.infolist()
     names = [one.filename for one in found]
     if CONTENTS not in names:
-        raise ValueError(f"it is a zip archive, but no model: it has no {CONTENTS}.")
+        raise ValueError(f"it is a zip archive, but not a model: it has no {CONTENTS}.")
     expected = [CONTENTS, *map(_member, range(len(names) - 1))]
     if names != expected:
         strange = [name for name in names if name not in expected] or names
         raise ValueError(f"it is no model: it has a member {strange[0]!r} that models do not have, or has one twice.")
     for one in found:
         if one.compress_type != zipfile.ZIP_STORED or one.file_size != one.compress_size or one.flag_bits & 1:
-            raise ValueError(f"{one.filename!r} is compressed or encrypted, which members of models are not.")
+            raise ValueError(f"{one.filename!r} is compressed or encrypted, and members of models are neither.")
     if any(not 0 <= one.header_offset < size for one in found):
-        raise ValueError("its members are said to lie outside the file.")
+        raise ValueError("its directory places members outside the file.")
     if sum(one.file_size for one in found) > size:
-        raise ValueError("its members are said to be larger than the file is.")
+        raise ValueError("its directory states members larger than the file.")
     if archive.getinfo(CONTENTS).file_size > MAX_CONTENTS_BYTES:
         raise ValueError(f"{CONTENTS} has more than {MAX_CONTENTS_BYTES} bytes.")
 
@@ -294,7 +297,7 @@ def _check_contents(text: bytes) -> None:
 
 def _check_version(contents: Any) -> None:
     if not isinstance(contents, dict) or not isinstance(contents.get("format"), int):
-        raise ValueError(f"{CONTENTS} names no format; it is no model.")
+        raise ValueError(f"{CONTENTS} names no format; it is not a model.")
     if contents["format"] != FORMAT:
         raise ValueError(
             f"it was saved by kernelclust {contents.get('kernelclust')!s:.40} in format {contents['format']}; this is "
@@ -369,7 +372,7 @@ def _made(node: Any, made: list[Any], archive: zipfile.ZipFile) -> Any:
 def _plain(kind: str) -> np.dtype:
     dtype = np.dtype(kind)
     if dtype.kind not in KINDS or dtype.names is not None:
-        raise ValueError(f"{kind!r} is no kind of numbers or texts that models hold.")
+        raise ValueError(f"{kind!r} is not a type of numbers or strings that models hold.")
     return dtype
 
 
@@ -418,7 +421,7 @@ def _sizes(value: Any) -> Iterator[int]:
         for item in value:
             yield from _sizes(item)
     elif isinstance(value, tuple):
-        raise ValueError(f"a structure is not made of a {type(value).__name__}.")
+        raise ValueError(f"a structure cannot be built from a {type(value).__name__}.")
     elif isinstance(value, (int, np.integer)):
         yield max(int(value), 1)
     else:
@@ -428,14 +431,14 @@ def _sizes(value: Any) -> Iterator[int]:
 def _class(name: str) -> type:
     """A class of this library whose objects models are made of."""
     if not OURS.fullmatch(name):
-        raise ValueError(f"it has an object of class {name[:80]!r}, which is no part of kernelclust.")
+        raise ValueError(f"it has an object of class {name[:80]!r}, which is not part of kernelclust.")
     home, _, short = name.rpartition(".")
     try:
         found = getattr(import_module(home), short)
     except (ImportError, AttributeError):
-        raise ValueError(f"it has an object of class {name[:80]!r}, which is not there.") from None
+        raise ValueError(f"it has an object of class {name[:80]!r}, which does not exist here.") from None
     if not isinstance(found, type) or found.__module__ != home or _parts(found) is None:
-        raise ValueError(f"{name[:80]!r} is no class whose objects models are made of.")
+        raise ValueError(f"{name[:80]!r} is not a class whose objects models hold.")
     return found
 
 

@@ -54,5 +54,5 @@ def scale_warning(
     shown = column_names(names, X.shape[1])
     return (
         f"The variance of {shown[most]} is {ratio:.3g} times that of {shown[least]}. If the columns are in different "
-        f"units, the largest decide alone: {advice}. If they share one unit, leave them."
+        f"units, those with the largest variance dominate: {advice}. If they share one unit, leave them."
     )

@@ -135,8 +135,8 @@ def structured(
     if groupby is not None:
         if given := [name for name, value in {"y": y, "n_clusters": n_clusters, **params}.items() if value is not None]:
             raise ValueError(
-                f"{', '.join(given)} with groupby={groupby!r}: the groups are arranged as they are, and nothing is "
-                "searched for. Leave one of both out."
+                f"{', '.join(given)} with groupby={groupby!r}: existing groups are arranged, and no "
+                "clusters are searched for. Leave one of the two out."
             )
         found = _arranged(adata, X, source, groupby, structure, root, kernel)
     else:

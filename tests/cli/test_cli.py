@@ -445,6 +445,6 @@ def test_units_are_told_in_the_terms_of_the_command(tmp_path, capsys):
         tmp_path / "r.html",
     )
     assert main(["fit", file, *RBF, "--report", str(report)]) == 0
-    (said,) = [line for line in capsys.readouterr().err.splitlines() if "variance" in line]
+    (said,) = [line for line in capsys.readouterr().err.splitlines() if "variance of" in line]
     assert "variance of 'income' is" in said and "add --standardize" in said and "sklearn" not in said
     assert "variance of &#x27;income&#x27; is" in report.read_text()

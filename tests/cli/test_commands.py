@@ -100,7 +100,7 @@ def test_a_messy_file_is_refused_once_and_then_taken(messy, capsys):
     captured = capsys.readouterr()
     labels = labels_of(captured.out)
     assert labels[7] == "" and len(labels) == 60  # the row that misses something keeps its place in the output
-    assert "1 of 60 rows miss something" in captured.err
+    assert "1 of 60 rows have missing values" in captured.err
     X = np.column_stack([BLOBS.data, np.eye(3)[:, list(dict.fromkeys(BLOBS.target))][BLOBS.target]])
     assert [int(k) for i, k in enumerate(labels) if i != 7] == expected(np.delete(X, 7, axis=0)).tolist()
 
@@ -182,7 +182,7 @@ def test_very_many_rows_are_sampled_and_that_is_said(plain, capsys, monkeypatch)
     monkeypatch.setattr("kernelclust.cli.fit.MANY", 50)
     monkeypatch.setattr("kernelclust.cli.fit.SAMPLE", 40)
     assert main(["fit", plain, *RBF]) == 0
-    assert "60 rows are many: 40 drawn at random are fitted" in capsys.readouterr().err
+    assert "fitting 40 of 60 rows, drawn at random" in capsys.readouterr().err
     assert main(["fit", plain, *RBF, "--sample", "0"]) == 0
     captured = capsys.readouterr()
     assert "many" not in captured.err and labels_of(captured.out) == [str(k) for k in expected()]
@@ -295,7 +295,7 @@ def test_predict_refuses_what_does_not_fit(messy, plain, tmp_path, capsys):
     assert main(["predict", plain, plain]) == 2
     kernelclust.KernelKMeans(2, kernel="rbf").fit(BLOBS.data).save(model)
     assert main(["predict", model, plain]) == 2
-    assert "does not say how cells become numbers" in capsys.readouterr().err
+    assert "does not state how cells are converted to numbers" in capsys.readouterr().err
 
 
 # ---- select, compare, info
@@ -348,7 +348,7 @@ def test_fit_select_and_compare_print_the_same_probabilities(tmp_path, capsys):
         (["k", "--among", "two"], "give numbers of clusters, such as 2-10"),
         (["k", "-c", "3"], "-c is what select k chooses"),
         (["structure", "--among", "ring"], "'ring' does not say how many clusters"),
-        (["structure", "--among", "flat,ring", "-c", "3"], "nothing can be said about the structure of 3 clusters"),
+        (["structure", "--among", "flat,ring", "-c", "3"], "the structure of 3 clusters cannot be estimated"),
         (["structure", "-c", "6", "--noise-refits", "2"], "--noise-refits is for select k"),
     ],
 )
@@ -498,7 +498,7 @@ def test_a_forged_preparation_is_refused(preparation, plain, tmp_path, capsys):
         path, extra={"preparation": preparation}
     )
     assert main(["predict", path, plain]) == 2
-    assert "is damaged: it does not say how cells become numbers" in capsys.readouterr().err
+    assert "is damaged: it does not state how cells are converted to numbers" in capsys.readouterr().err
 
 
 def test_similarities_that_are_not_psd_can_be_taken(tmp_path, capsys):

@@ -100,7 +100,7 @@ def test_positions_and_membership_are_those_of_the_library(file, tmp_path, capsy
             assert main(["predict", kept, file, "--positions", "--membership"]) == 0
             captured = capsys.readouterr()
             rows = rows_of(captured.out)
-            assert "rows placed on chain:4: 80, in 4 of its clusters" in captured.err
+            assert "80 rows assigned to 4 of the clusters of chain:4" in captured.err
         assert list(rows[0]) == [
             "row",
             "label",

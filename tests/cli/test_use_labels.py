@@ -1,4 +1,4 @@
-"""fit --use-labels and sizes: known places in a column are kept, other columns refused in one line."""
+"""fit --use-labels and sizes: known labels in a column are kept, other columns refused in one line."""
 
 import csv
 
@@ -52,7 +52,7 @@ def test_known_places_are_kept(tmp_path, capsys):
     ("places", "options", "message"),
     [
         (["x"] * 60, ["--label-column", "place"], "row 0 has the label 'x'"),
-        ([""] * 59 + ["7"], ["--label-column", "place"], "y[59] = 7 is no place of the structure"),
+        ([""] * 59 + ["7"], ["--label-column", "place"], "y[59] = 7 is not a node of the structure"),
         ([0] * 60, [], "--use-labels needs --label-column"),
     ],
 )

@@ -391,7 +391,7 @@ def test_bad_labels_and_links():
         model = fit(y=np.arange(80))
     assert_array_equal(model.labels_, fit().labels_)
     for y, message in (
-        (np.where(truth > 0, -1, 2), "y.* = 2 is no place"),
+        (np.where(truth > 0, -1, 2), "y.* = 2 is not a node"),
         (truth[:5], "shape"),
         (["a"] * 80, "Unknown label"),
     ):

@@ -26,7 +26,7 @@ def test_an_operator_is_clustered_as_its_matrix(name, weight):
     one, other = start.fit((K + K.T) / 2, sample_weight=weight).objective_, start.fit(operator).objective_
     assert_allclose(other, one, rtol=1e-9)
     assert_array_equal(start.labels_, start.fit_predict((K + K.T) / 2, sample_weight=weight))
-    with pytest.raises(ValueError, match="knows the fitted samples only"):
+    with pytest.raises(ValueError, match="defined for the fitted samples only"):
         start.fit(operator).predict(K)
 
 

@@ -141,7 +141,7 @@ def test_weight_zero_in_views():
 def test_structures_without_positions(structure):
     model = StructuredClustering(structure=structure, random_state=0).fit(X)
     assert model.position_ is None
-    with pytest.raises(ValueError, match="has no places between its clusters"):
+    with pytest.raises(ValueError, match="has no positions between its clusters"):
         model.position(X)
 
 
@@ -214,7 +214,7 @@ def test_operators_know_their_own_samples():
     twin = StructuredClustering(structure="chain:4", kernel="precomputed", random_state=0).fit(K)
     assert_allclose(model.position_, twin.position_, atol=1e-9)
     assert_array_equal(model.medoids_, twin.medoids_)
-    with pytest.raises(ValueError, match="new ones cannot be placed"):
+    with pytest.raises(ValueError, match="new samples cannot be assigned"):
         model.transform(K)
 
 

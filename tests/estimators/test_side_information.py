@@ -234,7 +234,7 @@ def test_must_links_are_merged_samples():
 
 
 def test_places_that_labels_leave_empty_are_reported():
-    with pytest.warns(UserWarning, match="no sample is left for cluster 3"):
+    with pytest.warns(UserWarning, match="cluster 3 is empty: labels and links"):
         model = KernelKMeans(4).fit(X[:6], [0, 0, 1, 1, 2, 2])
     assert_array_equal(model.labels_, [0, 0, 1, 1, 2, 2])
     assert not np.any(model.predict(X) == 3)
@@ -276,23 +276,23 @@ NAMES = np.array(["a", "b"] * 30)
 @pytest.mark.parametrize(
     ("error", "match", "arguments"),
     [
-        (ValueError, r"y\[7\] = 4 is no place .* 0 to 3 .* -1 where", {"y": OUTSIDE}),
-        (ValueError, r"y\[0\] = -2 is no place", {"y": np.full(60, -2)}),
-        (ValueError, r"y\[3\] = 0.5 is no place", {"y": np.where(np.arange(60) == 3, 0.5, 1)}),
-        (ValueError, r"y\[3\] = nan is no place", {"y": np.where(np.arange(60) == 3, np.nan, 1)}),
+        (ValueError, r"y\[7\] = 4 is not a node .* 0 to 3 .* -1 where", {"y": OUTSIDE}),
+        (ValueError, r"y\[0\] = -2 is not a node", {"y": np.full(60, -2)}),
+        (ValueError, r"y\[3\] = 0.5 is not a node", {"y": np.where(np.arange(60) == 3, 0.5, 1)}),
+        (ValueError, r"y\[3\] = nan is not a node", {"y": np.where(np.arange(60) == 3, np.nan, 1)}),
         (ValueError, "y holds str_ values such as", {"y": NAMES}),
         (ValueError, "y holds True and False", {"y": truth > 1}),
         (ValueError, r"y has shape \(59,\), but X has 60 samples", {"y": SOME[:-1]}),
         (ValueError, r"y has shape \(60, 2\)", {"y": np.zeros((60, 2))}),
-        (ValueError, r"must_link\[1\] = \[3, 60\] is no pair", {"must_link": [[0, 1], [3, 60]]}),
-        (ValueError, r"cannot_link\[0\] = \[-1, 3\] is no pair", {"cannot_link": [[-1, 3]]}),
-        (ValueError, r"cannot_link\[0\] = \[0.5, 3.0\] is no pair", {"cannot_link": [[0.5, 3]]}),
+        (ValueError, r"must_link\[1\] = \[3, 60\] is not a pair", {"must_link": [[0, 1], [3, 60]]}),
+        (ValueError, r"cannot_link\[0\] = \[-1, 3\] is not a pair", {"cannot_link": [[-1, 3]]}),
+        (ValueError, r"cannot_link\[0\] = \[0.5, 3.0\] is not a pair", {"cannot_link": [[0.5, 3]]}),
         (ValueError, "cannot_link holds pairs .* got shape", {"cannot_link": [[0, 1, 2]]}),
         (ValueError, "must_link holds pairs .* got shape", {"must_link": [0, 1]}),
         (ValueError, "must_link holds pairs", {"must_link": [["a", "b"]]}),
         (ValueError, "must_link holds pairs", {"must_link": 3}),
         (ValueError, "must_link holds pairs", {"must_link": np.ones((60, 2), dtype=bool)}),
-        (ValueError, r"cannot_link\[0\] = \[2, 2\] parts a sample from itself", {"cannot_link": [[2, 2]]}),
+        (ValueError, r"cannot_link\[0\] = \[2, 2\] separates a sample from itself", {"cannot_link": [[2, 2]]}),
         (ValueError, "must_link joins 0 - 1 - 2", {"must_link": [[0, 1], [1, 2]], "cannot_link": [[0, 2]]}),
     ],
 )
@@ -337,7 +337,7 @@ def test_bad_sizes_and_weights_of_labels_are_refused(error, match, parameters):
 def test_classes_that_are_no_places_are_ignored_with_a_warning():
     """What scikit-learn's tools hand to every estimator as y."""
     model = KernelKMeans(3, random_state=0)
-    with pytest.warns(UserWarning, match="y is ignored: .* holds 3, .* places 0 to 2"):
+    with pytest.warns(UserWarning, match="y is ignored, .* label 3, .* nodes 0 to 2"):
         labels = model.fit(X, truth).labels_
     assert_array_equal(labels, KernelKMeans(3, random_state=0).fit(X).labels_)
 

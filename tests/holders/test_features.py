@@ -227,7 +227,7 @@ def test_bad_partitions_are_refused():
     with pytest.raises(ValueError, match=r"kernel='graph'.*not supported yet.*Take kernel='auto'"):
         StructuredClustering(kernel="graph").fit(parts)
     whole = da.from_array(_ring(), chunks=400)
-    with pytest.raises(ValueError, match=r"y holds other numbers.*partition 1"):
+    with pytest.raises(ValueError, match=r"y holds invalid labels.*partition 1"):
         model.fit(whole, np.where(np.arange(1200) == 500, 6, -1))
     with pytest.raises(ValueError, match=r"sample_weight is negative.*partition 2"):
         model.fit(whole, sample_weight=np.where(np.arange(1200) == 900, -1.0, 1.0))
@@ -237,7 +237,7 @@ def test_bad_partitions_are_refused():
 
 def test_what_works_in_memory_says_so():
     X = da.from_array(_ring(60), chunks=20)
-    with pytest.warns(UserWarning, match="brought together"):
+    with pytest.warns(UserWarning, match="loaded into memory"):
         MaxMarginClustering(kernel="rbf", random_state=0).fit(X)
 
 

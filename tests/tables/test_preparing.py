@@ -28,7 +28,7 @@ def test_missing(tmp_path):
     assert filled.X[:, 1:].tolist() == [[1, 0], [0, 1], [1, 0], [1, 0]]  # red is the most frequent
     with pytest.raises(Problems, match=r"(?s)column 'a': missing value.*column 'colour': missing value"):
         prepared(table(tmp_path, GAPS), categories="one-hot")
-    with pytest.raises(ValueError, match="every row misses something"):
+    with pytest.raises(ValueError, match="every row has missing values"):
         prepared(table(tmp_path, "a,b\n1,\n,2\n"), missing="drop")
 
 

@@ -197,7 +197,7 @@ def test_a_tree_of_far_families_keeps_right_groups():
             model = StructuredClustering(structure="tree:2x3", kernel=kernel, random_state=0).fit(data)
         assert adjusted_rand_score(y, model.labels_) == 1
         assert len(set(model.labels_[y < 3] // 3)) == 1  # and families
-        assert any("wider by more than a tenth" in str(one.message) for one in heard) == (kernel == "rbf")
+        assert any("within clusters by more than a tenth" in str(one.message) for one in heard) == (kernel == "rbf")
     whole = fitted(data, "tree:2x3", kernel="rbf", search="global")
     assert whole.objective_ > fitted(data, "tree:2x3", kernel="rbf").objective_
 

@@ -159,7 +159,7 @@ def test_contradictions_are_named():
         labels=[1, -1, -1, -1, 2, -1],
     )
     named(
-        "samples 0 and 3 .* are labelled 1, but cannot_link parts them",
+        "samples 0 and 3 .* are labelled 1, but cannot_link separates them",
         cannot_link=[(0, 3)],
         labels=[1, -1, -1, 1, -1, -1],
     )
@@ -169,10 +169,10 @@ def test_contradictions_are_named():
     named("samples labelled 2 .* weigh 3", max_size=2, labels=[2, 2, 2, -1, -1, -1])
     named("must_link joins samples 0, 1, 2 of weight 3", max_size=2, must_link=[(0, 1), (1, 2)])
     four = list(itertools.combinations([0, 2, 3, 5], 2))
-    named(r"cannot_link parts 4 samples from each other \(0, 2, 3, 5\), but there are 3 clusters", cannot_link=four)
+    named(r"cannot_link separates 4 samples from each other \(0, 2, 3, 5\), but there are 3 clusters", cannot_link=four)
     around = [(0, 1), (0, 2), (0, 3)]
     named(
-        "parts sample 0 from samples whose labels take all 3 places", cannot_link=around, labels=[-1, 0, 1, 2, -1, -1]
+        "separates sample 0 from samples whose labels take all 3 nodes", cannot_link=around, labels=[-1, 0, 1, 2, -1, -1]
     )
     named(
         "must_link joins the samples to 2 groups, fewer than the 3 clusters", must_link=[(0, 1), (1, 2), (3, 4), (4, 5)]
@@ -253,7 +253,7 @@ def test_links_between_known_groups():
     )
     found = Greedy().solve(problem, Run(), np.random.RandomState(0)).labels
     assert len(set(zip(group.tolist(), found.tolist(), strict=True))) == 4
-    with pytest.raises(ValueError, match="parts 4 samples from each other"):
+    with pytest.raises(ValueError, match="separates 4 samples from each other"):
         make_constraints(np.ones(60), 3, cannot_link=apart)
 
 

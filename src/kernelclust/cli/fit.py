@@ -77,7 +77,7 @@ def _fitted(
     some = _drawn(arguments, data, bool(views) or any(value is not None for value in known.values()))
     verbose = int(arguments.verbose)
     with contextlib.redirect_stdout(sys.stderr), warnings.catch_warnings():  # stdout is for labels
-        warnings.simplefilter("ignore", ScaleWarning)  # said with the names of the file's columns
+        warnings.simplefilter("ignore", ScaleWarning)  # warned of with the names of the file's columns
         if views:
             model = of_views(given, verbose).fit([data.X, *views], **known)
             return model, model.labels_, None
@@ -86,7 +86,7 @@ def _fitted(
             model.fit(data.X, **known)
             return model, model.labels_, None
         model.fit(data.X[some])
-        return model, predicted(model, data.X, "placing all rows"), some
+        return model, predicted(model, data.X, "assigning all rows"), some
 
 
 def _drawn(arguments: SimpleNamespace, data: Data, needs_all: bool) -> np.ndarray | None:
@@ -98,12 +98,12 @@ def _drawn(arguments: SimpleNamespace, data: Data, needs_all: bool) -> np.ndarra
     if not 0 < wanted < n:
         return None
     if (arguments.kernel or "").startswith("precomputed"):
-        raise ValueError(f"{n} rows of similarities are fitted as a whole or not at all: give --sample 0.")
+        raise ValueError(f"similarities of {n} rows cannot be sampled: give --sample 0 to fit all of them.")
     if arguments.sample is None:
         warn(
             arguments,
-            f"{n} rows are many: {wanted} drawn at random are fitted, and the others placed among their clusters. "
-            "--sample ROWS says how many, --sample 0 fits all.",
+            f"fitting {wanted} of {n} rows, drawn at random; the others are assigned to their clusters. --sample ROWS "
+            "sets how many, --sample 0 fits all.",
         )
     return np.sort(np.random.default_rng(arguments.random_state).choice(n, wanted, replace=False))
 
@@ -148,8 +148,8 @@ def _decided(data: Data, labels: np.ndarray) -> str:
     name = shlex.quote(found.column)
     return (
         f"column {quoted(found.column)} alone decides the clusters: it has {found.information:.0%} of the information "
-        f"about them, and the next, {quoted(found.next_column)}, {max(found.next_information, 0):.0%}. If you look for "
-        f"something else, fit without it (--drop {name}), or let it count less (--weight {name}:0.2 --kernel rbf)."
+        f"about them, and the next column, {quoted(found.next_column)}, {max(found.next_information, 0):.0%}. To find "
+        f"other clusters, fit without it (--drop {name}), or let it count less (--weight {name}:0.2 --kernel rbf)."
     )
 
 
@@ -157,7 +157,7 @@ def _left_out(data: Data, some: np.ndarray | None) -> list[str]:
     """Return sentences about the rows and columns that the page leaves out."""
     lacking = data.n_rows - len(data.rows)
     columns = [] if data.prepared is None else data.prepared.left_out
-    said = [f"{lacking} rows of {data.n_rows} miss something and are left out."] if lacking else []
+    said = [f"{lacking} of {data.n_rows} rows have missing values and are left out."] if lacking else []
     said += [f"Columns are left out: {', '.join(columns)}."] if columns else []
     return said + ([f"This page is about the {len(some)} rows that were fitted."] if some is not None else [])
 
@@ -180,7 +180,7 @@ def _refuse_positions(arguments: SimpleNamespace, given: dict[str, Any]) -> None
 def _kept(data: Data, id_column: str | None) -> dict[str, Any]:
     """Return the encoders of the columns, and the column that names rows, for the model's file."""
     if data.prepared is None:
-        raise ValueError("--model keeps models of tables of columns, and this is a sparse matrix; leave it out.")
+        raise ValueError("--model stores models of tables with columns, and this is a sparse matrix; leave it out.")
     more = {"id_column": data.roles.id_name if id_column is not None else None, "image_size": data.image_size}
     return data.prepared.to_dict() | {name: value for name, value in more.items() if value is not None}
 
@@ -253,7 +253,7 @@ def _among_used(pairs: np.ndarray, data: Data, path: str) -> np.ndarray:
     place[data.rows] = np.arange(len(data.rows))
     if (place[pairs] < 0).any():
         lost = pairs[(place[pairs] < 0)][0]
-        raise ValueError(f"{path} links row {lost} of the file, which misses something and is left out.")
+        raise ValueError(f"{path} links row {lost} of the file, which has missing values and is left out.")
     return place[pairs]
 
 
@@ -261,15 +261,15 @@ def _places(data: Data, given: dict[str, Any]) -> list[int] | list[str]:
     """Return the node that the label column gives to each row, -1 where it is empty; names if clusters have them."""
     labels = data.known()
     if labels is None:
-        raise ValueError("--use-labels needs --label-column COLUMN: the column that holds the known places.")
+        raise ValueError("--use-labels needs --label-column COLUMN: the column with the known labels.")
     if check_structure(given.get("n_clusters"), given.get("structure", "flat")).names is not None:
         return labels
     places = []
     for row, label in zip(data.rows, labels, strict=True):
         if label and not (label.isascii() and label.isdigit()):
             raise ValueError(
-                f"--use-labels: row {row} has the label {quoted(label)}; give places on the structure, integers "
-                "from 0, or an empty cell where the place is unknown."
+                f"--use-labels: row {row} has the label {quoted(label)}; give nodes of the structure, integers "
+                "from 0, or an empty cell where the label is unknown."
             )
         places.append(int(label) if label else -1)
     return places
@@ -286,5 +286,5 @@ def _scores(data: Data, model: Any, labels: Any) -> dict[str, str]:
     places = {name: place for place, name in enumerate(model.cluster_names_)}
     if set(texts.tolist()) <= set(places):  # the labels are places on the structure
         accuracy = structured_accuracy([places[text] for text in texts.tolist()], found, model.structure_)
-        scores["structured accuracy"] = f"{accuracy:.1%} (right cluster at the right place, up to symmetry)"
+        scores["structured accuracy"] = f"{accuracy:.1%} (right cluster at the right node, up to symmetry)"
     return scores

@@ -72,7 +72,10 @@ def load(arguments: SimpleNamespace, path: str | None = None) -> Data:
     for text in prepared.notes:
         note(arguments, f"{table.source}: {text}")
     if len(prepared.rows) < table.n_rows:
-        note(arguments, f"{table.n_rows - len(prepared.rows)} of {table.n_rows} rows miss something and are left out")
+        note(
+            arguments,
+            f"{table.n_rows - len(prepared.rows)} of {table.n_rows} rows have missing values and are left out",
+        )
     if prepared.left_out:
         note(arguments, f"columns left out: {', '.join(prepared.left_out)}")
     pairwise = (getattr(arguments, "kernel", None) or "").startswith("precomputed")

@@ -50,11 +50,11 @@ def in_panel(panel: str, **options: Option) -> dict[str, Option]:
 
 
 READ, PREPARE, CLUSTER, WRITE, KNOW = (
-    "Reading the file (columns: names, or numbers from 1, with commas between)",
-    "From cells to numbers",
+    "Reading the file (columns: names, or numbers from 1, comma-separated)",
+    "Converting cells to numbers",
     "The clustering",
-    "What is written",
-    "What is known",
+    "Output",
+    "Known labels, links and other tables",
 )
 
 _FORMATS = pkgutil.iter_modules([str(Path(__file__).parents[1] / "tables" / "formats")])  # names, nothing is imported
@@ -69,7 +69,7 @@ FILE = {
 }
 
 JSON = in_panel(WRITE, json=Option(bool, "print one JSON object instead", False))
-OUT = in_panel(WRITE, out=Option(str, "file for the labels (else standard output)", short="-o", metavar="FILE"))
+OUT = in_panel(WRITE, out=Option(str, "file for the labels (default: standard output)", short="-o", metavar="FILE"))
 WRITTEN = {**OUT, **JSON}
 PER_ROW = in_panel(
     WRITE,
@@ -81,28 +81,28 @@ PER_ROW = in_panel(
 FILES = in_panel(
     WRITE,
     report=Option(str, "a self-contained HTML page about the fit", metavar="FILE"),
-    model=Option(str, "keep the model, for predict", metavar="FILE"),
+    model=Option(str, "save the model, for predict", metavar="FILE"),
 )
 OUTPUT = {**OUT, **FILES, **PER_ROW, **JSON}
 
 TALK = {
-    "verbose": Option(bool, "say what is happening, on stderr", False, "-v"),
-    "quiet": Option(bool, "say nothing but errors", False, "-q"),
-    "debug": Option(bool, "show where an error came from", False),
+    "verbose": Option(bool, "log progress to stderr", False, "-v"),
+    "quiet": Option(bool, "print only errors", False, "-q"),
+    "debug": Option(bool, "print the traceback of an error", False),
 }
 
 HOW = in_panel(
     READ,
-    delimiter=Option(str, "one character, tab or space (else found)"),
+    delimiter=Option(str, "one character, tab or space (default: detected)"),
     header=Option(Literal["auto", "yes", "no"], "whether the first line holds names", "auto"),
-    encoding=Option(str, "such as cp1252 (else UTF-8, or UTF-16 by its mark)"),
-    decimal=Option(str, "the decimal sign, a point or a comma (else found)"),
+    encoding=Option(str, "such as cp1252 (default: UTF-8, or UTF-16 with a byte order mark)"),
+    decimal=Option(str, "the decimal sign, a point or a comma (default: detected)"),
     key=Option(str, "array of an npz or h5ad file, such as obsm/X_pca"),
     image_size=Option(
-        str, "pixels that pictures are resized to: of the longer side, such as 32 (the default), or 32x24"
+        str, "size that pictures are resized to, in pixels: the longer side, such as 32 (the default), or 32x24"
     ),
 )
-IDS = in_panel(READ, id_column=Option(str, "not clustered; names the rows in the output"))
+IDS = in_panel(READ, id_column=Option(str, "column with the names of rows in the output; not clustered"))
 COLUMNS = in_panel(
     READ,
     columns=Option(str, "use only these columns", metavar="LIST"),
@@ -128,7 +128,7 @@ PREPARING = in_panel(
     ),
     cyclic=Option(
         list[str],
-        "a column that turns: hour:24, month:12; dates by year, month, week or day. May be repeated",
+        "a periodic column: hour:24, month:12; dates by year, month, week or day. May be repeated",
         [],
         metavar="COLUMN:PERIOD",
     ),
@@ -142,22 +142,25 @@ PREPARING = in_panel(
 )
 KNOWN = in_panel(
     KNOW,
-    label_column=Option(str, "not clustered; known labels, to score the result", metavar="COLUMN"),
-    use_labels=Option(bool, "keep the places that these give; empty cells are free", False),
+    label_column=Option(str, "column of known labels, to score the result; not clustered", metavar="COLUMN"),
+    use_labels=Option(bool, "fix these labels in the fit; rows with an empty cell are free", False),
     must_link=Option(str, "file of two columns: rows that belong together", metavar="FILE"),
-    cannot_link=Option(str, "and rows that do not", metavar="FILE"),
+    cannot_link=Option(str, "file of two columns: rows that do not belong together", metavar="FILE"),
     view=Option(
-        list[str], "another table of the same rows, weighed against the first. May be repeated", [], metavar="FILE"
+        list[str],
+        "another table of the same rows, combined with the first by learned weights. May be repeated",
+        [],
+        metavar="FILE",
     ),
 )
 STRUCTURE = in_panel(
     CLUSTER,
-    structure=Option(str, "such as ring:12, tree:3x3, or chain with -c; flat unless given", short="-s"),
-    n_clusters=Option(int, "for a structure that does not say; 8 unless given", short="-c"),
+    structure=Option(str, "such as ring:12, tree:3x3, or chain with -c (default: flat)", short="-s"),
+    n_clusters=Option(int, "number of clusters, if the structure does not state it (default: 8)", short="-c"),
 )
 KERNEL = in_panel(
     CLUSTER,
-    kernel=Option(str, "see kernelclust list; auto unless given", short="-k"),
+    kernel=Option(str, "see kernelclust list (default: auto)", short="-k"),
     gamma=Option(str, "width of the kernel: a number or scale"),
     indefinite=Option(
         Literal["clip", "shift"],
@@ -174,24 +177,25 @@ SET = in_panel(
         metavar="NAME=VALUE",
     ),
 )
-SEED = in_panel(CLUSTER, random_state=Option(int, "the same number, the same labels", 0))
+SEED = in_panel(CLUSTER, random_state=Option(int, "seed; the same seed gives the same labels", 0))
 OBJECTIVE = in_panel(
     CLUSTER,
     loss=Option(str, "none, zero-one or structure"),
     normalize=Option(str, "l2, l1 or none"),
-    rho=Option(float, "how much a cluster prefers itself to its neighbours"),
-    size_prior=Option(str, "above 0 where groups of similar size are expected"),
-    min_cluster_size=Option(float, "rows in every cluster at least"),
-    max_cluster_size=Option(float, "and at most"),
+    rho=Option(float, "weight of a cluster relative to its neighbours in the structure"),
+    size_prior=Option(str, "above 0: favour clusters of similar size"),
+    min_cluster_size=Option(float, "least number of rows in every cluster"),
+    max_cluster_size=Option(float, "largest number of rows in every cluster"),
     search=Option(str, "refine, place or global"),
 )
 ROWS = in_panel(
     CLUSTER,
     sample=Option(
         int,
-        "fit so many rows, drawn at random, and place the others; 0 fits all. Beyond 100000 rows: 10000",
+        "number of rows to fit, drawn at random; the others are assigned to their clusters. 0 fits all (default: 10000 "
+        "beyond 100000 rows)",
         metavar="ROWS",
     ),
 )
-JOBS = in_panel(CLUSTER, n_jobs=Option(int, "starts to run at the same time"))
+JOBS = in_panel(CLUSTER, n_jobs=Option(int, "number of initializations to run in parallel"))
 MODEL = {**STRUCTURE, **KERNEL, **OBJECTIVE, **SET, **ROWS, **SEED, **JOBS}

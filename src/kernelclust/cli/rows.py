@@ -25,7 +25,7 @@ def asked_columns(arguments: SimpleNamespace, model: Any, X: Any, *, fitted: boo
     """Return the columns that --positions and --membership add to the labels; `fitted` if X are the rows of the fit."""
     columns: dict[str, np.ndarray] = {}
     if arguments.positions and model.position_ is None:
-        warn(arguments, f"{model.structure_} has no positions between its clusters; --positions adds nothing.")
+        warn(arguments, f"{model.structure_} has no positions between its clusters; --positions is ignored.")
     elif arguments.positions:
         position = model.position_ if fitted else _by_blocks(model.position, X)
         if position.ndim == 1:

@@ -99,8 +99,8 @@ def _check_cliques(constraints: Constraints) -> None:
         clique = _clique(int(u), first, link)
         if len(clique) > c:
             raise ValueError(
-                f"cannot_link parts {len(clique)} samples from each other ({some(sample[sorted(clique)])}), but there "
-                f"are {c} clusters: raise n_clusters or drop links."
+                f"cannot_link separates {len(clique)} samples from each other ({some(sample[sorted(clique)])}), but "
+                f"there are {c} clusters: raise n_clusters or drop links."
             )
 
 

@@ -113,7 +113,7 @@ def _check_weightless(cannot: Links, constraints: Constraints) -> None:
     if absent.any():
         row, side = np.argwhere(absent)[0]
         raise ValueError(
-            f"{cannot.say(row)}, but sample {cannot.pairs[row, side]} has weight zero and takes part in nothing: give "
+            f"{cannot.say(row)}, but sample {cannot.pairs[row, side]} has weight zero and is not clustered: give "
             "it a weight or drop the link."
         )
 
@@ -129,14 +129,14 @@ def _check_links(constraints: Constraints) -> None:
         u, v = rows[clash[0]], link[clash[0]]
         raise ValueError(
             f"samples {sample[u]} and {sample[v]} (or samples that must_link joins to them) are labelled {place[u]}, "
-            "but cannot_link parts them: drop a label or a link."
+            "but cannot_link separates them: drop a label or a link."
         )
     degree = np.diff(first)
     for u in np.flatnonzero((degree >= c) & (place < 0)):
         partners = link[first[u] : first[u + 1]]
         if len(np.unique(place[partners][place[partners] >= 0])) == c:
             raise ValueError(
-                f"cannot_link parts sample {sample[u]} from samples whose labels take all {c} places "
+                f"cannot_link separates sample {sample[u]} from samples whose labels take all {c} nodes "
                 f"({some(sample[partners])}): no cluster is left for it."
             )
 

@@ -19,14 +19,14 @@ EXACT = 2.0**53  # integers that a float holds
 
 
 def check_labels(labels: Any, n_samples: int, n_clusters: int) -> np.ndarray:
-    """Return known labels: a place of the structure for each sample, -1 where it is not known.
+    """Return known labels: a node of the structure for each sample, -1 where it is unknown.
 
-    Whole numbers that leave no sample unknown and do not fit the structure are classes, not places: ignored, with a
+    Integers that leave no sample unknown and do not fit the structure are classes, not nodes: they are ignored, with a
     warning.
     """
     if labels is None:
         return np.full(n_samples, -1)
-    wanted = f"y holds known labels: integers from 0 to {n_clusters - 1} (places), -1 where the label is unknown"
+    wanted = f"y holds known labels: integers from 0 to {n_clusters - 1} (nodes), -1 where the label is unknown"
     given = np.asarray(labels)
     if given.ndim == 2 and given.shape[1] == 1:
         given = given[:, 0]
@@ -45,14 +45,14 @@ def check_labels(labels: Any, n_samples: int, n_clusters: int) -> np.ndarray:
     wrong = np.flatnonzero(~(whole & (numbers >= -1) & (numbers < n_clusters)))
     if len(wrong) and whole.all() and numbers.min() >= 0:  # classes, as scikit-learn's tools hand them to everyone
         warn(
-            f"y is ignored: it leaves no sample unknown (-1) and holds {given[wrong[0]]}, but the structure has places "
-            f"0 to {n_clusters - 1}."
+            f"y is ignored, because it contains the label {given[wrong[0]]}, but the structure has nodes 0 to "
+            f"{n_clusters - 1}. To pass known labels use these numbers, and -1 where the label is unknown."
         )
         return np.full(n_samples, -1)
     if len(wrong):
         i = wrong[0]
         raise ValueError(
-            f"Unknown label type: y[{i}] = {given[i]} is no place of the structure; {wanted}. To fit without labels, "
+            f"Unknown label type: y[{i}] = {given[i]} is not a node of the structure; {wanted}. To fit without labels, "
             "leave y out."
         )
     return numbers.astype(np.intp)
@@ -74,7 +74,7 @@ def size_bounds(min_size: Any, max_size: Any, c: int) -> tuple[np.ndarray, np.nd
 def _size_bound(name: str, value: Any, c: int, nothing: float) -> np.ndarray:
     if value is None:
         return np.full(c, nothing)
-    wanted = f"{name} must be a number of 0 or more, or {c} of them, one a cluster"
+    wanted = f"{name} must be a number of 0 or more, or {c} of them, one per cluster"
     if isinstance(value, (bool, np.bool_, str)) or not (isinstance(value, Real) or np.ndim(value) == 1):
         raise TypeError(f"{wanted}; got {value!r}.")
     try:
@@ -112,7 +112,11 @@ def check_links(name: str, given: Any, n_samples: int, n_clusters: int) -> Links
     nothing = np.empty((0, 2), dtype=np.intp)
     if given is None:
         return Links(name, nothing)
-    meaning = "the same for samples that belong together" if name == "must_link" else "the same for samples all apart"
+    meaning = (
+        "the same for samples that belong together"
+        if name == "must_link"
+        else "the same for samples of which no two belong together"
+    )
     wanted = (
         f"{name} holds pairs of sample indices, shape (n, 2), integers from 0 to {n_samples - 1}, or one "
         f"integer per sample, shape ({n_samples},), {meaning}, -1 for none"
@@ -146,11 +150,11 @@ def _check_pairs(name: str, array: np.ndarray, numbers: np.ndarray, n_samples: i
             if len(far)
             else ""
         )
-        raise ValueError(f"{name}[{wrong[0]}] = {array[wrong[0]].tolist()} is no pair of samples: {wanted}.{beyond}")
+        raise ValueError(f"{name}[{wrong[0]}] = {array[wrong[0]].tolist()} is not a pair of samples: {wanted}.{beyond}")
     pairs = numbers.astype(np.intp)
     same = np.flatnonzero(pairs[:, 0] == pairs[:, 1])
     if name == "cannot_link" and len(same):
-        raise ValueError(f"cannot_link[{same[0]}] = {pairs[same[0]].tolist()} parts a sample from itself.")
+        raise ValueError(f"cannot_link[{same[0]}] = {pairs[same[0]].tolist()} separates a sample from itself.")
     return pairs
 
 
@@ -162,7 +166,7 @@ def _check_groups(name: str, array: np.ndarray, numbers: np.ndarray, wanted: str
         group = np.where(good, numbers, -1.0).astype(np.int64)
     if not good.all():
         i = int(np.argmin(good))
-        raise ValueError(f"{name}[{i}] = {array[i]} is no number of a group: {wanted}.")
+        raise ValueError(f"{name}[{i}] = {array[i]} is not the number of a group: {wanted}.")
     return group
 
 
@@ -187,8 +191,8 @@ def _all_pairs(group: np.ndarray, n_clusters: int) -> np.ndarray:
         largest = int(np.argmax(size))
         members = samples[start[largest] : start[largest] + size[largest]]
         raise ValueError(
-            f"cannot_link is {group[members[0]]} for {len(members)} samples ({some(members)}), which parts them all "
-            f"from each other, but there are {n_clusters} clusters: raise n_clusters or set some of them to -1."
+            f"cannot_link is {group[members[0]]} for {len(members)} samples ({some(members)}), which separates "
+            f"all of them, but there are {n_clusters} clusters: raise n_clusters or set some of them to -1."
         )
     number = np.cumsum(~follows)
     steps = [np.flatnonzero(number[step:] == number[:-step]) for step in range(1, int(size.max(initial=1)))]

@@ -72,8 +72,9 @@ def _found(
     check_sought(sought)
     if config.ridge is not None or not shows_structures(kernel):
         raise ValueError(
-            f"structure '{sought}': distances by this kernel do not show a structure. Take kernel='auto', 'rbf' or "
-            "another function of two samples, without a discriminative objective, or name a structure."
+            f"structure '{sought}': the structure cannot be estimated from distances by this kernel. Use "
+            "kernel='auto', 'rbf' or another function of two samples, without a discriminative objective, or name a "
+            "structure."
         )
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")

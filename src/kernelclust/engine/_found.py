@@ -23,7 +23,7 @@ def check_sought(structure: Structure) -> None:
     c = structure.n_clusters
     if c < MIN_CLUSTERS:
         raise ValueError(
-            f"structure '{structure}': nothing can be said about the structure of {c} clusters, which have "
+            f"structure '{structure}': the structure of {c} clusters cannot be estimated, because they have "
             f"{'three arrangements' if c == 3 else 'one arrangement'} at most; give {MIN_CLUSTERS} to {MAX_CLUSTERS}, "
             "or name a structure."
         )

@@ -271,7 +271,7 @@ def with_order(found: Fit, problem: Problem, companions: Sequence[tuple[np.ndarr
 
     `companions` are cluster sums and sizes by other kernels that judge the order too; None takes those of the kernel.
     """
-    set_stage(EVIDENCE, "how sure the order is")
+    set_stage(EVIDENCE, "confidence of the order")
     c, constraints = len(found.n), problem.constraints
     companions = found.kernel.companion_sums(found.labels, c) if companions is None else companions
     known = np.zeros(c, dtype=bool)
@@ -298,7 +298,7 @@ def _clusters(found: Fit) -> Clusters:
 
 def structures_over(found: Fit) -> StructureTable | None:
     """Return the probabilities of structures over the clusters of a fit; None where they cannot be compared."""
-    set_stage(EVIDENCE, "which structure the clusters have")
+    set_stage(EVIDENCE, "probabilities of structures")
     return _structures(_clusters(found), _shown_by(found)) if (found.n > 0).all() else None
 
 

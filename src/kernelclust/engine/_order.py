@@ -212,12 +212,12 @@ def doubt_in_words(order: Order, structure: str) -> str:
     noise = fits if order.pvalue >= NOISE else ""
     noise += better
     if not order.connected:
-        share = f"of {JITTERS} slight changes of the distances between them {JITTERS * order.jitter:.0f} keep it"
+        share = f"{JITTERS * order.jitter:.0f} of {JITTERS} slight changes of the distances between them kept it"
         return f"{said}: {share}.{noise} The clusters may be right."
     follow = f"follow it {'loosely' if order.fit < LOOSE else 'well'} (correlation {order.fit:.2f})"
-    kept = f"of {JITTERS} slight changes of these distances {JITTERS * order.jitter:.0f} keep it"
+    kept = f"{JITTERS * order.jitter:.0f} of {JITTERS} slight changes of these distances kept it"
     return (
-        f"{said} (confidence {order.confidence:.2f}): distances between them {follow}, and {kept}.{noise} "
+        f"{said} (confidence {order.confidence:.2f}): the distances between them {follow}, and {kept}.{noise} "
         "The clusters may be right."
     )
 

@@ -143,7 +143,7 @@ class ClusterOrder:
             parts.append(f"most probable structure={likely.name} ({likely.probability:.2f})")
         elif self.confidence is not None and len(self._sizes) > MAX_CLUSTERS:
             parts.append(f"structures are compared up to {MAX_CLUSTERS} clusters")
-        return f"ClusterOrder('{self.structure}': {', '.join(parts) or 'not judged'})"
+        return f"ClusterOrder('{self.structure}': {', '.join(parts) or 'not estimated'})"
 
     def _has(self, name: str) -> bool:
         return getattr(self, name) is not None

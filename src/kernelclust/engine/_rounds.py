@@ -206,11 +206,11 @@ def go_on(
     done = climb(pool, objective, **climbing)
     while relearn is not None and relearn(pool, len(done.history) > 1):
         done = climb(pool, objective, **climbing)
-    set_step("F by a new pass over all samples")
+    set_step("recomputing F over all samples")
     drift, n_iter = pool.settle(), pool.rounds_before + len(done.history) - 1
-    climbing["report"](f"sums have drifted by {drift:.1e} of the largest")
+    climbing["report"](f"cluster sums have drifted by {drift:.1e} of the largest")
     if drift > DRIFT_TOL:
-        set_step("one more pass over all samples")
+        set_step("correcting the sums by one more pass over all samples")
         pool.fresh()
         again = climb(pool, objective, **climbing)
         done = replace(again, history=[*done.history[:-1], *again.history])

@@ -323,7 +323,7 @@ def warn_of_far_samples(found: Fit, X: Any, used: np.ndarray) -> None:
     warn(
         f"sample {used[sample]} is so far from the others that their differences are {MIN_SPREAD:g} of the variance at "
         "most, which rounding hides: clusters of the others are arbitrary. Correct this sample or leave it out, or use "
-        "kernel='auto', which it does not disturb."
+        "kernel='auto', which is robust to it."
     )
 
 
@@ -360,7 +360,7 @@ def check_structure(n_clusters: Any, structure: Any) -> Structure:
     """The structure, of the size that it carries or that n_clusters says (8 if neither does)."""
     if n_clusters is not None:
         if not isinstance(n_clusters, Integral) or isinstance(n_clusters, bool):
-            hint = f" A structure goes by name: structure={n_clusters!r}." if isinstance(n_clusters, str) else ""
+            hint = f" Pass a structure by name: structure={n_clusters!r}." if isinstance(n_clusters, str) else ""
             raise TypeError(f"n_clusters={n_clusters!r}: give an integer, or None.{hint}")
         if n_clusters < 1:
             raise ValueError(f"n_clusters={n_clusters}: give 1 or more.")

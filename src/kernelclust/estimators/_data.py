@@ -242,7 +242,7 @@ class InPartitions(Host):
         refuse_fit(model, structure, links, "partitions", lacking)
         if approximation is not None and approximation.is_auto and not featured:
             warn(
-                f"partitions are compared by a Nystrom approximation of kernel={model.kernel!r} with "
+                f"Dask input is compared by a Nystrom approximation of kernel={model.kernel!r} with "
                 f"{approximation.rank} components; approximation='nystroem' accepts this silently, "
                 "approximation=None takes the kernel itself."
             )
@@ -279,7 +279,7 @@ class InPartitions(Host):
         other = [name for name, one in zip(names, views, strict=True) if not is_partitioned(one)]
         if other:
             raise TypeError(
-                f"{other[0]} lies in memory, others in partitions: give all views as Dask arrays or frames."
+                f"{other[0]} is in memory, others are Dask collections: give all views as Dask arrays or frames."
             )
         return [as_rows(one, name) for one, name in zip(views, names, strict=True)]
 

@@ -134,8 +134,8 @@ class Placing(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         self._asked[told[known.block]] = -1
         if not allow_empty and not self.sizes_.all():
             warn(
-                f"no sample is left for cluster {', '.join(map(str, np.flatnonzero(self.sizes_ == 0)))}: labels and "
-                "links keep all of them elsewhere."
+                f"cluster {', '.join(map(str, np.flatnonzero(self.sizes_ == 0)))} is empty: labels and links keep all "
+                "samples in other clusters."
             )
 
     def transform(self, X: Any) -> np.ndarray:
@@ -213,8 +213,8 @@ class Placing(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         scales = self._places.scales
         if scales is None:
             raise ValueError(
-                f"structure '{self.structure_}' has no places between its clusters; positions exist on chains, rings, "
-                "grids, trees, graphs and products of these. transform(X) has the distances to all clusters."
+                f"structure '{self.structure_}' has no positions between its clusters; positions exist on chains, "
+                "rings, grids, trees, graphs and products of these. transform(X) has the distances to all clusters."
             )
         return self._answer("position", X, width=scales.width)
 

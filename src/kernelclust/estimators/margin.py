@@ -306,12 +306,14 @@ class MaxMarginClustering(KernelClusterer):
             what = f"{empty} of {k} clusters are empty" if empty else "the objective is no lower than that of w = 0"
             self._warn_trivial(f"max-margin clustering found a trivial solution: {what}")
         elif fit.objective > min(fit.history):
-            self._warn_trivial("the objective is lower with empty clusters; the labels are the best with all in use")
+            self._warn_trivial(
+                "the objective is lower with empty clusters; the labels are the best found with all clusters in use"
+            )
         stopped = {
             "max_iter": f"stopped after max_iter={self.max_iter} constraints, before all were met within "
             f"tol={self._make_solver().tol}; raise max_iter or tol, or lower C.",
-            "stalled": "stopped while labels went on changing and the objective no longer fell; the labels are the "
-            "best seen. Raise n_init or tol, or lower C.",
+            "stalled": "stopped because the objective no longer fell while labels kept changing; the labels are the "
+            "best found. Raise n_init or tol, or lower C.",
         }
         if fit.stopped_because in stopped:
             warn(stopped[fit.stopped_because], ConvergenceWarning)

@@ -94,7 +94,9 @@ def fit_kernel(
     if kernel.is_function:
         return _fit_function(kernel, X, weight, approximation, n_clusters, n_kernels, center, rng)
     if not (center or kernel.has_uncentred_form):
-        raise ValueError(f"kernel={kernel.name!r} knows differences between samples only: it cannot be left uncentred.")
+        raise ValueError(
+            f"kernel={kernel.name!r} depends on differences between samples only: it cannot be left uncentred."
+        )
     return kernel.fit(X, weight, n_clusters=n_clusters, approximation=approximation, center=center, rng=rng)
 
 

@@ -40,7 +40,9 @@ class FunctionKernel(Kernel):
         try:
             K = np.asarray(K, dtype=np.float64)
         except (TypeError, ValueError) as error:
-            raise ValueError(f"the kernel function returned something that is no matrix of numbers: {error}") from None
+            raise ValueError(
+                f"the kernel function returned something that is not a matrix of numbers: {error}"
+            ) from None
         if K.shape != (X.shape[0], Y.shape[0]):
             raise ValueError(
                 f"the kernel function returned shape {K.shape} for {X.shape[0]} and {Y.shape[0]} samples; it must "

@@ -393,8 +393,8 @@ class Nothing(Source):
 class _Unknown(NewSamples):
     def both(self, X_new):
         raise ValueError(
-            "the kernel was given as an operator, which knows the fitted samples only: labels_ holds their labels, and "
-            "new ones cannot be placed. Fit a kernel function or a matrix to predict."
+            "the kernel was given as an operator, which is defined for the fitted samples only: labels_ holds their "
+            "labels, and new samples cannot be assigned. Fit a kernel function or a matrix to predict."
         )
 
 

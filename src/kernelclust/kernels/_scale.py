@@ -65,7 +65,7 @@ def resolve_gamma(gamma, X, weight: np.ndarray, unit: float, power: int) -> tupl
         if not 0 < resolved < np.inf:
             warn(
                 f"gamma is {resolved:g}: X has entries of size {unit:.3g}, so that its width leaves floating point. "
-                "The kernel was computed in other units, so labels are not concerned; rescale X to use the width."
+                "The kernel was computed on rescaled data, so labels are not affected; rescale X to use the width."
             )
         return inner, resolved
     if not isinstance(gamma, Real) or not 0 < float(gamma) < np.inf:

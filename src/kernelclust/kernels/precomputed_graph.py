@@ -114,7 +114,7 @@ def check_affinities(X) -> None:
     """Refuse weights that are negative or not finite, by name."""
     W = sparse.coo_array(X)
     for bad, what, advice in (
-        (~np.isfinite(W.data), "is not finite", "Leave links out that are not known."),
+        (~np.isfinite(W.data), "is not finite", "Leave out links that are unknown."),
         (
             W.data < 0,
             "is negative",

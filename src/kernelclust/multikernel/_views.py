@@ -170,7 +170,7 @@ def _check_mask(observed, n: int, v: int) -> np.ndarray:
     mask = np.array(observed)
     if mask.shape != (n, v) or not np.isin(mask, (0, 1)).all():
         raise ValueError(
-            f"observed must be a table of True and False with a row a sample and a column a view, ({n}, {v}); this has "
+            f"observed must be a boolean table with one row per sample and one column per view, ({n}, {v}); this has "
             f"shape {mask.shape}."
         )
     return mask.astype(bool)

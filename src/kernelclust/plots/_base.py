@@ -80,7 +80,7 @@ def places_on(structure: Any, cluster: NDArray[Any]) -> tuple[Structure | None, 
     most = int(cluster.max()) + 1
     structure = None if structure is None else structure_of(structure)
     if structure is not None and most > structure.n_clusters:
-        raise ValueError(f"labels go up to {most - 1}, but '{structure}' has places 0 to {structure.n_clusters - 1}.")
+        raise ValueError(f"labels go up to {most - 1}, but '{structure}' has nodes 0 to {structure.n_clusters - 1}.")
     return structure, most if structure is None else structure.n_clusters
 
 
@@ -108,7 +108,9 @@ def predicted(model: Any, X: Any) -> NDArray:
     if hasattr(model, "predict"):
         return np.asarray(model.predict(X))
     if len(X) != len(model.labels_):
-        raise ValueError(f"{type(model).__name__} places no new samples; give the {len(model.labels_)} fitted ones.")
+        raise ValueError(
+            f"{type(model).__name__} cannot assign new samples; give the {len(model.labels_)} fitted ones."
+        )
     return np.asarray(model.labels_)
 
 

@@ -132,8 +132,8 @@ def html_report(
             "Pictures",
             [_gallery([*drawn.values(), *_more(figures)])] if have_matplotlib() else [paragraphs(NO_PICTURES)],
         ),
-        Section("How good is the search, how sure the arrangement", [_evidence(model, names)]),
-        Section("How to get it again", _again(model, again)),
+        Section("Quality of the search, confidence of the arrangement", [_evidence(model, names)]),
+        Section("How to reproduce this page", _again(model, again)),
         Section("All settings", [facts(_settings(model))], folded=True),
     ]
     return page(title or f"Clusters on {model.structure_}", sections, top)
@@ -247,7 +247,9 @@ def _figures(model: Any, near: Any, labels: np.ndarray, names: list[str], thumbn
     width, height = np.ptp(ax.get_xlim()), np.ptp(ax.get_ylim())
     figure.set_size_inches(5.5, 0.5 + 5 * min(height / width, 1.0))  # a chain is wide, and fills its figure
     found["places"] = picture(
-        figure, "Clusters in their places; area is size.", f"{len(names)} clusters drawn on the structure {structure}"
+        figure,
+        "Clusters at their nodes; the area shows the size.",
+        f"{len(names)} clusters drawn on the structure {structure}",
     )
     if near is not None and len(names) > 1:
         some = _evenly(len(near.looked_at), MOST_DRAWN)
@@ -281,7 +283,7 @@ def _similar(near: Any, labels: np.ndarray, names: list[str]) -> str:
         ax.set_xticks(range(len(names)), names, rotation=0 if max(map(len, names)) <= 4 else 60)
     figure.colorbar(image, ax=ax, label="- distance in feature space")
     return picture(
-        figure, "How near rows are to each cluster: bright is near.", "Heat map of distances from rows to clusters"
+        figure, "Distance of rows to each cluster: bright is near.", "Heat map of distances from rows to clusters"
     )
 
 
@@ -308,7 +310,9 @@ def _links(links: np.ndarray | None, names: list[str]) -> str:
         return ""
     pairs = np.argwhere(np.triu(np.isfinite(links)))
     rows = [{"neighbours": f"{names[i]} - {names[j]}", "confidence": f"{links[i, j]:.2f}"} for i, j in pairs]
-    return paragraphs("How likely two neighbours are neighbours truly:", kind="soft") + rows_table(rows)
+    return paragraphs("Probability that two neighbouring clusters are truly neighbours:", kind="soft") + rows_table(
+        rows
+    )
 
 
 def _again(model: Any, again: Mapping[str, str] | None) -> list[str]:

@@ -27,7 +27,7 @@ def found_in_words(structure: Any, sizes: np.ndarray, what: str = "rows") -> str
     each = f"{used.min():.0f}" if used.min() == used.max() else f"{used.min():.0f} to {used.max():.0f}"
     text = f"{sizes.sum():.0f} {what} fall into {len(used)} clusters{where}, of {each} {what} each."
     empty = len(sizes) - len(used)
-    return text + (f" {empty} of the {len(sizes)} places stayed empty." if empty else "")
+    return text + (f" {empty} of the {len(sizes)} nodes are empty." if empty else "")
 
 
 def apart_in_words(silhouette: float) -> str:
@@ -45,7 +45,7 @@ def apart_in_words(silhouette: float) -> str:
 
 
 def order_in_words(structure: Any, confidence: float | None, pvalue: float | None) -> str:
-    """Say how sure the order is; nothing where there is one arrangement only, or it was not asked for.
+    """Return a sentence about the confidence in the order; empty if it was not computed or only one order exists.
 
     Examples
     --------
@@ -60,8 +60,8 @@ def order_in_words(structure: Any, confidence: float | None, pvalue: float | Non
         f"Unstructured noise, clustered in the same way, fits this structure at least as well in {pvalue:.0%} of draws."
     )
     if not is_connected(structure.kernel):
-        sure = "slight changes of the data would hardly change them" if confidence >= UNSURE else "they are uncertain"
-        return f"The places of the clusters on '{structure}': {sure}. {noise}"
+        sure = "they are stable under slight changes of the data" if confidence >= UNSURE else "they are uncertain"
+        return f"The nodes of the clusters on '{structure}': {sure}. {noise}"
     few = (
         f" Only {number:.0f} arrangements exist, so that data can hardly show which is right." if number <= FEW else ""
     )
@@ -70,7 +70,7 @@ def order_in_words(structure: Any, confidence: float | None, pvalue: float | Non
 
 
 def structures_in_words(model: Any) -> str:
-    """Say how probable each kind of structure is over the clusters; nothing where they were not compared."""
+    """Return a sentence with the probability of each kind of structure; empty if structures were not compared."""
     table = structures_of(model)
     if table is None:
         return ""
@@ -84,14 +84,16 @@ def next_in_words(model: Any, ids: Any) -> list[str]:
     confidence = getattr(model, "order_confidence_", None)
     if confidence is not None and confidence < ASK:
         rows = ", ".join(str(ids[i]) for i in model.order_.queries(1 if len(ids) < 6 else 3))
-        steps.append(f"The order is open. Find out where rows {rows} belong, and fit again with these labels known.")
+        steps.append(
+            f"The order is uncertain. Find out where rows {rows} belong, and fit again with these as known labels."
+        )
     if (agreement := model.diagnostics_.get("rbf_agreement")) is not None and agreement < 0.7:
-        steps.append("Fit again with kernel 'rbf' and compare: it finds other clusters here.")
+        steps.append("Fit again with kernel 'rbf' and compare: it gives different clusters here.")
     if confidence is None:
         steps.append(
             "If you know how the clusters are arranged, say so (a chain, ring, grid or tree): see 'structure'."
         )
-    steps.append("Look at the typical rows below. Do they make sense to someone who knows the data?")
+    steps.append("Inspect the typical rows below. Do they make sense to someone who knows the data?")
     return steps
 
 
@@ -114,7 +116,7 @@ def gap_in_words(objective: float, upper_bound: float | None, gap: float | None)
 
 
 def margin_in_words(margin: float | None) -> str:
-    """Return how clearly the best arrangement beats the next different one; nothing where there is no other.
+    """Return a sentence about the score of the second best arrangement; empty if there is no other.
 
     Examples
     --------

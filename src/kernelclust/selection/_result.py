@@ -71,7 +71,7 @@ class Selection:
     candidates: tuple[Any, ...]
     """The candidates, in the order given."""
     reason: str
-    """Why the choice fell as it did, and what speaks against it."""
+    """Reasons for the choice, and reasons to doubt it."""
     null: dict[str, np.ndarray] = field(repr=False, default_factory=dict)
     """Dependence on every set of reference data, by candidate."""
 

@@ -145,4 +145,4 @@ def _reason(rows: Sequence[StructureRow], best: int, names: Sequence[str], table
         said += f" Structures that are no candidates have {rest:.2f}."
     if chosen.probability < UNSURE:
         said += " Below 0.9 this is uncertain."
-    return f"{said} A hint, no proof."
+    return f"{said} This is a hint, not a proof."

@@ -91,8 +91,8 @@ class Greedy(Solver):
     def check_placement(self, placement: str | None) -> None:
         if placement is None and self.search != "global":
             raise ValueError(
-                f"placement=None with search={self.search!r}, which is to put clusters in place: set search='global' "
-                "for point moves alone, or placement='distance' or 'F'."
+                f"placement=None needs search='global', got search={self.search!r}, which assigns clusters to nodes. "
+                "Set search='global' for point moves alone, or placement='distance' or 'F'."
             )
 
     @property
@@ -136,9 +136,9 @@ class Greedy(Solver):
         )
         if _swelling(problem, placed, refined) > MAX_SPREAD_RISE:
             warn(
-                "refining on the structure would make clusters wider by more than a tenth, for the sake of even "
-                "shares: they are kept as they are without structure, and placed, as by search='place'. "
-                "search='global' maximises F in any case."
+                "the refinement was rejected because it would increase the variance within clusters by more than a "
+                "tenth. The clusters before refinement are returned, as with search='place'. Set search='global' to "
+                "maximise F regardless."
             )
             return placed
         stopped = "converged" if flat.converged and refined.converged else "max_iter"

@@ -161,7 +161,9 @@ class Prepared:
         names = [encoder.column for encoder in self.encoders]
         if len(set(names)) < len(names):
             twice = next(name for name in names if names.count(name) > 1)
-            raise ValueError(f"several columns are called {quoted(twice)}, so that new rows could not be told apart.")
+            raise ValueError(
+                f"several columns are called {quoted(twice)}, so that columns of new rows could not be matched."
+            )
         return {"missing": self.missing, "encoders": [encoder.to_dict() for encoder in self.encoders]}
 
 
@@ -250,7 +252,7 @@ def _encoded(
     if missing == "drop":
         rows = np.flatnonzero(~np.logical_or.reduce([np.isnan(one) for one in values]))
         if not len(rows):
-            raise ValueError(f"{table.source}: every row misses something, so that --missing drop leaves none.")
+            raise ValueError(f"{table.source}: every row has missing values, so that --missing drop leaves none.")
     names = [encoder.names() for encoder in encoders]
     X = np.empty((len(rows), sum(map(len, names))))
     start = 0

@@ -19,10 +19,10 @@ OPTIONS = {
     **options.FILE,
     **options.in_panel(
         options.CLUSTER,
-        structures=options.Option(str, "with commas between, such as flat,chain,ring", short="-s"),
-        kernels=options.Option(str, "with commas between, such as auto,rbf", short="-k"),
+        structures=options.Option(str, "comma-separated, such as flat,chain,ring", short="-s"),
+        kernels=options.Option(str, "comma-separated, such as auto,rbf", short="-k"),
         estimators=options.Option(str, "see kernelclust list", short="-e"),
-        refits=options.Option(int, "how often four fifths of the rows are fitted anew", 5),
+        refits=options.Option(int, "number of fits of four fifths of the rows", 5),
     ),
     **options.JSON,
     **options.READING,
@@ -36,16 +36,16 @@ REFIT_FRACTION = 0.8  # of the rows in every refit
 MAX_JUDGED = 1500  # rows that similarities are judged by
 MIN_ROWS = 20
 NOTE = (
-    "fit: how well the arranged clusters explain similarities of rows, under one rbf kernel for all. steady: share of "
-    "rows that keep their place when four fifths of them are fitted anew. Ranked by both. probability: of the "
-    "structure over clusters without structure, as select structure has it, for 4 to 12 of them. No labels were used: "
-    "the first is the best supported, which does not make it right."
+    "fit: how well the arranged clusters explain the similarities of rows, by one rbf kernel for all candidates. "
+    "steady: share of rows that keep their label when four fifths of the rows are fitted again. Candidates are ranked "
+    "by both. probability: of the structure over flat clusters, as in select structure, for 4 to 12 clusters. No "
+    "labels were used: the first candidate is the best supported one, which does not make it right."
 )
 
 
 @dataclass
 class Candidate:
-    """One way to cluster, and what speaks for it."""
+    """A combination of estimator, structure and kernel, and its scores."""
 
     estimator: str
     structure: str
@@ -70,7 +70,7 @@ def run(arguments: SimpleNamespace) -> None:
 
     candidates = _candidates(arguments)
     if arguments.refits < 1:
-        raise ValueError("--refits must be 1 or more: without them nothing says how steady the clusters are.")
+        raise ValueError("--refits must be 1 or more: the stability of the clusters is measured by them.")
     data = load(arguments)
     if data.prepared is None or len(data.rows) < MIN_ROWS:
         raise ValueError(f"compare takes tables of columns with {MIN_ROWS} rows or more.")

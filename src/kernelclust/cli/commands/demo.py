@@ -13,13 +13,13 @@ from kernelclust.cli import options
 OUT = options.Option(str, "folder", "kernelclust-demo", "-o", metavar="DIR")
 OPTIONS = {**options.in_panel(options.WRITE, out=OUT), **options.TALK}
 TASK = (
-    "One photograph was turned full circle: 10 groups of 35 pictures, with gaps between them, then shuffled. "
-    "KMeans finds the groups but numbers them as it likes. With the ring, the numbers follow the turn."
+    "One photograph was rotated full circle: 10 groups of 35 pictures, with gaps between them, then shuffled. "
+    "KMeans finds the groups but numbers them arbitrarily. On the ring, the numbers follow the rotation."
 )
 
 
 def run(arguments: SimpleNamespace) -> None:
-    """Cluster with and without the ring, print what came out, write report, picture and labels."""
+    """Cluster with and without the ring, print the scores, write report, picture and labels."""
     from sklearn.cluster import KMeans
 
     from kernelclust import StructuredClustering
@@ -33,7 +33,8 @@ def run(arguments: SimpleNamespace) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     turned = rotated_images(random_state=0)
     print(
-        f"{len(turned.data)} pictures of one photograph, turned step by step and shuffled, in 10 groups around a circle"
+        f"{len(turned.data)} pictures of one photograph, rotated step by step and shuffled, in 10 groups around a "
+        "circle"
     )
 
     plain = KMeans(10, n_init=10, random_state=0).fit(turned.data)
@@ -49,7 +50,7 @@ def run(arguments: SimpleNamespace) -> None:
     for first, *rest in [["", *list(scores[0])[1:]], *(row.values() for row in scores)]:
         print(f"  {first:<32}" + "".join(f"{cell:>26}" for cell in rest))
     print()
-    print(f"fitted in {seconds:.1f} s (the first time with compiling)")
+    print(f"fitted in {seconds:.1f} s (the first fit on a machine includes compilation)")
     print(gap_in_words(model.objective_, model.upper_bound_, model.gap_))
     if model.order_ is not None:
         print(order_in_words(model.structure_, model.order_confidence_, model.order_.pvalue))
@@ -58,7 +59,7 @@ def run(arguments: SimpleNamespace) -> None:
     files: dict[str, str | bytes] = {}
     if have_matplotlib():
         compared = _compare(model, plain.labels_, turned.images)
-        figures["Left: KMeans. Right: on the ring. Each cluster with its most typical picture."] = compared
+        figures["Left: KMeans. Right: on the ring. Each cluster is shown by its most typical picture."] = compared
         picture = io.BytesIO()
         compared.savefig(picture, format="png", dpi=110)
         files["ring.png"] = picture.getvalue()
@@ -66,7 +67,7 @@ def run(arguments: SimpleNamespace) -> None:
     files["report.html"] = html_report(
         model,
         turned.data,
-        title="A turning photograph, put back on its ring",
+        title="A rotated photograph, arranged on a ring",
         lead=[TASK],
         scores={f"{row['method']}, {name}": row[name] for row in scores for name in list(row)[1:]},
         again={"Command line": "kernelclust demo"},
@@ -99,7 +100,7 @@ def _compare(model: Any, plain: Any, images: Any) -> Any:
     for ax, labels, title in zip(
         figure.subplots(1, 2),
         [plain, model.labels_],
-        ["KMeans: numbered as they came", "kernelclust: in order"],
+        ["KMeans: numbered arbitrarily", "kernelclust: in order"],
         strict=True,
     ):
         StructureDisplay(model.structure_, np.bincount(labels), thumbnails=_thumbnails(images, labels)).plot(ax)

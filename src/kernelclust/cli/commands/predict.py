@@ -11,7 +11,7 @@ from typing import Literal
 from kernelclust.cli import options
 
 OPTIONS = {
-    "model": options.Argument(str, "what fit --model wrote", metavar="MODEL"),
+    "model": options.Argument(str, "model file written by fit --model", metavar="MODEL"),
     **options.FILE,
     **options.IDS,
     **{name: option for name, option in options.HOW.items() if name != "image_size"},
@@ -19,7 +19,7 @@ OPTIONS = {
         options.PREPARE,
         missing=options.Option(
             Literal["error", "drop", "median"],
-            "cells that are empty, NA or a text that the fit did not see; as in the fit unless given",
+            "cells that are empty, NA or a text that the fit did not see (default: as in the fit)",
         ),
     ),
     **options.WRITTEN,
@@ -29,7 +29,7 @@ OPTIONS = {
 
 
 def run(arguments: SimpleNamespace) -> None:
-    """Prepare the new rows as the fitted ones were, and write where they belong."""
+    """Prepare the new rows as the fitted ones were, and write their labels."""
     import kernelclust
     from kernelclust.cli.guard import note, warn
     from kernelclust.cli.inputs import read_file
@@ -40,15 +40,19 @@ def run(arguments: SimpleNamespace) -> None:
     arguments.image_size = None
     check_targets(arguments.out, uses=[arguments.model, arguments.file])
     if not os.path.exists(arguments.model):
-        raise FileNotFoundError(f"there is no model {arguments.model}; fit --model writes one.")
+        raise FileNotFoundError(f"there is no model file {arguments.model}; fit --model writes one.")
     settings = kernelclust.load_extra(arguments.model).get("preparation")
     if settings is None:
-        raise ValueError(f"{arguments.model} does not say how cells become numbers; fit --model keeps that.")
+        raise ValueError(
+            f"{arguments.model} does not state how cells are converted to numbers; model files of fit --model do."
+        )
     model = kernelclust.load(arguments.model)
     try:
         id_column, image_size, texts = settings.get("id_column"), settings.get("image_size"), text_columns(settings)
     except (AttributeError, KeyError, TypeError, ValueError):
-        raise ValueError(f"{arguments.model} is damaged: it does not say how cells become numbers.") from None
+        raise ValueError(
+            f"{arguments.model} is damaged: it does not state how cells are converted to numbers."
+        ) from None
     if os.path.isdir(arguments.file) or arguments.file.lower().endswith(PICTURE_SUFFIXES):
         arguments.image_size = image_size  # pictures are resized as those of the fit
     table = read_file(arguments, arguments.file, texts=(*texts, *([id_column] if id_column else [])))
@@ -59,9 +63,12 @@ def run(arguments: SimpleNamespace) -> None:
     prepared = prepared_like(table, settings, arguments.missing)
     roles = assign(table, id_column=arguments.id_column)
     if len(prepared.rows) < table.n_rows:
-        note(arguments, f"{table.n_rows - len(prepared.rows)} of {table.n_rows} rows miss something and have no label")
-    labels = predicted(model, prepared.X, f"placing rows of {table.source}")
-    note(arguments, f"rows placed on {model.structure_}: {len(labels)}, in {len(set(labels.tolist()))} of its clusters")
+        note(
+            arguments,
+            f"{table.n_rows - len(prepared.rows)} of {table.n_rows} rows have missing values and get no label",
+        )
+    labels = predicted(model, prepared.X, f"assigning rows of {table.source}")
+    note(arguments, f"{len(labels)} rows assigned to {len(set(labels.tolist()))} of the clusters of {model.structure_}")
     asked = asked_columns(arguments, model, prepared.X, fitted=False)
     columns = {name: spread(values, prepared.rows, table.n_rows) for name, values in asked.items()}
     if doubt := formulas(roles.ids, roles.id_name):

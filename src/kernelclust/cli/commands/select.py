@@ -16,15 +16,15 @@ OPTIONS = {
         options.CLUSTER,
         among=options.Option(
             str,
-            "candidates with commas between: numbers or 2-10 for k, or structures such as flat:6,ring:6; all without",
+            "comma-separated candidates: numbers or 2-10 for k, structures such as flat:6,ring:6 (default: all)",
             metavar="LIST",
         ),
-        n_perturbations=options.Option(int, "k: noisy copies that are clustered anew", flag="--noise-refits"),
-        n_null=options.Option(int, "k: sets of data without clusters, clustered anew", flag="--reference-refits"),
+        n_perturbations=options.Option(int, "k: number of noisy copies to cluster", flag="--noise-refits"),
+        n_null=options.Option(int, "k: number of data sets without clusters to cluster", flag="--reference-refits"),
     ),
     **options.in_panel(
         options.WRITE,
-        checkpoint=options.Option(str, "k: file that keeps finished refits: stopped, it goes on", metavar="FILE"),
+        checkpoint=options.Option(str, "k: checkpoint file; an interrupted run continues from it", metavar="FILE"),
     ),
     **options.WRITTEN,
     **options.READING,
@@ -38,7 +38,7 @@ OPTIONS = {
 
 
 def run(arguments: SimpleNamespace) -> None:
-    """Print the table of evidence, and write the labels of what was chosen where that is asked."""
+    """Print the table of evidence, and write the labels of the choice if a file is given."""
     from kernelclust.cli.guard import warn
     from kernelclust.cli.inputs import load
     from kernelclust.cli.models import given_options, settings

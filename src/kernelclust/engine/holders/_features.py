@@ -336,7 +336,7 @@ def look_at_all(
     """Look at all partitions, and return some samples of each; errors name columns by `names`."""
     m = sum(partitions.sizes)
     seed = int(deepcopy(rng).randint(2**31))  # the engine starts as it would without partitions
-    set_step("a look at {} samples in {} partitions", m, len(partitions.sizes))
+    set_step("inspecting {} samples in {} partitions", m, len(partitions.sizes))
     number = subsample_size(c) if config is None else subsample_size(c, config.kernel["kernel"])
     seen = partitions.each(look, share=min(1.0, 1.2 * number / max(m, 1)), seed=seed, numbered=True)
     _check(seen, c, names, partitions.numbers)
@@ -361,8 +361,8 @@ def _check(seen: Sequence[PartitionSummary], c: int, names: Sequence[str] | None
             )
         if one.largest >= c:
             raise ValueError(
-                f"y holds other numbers than known labels in partition {number}: give integers from 0 to "
-                f"{c - 1} (places), -1 where the label is unknown."
+                f"y holds invalid labels in partition {number}: give integers from 0 to "
+                f"{c - 1} (nodes), -1 where the label is unknown."
             )
         if one.lightest < 0 or not np.isfinite(one.weight):
             raise ValueError(f"sample_weight is negative or not finite in partition {number}; weights count copies.")

@@ -24,7 +24,7 @@ MAX_IDLE_SECONDS = 120.0  # for which a cluster may run nothing of ours: longer 
 CHECK_SECONDS = 5.0  # between looks at a cluster that has not finished
 
 
-TRY_AGAIN = "Look at the logs and the memory of the workers, and fit again: the model is as it was before."
+TRY_AGAIN = "Check the logs and the memory of the workers, and fit again; the model is unchanged."
 
 
 class Partitions(ABC):
@@ -91,7 +91,7 @@ def as_rows(X: Any, name: str = "X") -> Any:
     if sparse.issparse(getattr(X, "_meta", None)):
         raise TypeError(f"{name} has sparse blocks, which partitions do not take yet: {name}.map_blocks(np.asarray).")
     if X.ndim != 2:
-        raise ValueError(f"{name} has shape {X.shape}: a table has two dimensions, one row a sample.")
+        raise ValueError(f"{name} has shape {X.shape}: a table has two dimensions, one row per sample.")
     if X.dtype.kind not in "biuf" or X.dtype == np.float16:
         raise TypeError(f"{name} is of type {X.dtype}: give numbers in single or double precision.")
     if np.isnan(X.shape[0]):

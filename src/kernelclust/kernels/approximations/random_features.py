@@ -24,7 +24,7 @@ class RandomFeatures(Approximation):
     def check_kernel(self, kernel) -> None:
         if not kernel.has_frequencies:
             raise ValueError(
-                f"approximation='random_features' knows kernel='rbf' and 'laplacian', not {kernel.name!r}; "
+                f"approximation='random_features' supports kernel='rbf' and 'laplacian', not {kernel.name!r}; "
                 "use approximation='nystroem' or 'cholesky'."
             )
 
