@@ -110,7 +110,7 @@ def test_a_stopped_run_goes_on(small, tmp_path):
     (tmp_path / "kept.json").write_text(json.dumps(parts))
     again = run("small", keep=tmp_path / "kept.json")
     assert small.asked[6:] == [("b", 1)] and again.cells == whole.cells
-    with pytest.raises(ValueError, match="other work"):
+    with pytest.raises(ValueError, match="another computation"):
         run("small", keep=tmp_path / "kept.json", quick=True)
 
 

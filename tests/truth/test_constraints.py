@@ -171,9 +171,7 @@ def test_contradictions_are_named():
     four = list(itertools.combinations([0, 2, 3, 5], 2))
     named(r"cannot_link separates 4 samples from each other \(0, 2, 3, 5\), but there are 3 clusters", cannot_link=four)
     around = [(0, 1), (0, 2), (0, 3)]
-    named(
-        "separates sample 0 from samples whose labels take all 3 nodes", cannot_link=around, labels=[-1, 0, 1, 2, -1, -1]
-    )
+    named("separates sample 0 from samples whose labels take all 3", cannot_link=around, labels=[-1, 0, 1, 2, -1, -1])
     named(
         "must_link joins the samples to 2 groups, fewer than the 3 clusters", must_link=[(0, 1), (1, 2), (3, 4), (4, 5)]
     )
