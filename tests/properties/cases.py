@@ -24,7 +24,7 @@ from kernelclust.kernels import approximations, as_kernel, kernel_class, kernel_
 from kernelclust.margin import CuttingPlane, as_loss, loss_names
 from kernelclust.multikernel import CORRELATIONS, as_method, method_names
 from kernelclust.objectives import NORMALIZATIONS, PLACEMENTS, Dependence
-from kernelclust.solvers import as_solver, solver_names
+from kernelclust.solvers import NMF, SDP, LowRankSDP, as_solver, solver_names
 from kernelclust.solvers.greedy import INITS, SEARCHES
 from kernelclust.structures import structure_class, structure_names
 
@@ -37,6 +37,11 @@ ESTIMATORS = {
 }
 YES_NO = [False, True]
 TWINS = ["jobs", "order", "repeats"]  # what a second fit, or kernel, of the same samples is compared by
+N_CLUSTERS = [2, 3, 1, 4, 5, 6]
+N_CLUSTERS_RARE = [12, 20]  # of half of the samples or a third
+N_RARE = [300, 300, 300, 1000, 1000, 3000]  # samples
+SMALL_ONLY = (LowRankSDP, NMF, SDP)  # solvers that take minutes for the rare numbers of samples
+ONE_IN_20 = [False] * 19 + [True]
 
 
 @dataclass(frozen=True)
@@ -77,7 +82,7 @@ def draw(pick: Pick, estimator: str | None = None) -> Case:
         name,
         parameters,
         n_clusters,
-        _samples(pick, name, parameters),
+        _samples(pick, name, parameters, n_clusters),
         pick(["none", "none", "ones", "integers", "tiny", "huge", "wide", "zeros"]),
         [word for word in KNOWN if pick([0, 0, 0, 1])],
         pick(TWINS),
@@ -145,7 +150,7 @@ def _parameters(pick: Pick, name: str) -> tuple[int, dict[str, Any]]:
         out["objective"] = _drawn(pick, Dependence())
     if isinstance(out.get("kernel"), str) and kernel_class(out["kernel"]).has_gamma:
         out["kernel"] = _drawn(pick, as_kernel(out["kernel"]))
-    c = pick([2, 3, 1, 4, 5, 6])
+    c = pick(N_CLUSTERS_RARE if pick(ONE_IN_20) else N_CLUSTERS)
     if "structure" in signature:
         structure = structure_class(pick(structure_names())).example(c)
         out["structure"], c = structure, structure.n_clusters
@@ -251,19 +256,26 @@ SHAPES = {
     "collinear": _collinear,
 }
 SCALES = {
-    "float64": [1.0, 1.0, 1.0, 1e-9, 1e9, 1e-160, 1e160],
+    "float64": [1.0, 1.0, 1.0, 1e-9, 1e9, 1e-160, 1e160, 1e300],
     "float32": [1.0, 1.0, 1.0, 1e-9, 1e9, 1e-25, 1e25],
     "int64": [10.0, 1.0, 1e6],
 }
 
 
-def _samples(pick: Pick, name: str, parameters: dict[str, Any]) -> dict[str, Any]:
+def _n_samples(pick: Pick, n_clusters: int, solver: Any) -> int:
+    if n_clusters > max(N_CLUSTERS):
+        return pick([2 * n_clusters, 2 * n_clusters + 3, 3 * n_clusters])
+    rare = pick(ONE_IN_20) and not isinstance(solver, SMALL_ONLY)
+    return pick(N_RARE if rare else [*range(8, 41), *range(4, 8)])
+
+
+def _samples(pick: Pick, name: str, parameters: dict[str, Any], n_clusters: int) -> dict[str, Any]:
     dtype = pick(["float64", "float64", "float32", "int64"])
     kernel = parameters.get("kernel", "rbf")
     layouts = [word for word in LAYOUTS if word != "sparse" or kernel_class(kernel).accepts_sparse]
     return {
         "shape": pick(list(SHAPES)),
-        "n": pick([*range(8, 41), *range(4, 8)]),
+        "n": _n_samples(pick, n_clusters, parameters.get("solver")),
         "d": pick([2, 1, 3, 5]),
         "scale": pick(SCALES[dtype]),
         "offset": pick([0.0, 0.0, 1.0, 1e6]),

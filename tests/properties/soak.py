@@ -1,7 +1,7 @@
 """Random cases of all rooms for as long as asked, in some processes: `make soak MINUTES=10`.
 
-The rooms are the modules of rooms/; each gets the same time, those whose libraries are not installed none. A
-broken case is named with its room and its seed, which replay it: `python soak.py --room fits --seed 42`.
+The rooms are the modules of rooms/, except those whose libraries are not installed; each gets the same number of
+cases. A broken case is printed with the command that replays it, and the others go on.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import multiprocessing as mp
 import sys
 import time
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from multiprocessing.connection import Connection, wait
 
 import rooms
@@ -44,30 +44,21 @@ def outcome(name: str, seed: int) -> tuple[str, str, list[str]]:
     return "broken", f"in_time: {took:.0f} s", covered
 
 
-class Turns:
-    """Whose turn it is: the room that had the least time so far, and its next seed."""
-
-    def __init__(self, seeds: Mapping[str, int], step: int):
-        self.seeds, self.step = dict(seeds), step
-        self.spent = dict.fromkeys(seeds, 0.0)
-
-    def next(self) -> tuple[str, int]:
-        name = min(self.spent, key=self.spent.__getitem__)
-        seed = self.seeds[name]
-        self.seeds[name] += self.step
-        return name, seed
+def turns(seeds: Mapping[str, int], step: int) -> Iterator[tuple[str, int]]:
+    """Yield rooms and seeds without end: next is the room that is behind, so that all have as many cases."""
+    seeds = dict(seeds)
+    while True:
+        name = min(seeds, key=seeds.__getitem__)
+        yield name, seeds[name]
+        seeds[name] += step
 
 
 def work(seeds: dict[str, int], step: int, pipe: Connection) -> None:
     """Go through cases, and send each before it is checked and once it is."""
-    turns = Turns(seeds, step)
-    while True:
-        name, seed = turns.next()
+    for name, seed in turns(seeds, step):
         pipe.send((name, seed))
         start = time.monotonic()
-        found = outcome(name, seed)
-        turns.spent[name] += time.monotonic() - start
-        pipe.send((name, seed, *found, time.monotonic() - start))
+        pipe.send((name, seed, *outcome(name, seed), time.monotonic() - start))
 
 
 class Worker:
@@ -117,7 +108,7 @@ class Tally:
         self.covered[name].update(covered)
         self.seconds[name] += seconds
         if word == "broken":
-            print(f"room {name}, seed {seed}: {why}", flush=True)
+            print(f"python tests/properties/soak.py --room {name} --seed {seed}  # {why}", flush=True)
 
     def total(self) -> Counter:
         return sum(self.counts.values(), Counter())

@@ -7,7 +7,7 @@ A room is a module of this folder with
     covers(case) -> words    what the case covers, for the counts that the soak prints
 
 and, where the defaults do not do, EXAMPLES (cases in `make test`, 5) and MAX_SECONDS (processor time of a case, 20).
-`make test` runs a few cases of each room (test_rooms.py), `make soak` spreads its time equally over all of them, and
+`make test` runs a few cases of each room (test_rooms.py), `make soak` as many of each as there is time for, and
 `python soak.py --room NAME --seed 42` replays one case. A new room is one new file here.
 """
 

@@ -51,7 +51,7 @@ def draw(pick: Pick) -> Case:
         structure=pick(["flat:3", "chain:4", "ring:5"]),
         kernel=pick(["linear", "rbf"]),
         n=pick([40, 200, 1000, 3000]),
-        scale=pick([1.0, 1e-9, 1e9, 1e100]),
+        scale=pick([1.0, 1e-9, 1e9, 1e100, 1e300]),
         kind=pick(KINDS),
         dtype=pick(["float64", "float32"]),
         partitions=pick([1, 3, 8]),
