@@ -163,7 +163,7 @@ def test_what_cannot_be_shown_is_said_in_words(model):
     with pytest.raises(ValueError, match="not fitted"):
         EmbeddingDisplay.from_estimator(StructuredClustering(2), X)
     placed = AgglomerativeClustering(4).fit(X)  # knows no new samples, has no structure
-    with pytest.raises(ValueError, match="AgglomerativeClustering places no new samples"):
+    with pytest.raises(ValueError, match="AgglomerativeClustering cannot assign new samples"):
         ProfileDisplay.from_estimator(placed, X[:5])
     assert ProfileDisplay.from_estimator(placed, X).profile.shape == (2, 4)
 

@@ -169,7 +169,7 @@ def test_what_is_not_there_is_refused_by_name(given, fit, words):
 
 def test_bad_views_are_named():
     views = _views()
-    with pytest.raises(TypeError, match="view 1 lies in memory"):
+    with pytest.raises(TypeError, match="view 1 is in memory"):
         _model().fit([_parts(views)[0], views[1]])
     with pytest.raises(ValueError, match=r"numbers of samples: \[600, 599\]"):
         _model().fit([_parts(views)[0], _parts(views)[1][:599]])

@@ -99,10 +99,10 @@ def test_must_link_groups_need_few_pairs_and_cannot_link_groups_all():
     [
         (r"must_link holds pairs .* or one integer per sample, shape \(6,\)", {"must_link": [0, 0, 1, 1, 2]}),
         ("the same for samples that belong together, -1 for none; got shape", {"must_link": np.zeros((6, 1))}),
-        (r"must_link\[2\] = 0.5 is no number of a group", {"must_link": [0, 0, 0.5, 1, 1, 1]}),
-        (r"must_link\[5\] = nan is no number of a group", {"must_link": [0, 0, 1, 1, 1, np.nan]}),
-        (r"cannot_link\[3\] = -2 is no number of a group", {"cannot_link": [0, 0, 1, -2, 1, -1]}),
-        (r"cannot_link\[3\] = -2.0 is no number of a group", {"cannot_link": [0.0, 0, 1, -2, 1, -1]}),
+        (r"must_link\[2\] = 0.5 is not the number of a group", {"must_link": [0, 0, 0.5, 1, 1, 1]}),
+        (r"must_link\[5\] = nan is not the number of a group", {"must_link": [0, 0, 1, 1, 1, np.nan]}),
+        (r"cannot_link\[3\] = -2 is not the number of a group", {"cannot_link": [0, 0, 1, -2, 1, -1]}),
+        (r"cannot_link\[3\] = -2.0 is not the number of a group", {"cannot_link": [0.0, 0, 1, -2, 1, -1]}),
         (r"got shape \(6,\) of bool", {"cannot_link": [True, False] * 3}),
         ("must_link holds pairs .* got", {"must_link": list("abcdef")}),
         (
