@@ -28,7 +28,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="what", required=True)
     listing = commands.add_parser("list", help="every table and figure of the five papers, and its state")
     run = commands.add_parser("run", help="the paper's numbers and ours side by side")
-    run.add_argument("name", nargs="?", help="a table, such as 000-table-1")
+    run.add_argument("names", nargs="*", metavar="NAME", help="tables, such as 000-table-1")
     run.add_argument("--all", action="store_true", help="all that have a script")
     run.add_argument("--data", metavar="DIR", help="folder of .npz files, where data do not come along")
     run.add_argument("--repeats", type=int, help="repetitions (else as many as in the paper)")
@@ -66,17 +66,15 @@ def _count(arguments: SimpleNamespace) -> None:
 
 
 def _run_named(arguments: SimpleNamespace) -> None:
-    if arguments.all == (arguments.name is not None):
-        raise ValueError("run needs the name of a table, or --all; `python -m reproduction list` shows the names.")
-    if not arguments.all:
-        check_name("table", arguments.name, item_names())
-        _run(arguments.name, arguments)
-        return
-    for name in table_names():
+    if arguments.all == bool(arguments.names):
+        raise ValueError("run needs names of tables, or --all; `python -m reproduction list` shows the names.")
+    for name in arguments.names:
+        check_name("table", name, item_names())
+    for name in arguments.names or table_names():
         try:
             _run(name, arguments)
         except ValueError as error:
-            if "needs data" not in str(error):
+            if not arguments.all or "needs data" not in str(error):
                 raise
             note(arguments, str(error))
 

@@ -105,15 +105,16 @@ class Result:
     absent: dict[str, str]  # rows that could not be run, and why
     repeats: int
     quick: bool
-    seconds: float
+    seconds: float  # of this run by the clock
+    cpu: float  # of all repetitions, those kept from a stopped run too
 
     @property
     def how(self) -> str:
-        """Versions and seeds, in a line."""
+        """Versions, seeds and times, in a line."""
         parts = [f"{package} {version(package)}" for package in ("numpy", "scipy", "scikit-learn")]
         seeds = "seed 0" if self.repeats == 1 else f"seeds 0 to {self.repeats - 1}"
         where = f"kernelclust {kernelclust.__version__}, Python {platform.python_version()}, {', '.join(parts)}"
-        return f"{where}; {seeds}; {self.seconds:.0f} s" + (
+        return f"{where}; {seeds}; {self.seconds:.0f} s, CPU {self.cpu:.0f} s" + (
             "; quick: few repetitions, sets cut: a trial of the script, no result" if self.quick else ""
         )
 
@@ -175,17 +176,18 @@ def run(
     found = _repetitions(name, table, [(row, seed) for row in rows for seed in range(n)], work, jobs, keep)
     cells = []
     for row in rows:
-        every = [found[row, seed] for seed in range(n)]
+        every = [found[row, seed]["values"] for seed in range(n)]
         cells += [_cell(table, row, column, [one[column] for one in every]) for column in every[0]]
     if hasattr(table, "SIGNIFICANCE"):
         cells = _leading(cells, table)
     absent = {**lacking, **getattr(table, "ABSENT", {})}
-    return Result(name, table, tuple(cells), absent, n, quick, time.perf_counter() - started)
+    cpu = sum(one["cpu"] for one in found.values())
+    return Result(name, table, tuple(cells), absent, n, quick, time.perf_counter() - started, cpu)
 
 
 def _repetitions(
     name: str, table: ModuleType, tasks: list[tuple[str, int]], work: Work, jobs: int, keep: Any
-) -> dict[tuple[str, int], dict[str, float]]:
+) -> dict[tuple[str, int], dict[str, Any]]:
     kept = Checkpoint(keep, f"{name}, {'quick' if work.quick else 'whole'}: {_code()}")
     label = {task: f"{task[0]} seed {task[1]}" for task in tasks}
     todo = [task for task in tasks if label[task] not in kept]
@@ -211,15 +213,18 @@ def _parts(tasks: list[tuple[str, int]], jobs: int) -> list[list[tuple[str, int]
     return [row[first::pieces] for row in rows.values() for first in range(min(pieces, len(row)))]
 
 
-def _some(name: str, tasks: list[tuple[str, int]], work: Work) -> list[dict[str, float]]:
+def _some(name: str, tasks: list[tuple[str, int]], work: Work) -> list[dict[str, Any]]:
     return [_one(name, row, seed, work) for row, seed in tasks]
 
 
-def _one(name: str, row: str, seed: int, work: Work) -> dict[str, float]:
+def _one(name: str, row: str, seed: int, work: Work) -> dict[str, Any]:
+    """Return the values of one repetition by column, and its CPU seconds."""
+    started = time.process_time()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # low confidence, rounds used up: the numbers tell
         found = load(name).measure(row, seed, work)
-    return {column: float(value) for column, value in found.items()}
+    values = {column: float(value) for column, value in found.items()}
+    return {"values": values, "cpu": time.process_time() - started}
 
 
 def _cell(table: ModuleType, row: str, column: str, values: list[float]) -> Cell:

@@ -114,6 +114,17 @@ def test_a_stopped_run_goes_on(small, tmp_path):
         run("small", keep=tmp_path / "kept.json", quick=True)
 
 
+def test_cpu_time_is_that_of_all_repetitions(small, tmp_path):
+    """Those of a stopped run too, which the clock of the second run does not see."""
+    run("small", keep=tmp_path / "kept.json")
+    parts = json.loads((tmp_path / "kept.json").read_text())
+    for number, kept in enumerate(parts["parts"].values()):
+        kept["cpu"] = float(number)
+    (tmp_path / "kept.json").write_text(json.dumps(parts))
+    result = run("small", keep=tmp_path / "kept.json")
+    assert result.cpu == 15 and result.seconds < 15 and "CPU 15 s" in result.how
+
+
 @pytest.mark.parametrize("jobs, n_seeds", [(1, 3), (2, 3), (5, 3), (16, 3), (16, 20)])
 def test_processes_get_whole_rows_while_there_are_rows_enough(jobs, n_seeds):
     """Grids are kept by row, so that a row on two processes is fitted twice."""
@@ -292,6 +303,9 @@ def test_wrong_names_suggest_the_nearest(capsys):
     assert "Did you mean '002-table-1'?" in capsys.readouterr().err
     assert main(["run", "004-figure-1"]) == 2
     assert "not to be had" in capsys.readouterr().err
+    assert main(["run", "002-figure-1", "002-tabel-1"]) == 2  # before the first one is run
+    out, err = capsys.readouterr()
+    assert out == "" and "Did you mean '002-table-1'?" in err
     for wrong in (["run"], ["run", "002-table-1", "--all"]):
         assert main(wrong) == 2
         assert "reproduction list" in capsys.readouterr().err
