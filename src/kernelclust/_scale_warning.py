@@ -42,8 +42,10 @@ def scale_warning(
     X = np.asarray(X, dtype=float)
     share = np.full(len(X), 1 / len(X)) if weight is None else weight / weight.sum()
     Z = X / (np.abs(X).max(initial=0.0) or 1.0)
+    smallest = 8 * np.finfo(float).eps * np.abs(Z).max(axis=0, initial=0.0)
+    Z = Z - Z[:1]  # constant columns are exactly zero then, however many samples are summed
     variance = share @ (Z - share @ Z) ** 2
-    varying = np.flatnonzero(variance > (8 * np.finfo(float).eps * np.abs(Z).max(axis=0, initial=0.0)) ** 2)
+    varying = np.flatnonzero(variance > smallest**2)
     if len(varying) < 2:
         return ""
     least, most = varying[np.argmin(variance[varying])], varying[np.argmax(variance[varying])]

@@ -22,6 +22,7 @@ from kernelclust import (
     StructuredClustering,
     select_n_clusters,
 )
+from kernelclust._scale_warning import scale_warning
 from kernelclust.constraints import different_rows
 from kernelclust.kernels import kernel_names
 from kernelclust.multikernel import MKKM
@@ -279,6 +280,14 @@ def test_missing_values_of_sparse_tables_and_of_selections():
     frame = pd.DataFrame(spoilt, columns=FRAME.columns)
     with pytest.raises(ValueError, match=r"NaN in 'height' \(row 3\)"):
         select_n_clusters(frame, [2, 3], n_null=2, n_perturbations=1)
+
+
+@pytest.mark.parametrize("n", [1500, 100_000])
+def test_constant_columns_are_on_no_scale(n):
+    """Rounding in a mean over many samples must not turn a constant into a tiny variance."""
+    income = np.random.default_rng(0).normal(50_000, 10_000, n)
+    for constant in (1.0, 0.1, 1e-5):
+        assert scale_warning(np.column_stack([income, np.full(n, constant)])) == ""
 
 
 def test_units_are_told_by_name():

@@ -5,6 +5,8 @@ import json
 import numpy as np
 import pytest
 
+pd = pytest.importorskip("pandas")
+
 from kernelclust.tables import Problems, assign, prepare, prepared_like, read, text_columns
 
 
@@ -40,6 +42,14 @@ def test_categories(tmp_path):
     many = table(tmp_path, "id,a\n" + "".join(f"s{i},{i}\n" for i in range(30)))
     with pytest.raises(Problems, match=r"30 different ones in 30 cells; .* --id-column id"):
         prepared(many, categories="one-hot")
+
+
+def test_categories_that_differ_only_in_their_spelling_are_pointed_out(tmp_path):
+    parquet = tmp_path / "plans.parquet"
+    pd.DataFrame({"plan": ["pro", "free", "Pro ", "free"], "a": range(4)}).to_parquet(parquet)
+    found = prepared(read(str(parquet)), categories="one-hot")
+    assert len(found.names) == 4 and any("'pro', 'Pro '" in text for text in found.notes)
+    assert not prepared(table(tmp_path, "a,plan\n1,pro\n2,free\n3,pro\n"), categories="one-hot").notes
 
 
 def test_every_column_of_the_file_counts_the_same_when_standardised(tmp_path):

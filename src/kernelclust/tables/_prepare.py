@@ -185,7 +185,7 @@ def prepare(
     factors = {names[k]: _positive("--weight", names[k], factor) for k, factor in given.items()}
     encoders: list[ColumnEncoder] = []
     values: list[np.ndarray] = []
-    problems, left_out, notes = list(table.problems), [], []
+    problems, left_out, notes, numbers = list(table.problems), [], [], []
     for k, column in enumerate(used):
         encoder = infer_encoder(table, column, categories, dates, periods.get(k))
         if isinstance(encoder, Problem):
@@ -197,13 +197,19 @@ def prepare(
             values.append(encoder.values(column))
             problems += _cell_problems(table, column, encoder, values[-1], missing)
             if encoder.notation is not None:
-                notes.append(_as_read(column, values[-1], encoder.notation))
+                numbers.append(_as_read(column, values[-1], encoder.notation))
+            if same := _same_but_for_spelling(encoder.texts):
+                notes.append(
+                    f"column {quoted(column.name)} has categories that differ only in spaces or capitals and count as "
+                    f"different: {listed(same)}"
+                )
     if len({one.option for one in problems if one.option.startswith("--drop ")}) == len(used) - len(left_out):
         problems = [replace(one, option="") for one in problems]  # nothing would be left
     refuse(table.source, problems)
     if not encoders:
         raise ValueError(f"{table.source}: no column is left to cluster.")
-    notes = [f"read as numbers: {', '.join(notes)}"] if notes else []
+    if numbers:
+        notes.insert(0, f"read as numbers: {', '.join(numbers)}")
     prepared = _encoded(table, encoders, values, missing, left_out, notes, standardize)
     return prepared.weighted(factors) if factors else prepared
 
@@ -397,6 +403,20 @@ def _as_read(column: Column, values: np.ndarray, notation: Notation) -> str:
     row = int(np.argmax(np.abs(np.nan_to_num(values))))
     unit = f" in {notation.unit}" if notation.unit else ""
     return f"{column.name}{unit} ({quoted(column.as_texts()[row])} is {written(float(values[row]))})"
+
+
+def _same_but_for_spelling(texts: Sequence[str]) -> list[str]:
+    """Return the texts that are the same as another one when spaces and capitals are ignored, side by side.
+
+    Examples
+    --------
+    >>> _same_but_for_spelling(["pro", "free", "Pro "])
+    ['pro', 'Pro ']
+    """
+    alike: dict[str, list[str]] = {}
+    for text in texts:
+        alike.setdefault(" ".join(text.split()).casefold(), []).append(text)
+    return [text for some in alike.values() if len(some) > 1 for text in some]
 
 
 def _cell_problems(
