@@ -140,10 +140,11 @@ def check_definite(kernel: KernelOperator, remedy: str = "") -> None:
     lowest, top = spectrum_ends(kernel)
     if lowest >= -INDEFINITE * max(top, 0.0) or -lowest <= 2e-10 * kernel.raw_size() * kernel.weight.sum():
         return  # the latter: what rounding leaves of a constant kernel
+    distances = "These may be distances. " if -lowest > top else ""
     raise ValueError(
         f"the kernel is far from positive semidefinite: its eigenvalues{', once centred,' if kernel.centred else ''} "
-        f"reach from {lowest:.3g} to {top:.3g}. A kernel holds similarities: turn distances D into one, e.g. "
-        f"exp(-D**2 / D.mean()**2){remedy}."
+        f"reach from {lowest:.3g} to {top:.3g}. {distances}A kernel holds similarities: turn distances D into one, "
+        f"e.g. exp(-D**2 / D.mean()**2){remedy}."
     )
 
 
