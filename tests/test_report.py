@@ -92,6 +92,14 @@ def test_verdict_first_then_clusters_then_evidence_then_how_settings_last(model)
     assert "with an estimated probability of" in text
 
 
+def test_options_of_a_command_are_not_broken_between_lines(model):
+    command = "kernelclust fit x.csv -s chain:4 --out labels.csv --use-labels"
+    text = html_report(model, X, again={"Command line": command})
+    lines = re.findall(r"<pre><code>(.*?)</code></pre>", text, re.DOTALL)
+    assert command in [html.unescape(re.sub(r"<[^>]+>", "", line)) for line in lines]
+    assert re.findall(r"<span>(.*?)</span>", lines[0]) == ["-s", "--out", "--use-labels"]
+
+
 def test_typical_and_borderline_rows_are_by_distance_to_means(model):
     found = fitted._rows(model, X)
     D = model.transform(X)

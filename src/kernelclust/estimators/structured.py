@@ -33,15 +33,16 @@ from kernelclust.structures import Structure, named_nodes
 
 
 class StructuredClustering(Placing, KernelClusterer):
-    """Kernel clustering whose clusters have places: on a chain, a ring, a grid, a tree, or any graph.
+    r"""Kernel clustering whose clusters lie on a chain, a ring, a grid, a tree or any graph.
 
-    Maximises the dependence between data and labels (CLUHSIC, CLUHSICAL),
+    Maximises the dependence between data and labels (CLUHSIC [1]_, CLUHSICAL [2]_),
 
-        F = tr(K P A P'),   P = Pi T N^-1,
+    .. math:: F = \operatorname{tr}(K P A P^\top), \quad P = \Pi T N^{-1},
 
-    where K compares samples, A compares clusters, Pi holds the labels one-hot, T comes from a loss (the identity
-    without one) and N normalises columns. Choose a `structure` when clusters have neighbours (stages, seasons, a map,
-    a taxonomy): label j then means place j of it. With structure="flat" this is kernel k-means.
+    where K compares samples, A compares clusters, :math:`\Pi` holds the labels one-hot, T comes from a loss (the
+    identity without one) and N normalises columns. Choose a `structure` when clusters have neighbours (stages, seasons,
+    a map, a taxonomy): label j then means node j of it. With structure="flat" this is kernel k-means. Most fits need
+    `structure` and `random_state` only; `kernel` is the next parameter to try.
 
     Parameters
     ----------
@@ -150,6 +151,21 @@ class StructuredClustering(Placing, KernelClusterer):
         `partial_fit`; drift: the share of them since the last clustering that lie far from the kept ones. None for
         what does not apply.
     n_features_in_ : int
+
+    See Also
+    --------
+    KernelKMeans : Clusters without a structure.
+    arrange : Order the clusters that another method found.
+    seriate : Order the samples themselves.
+    select_structure : Compare structures without labels.
+    kernelclust.anndata.structured : The same for single cells in an AnnData.
+
+    References
+    ----------
+    .. [1] L. Song, A. Smola, A. Gretton and K. M. Borgwardt (2007). A dependence maximization view of clustering.
+       *International Conference on Machine Learning*.
+    .. [2] W. Zhong, W. Pan, J. T. Kwok and I. W. Tsang (2010). Incorporating the loss function into discriminative
+       clustering of structured outputs. *IEEE Transactions on Neural Networks*.
 
     Examples
     --------

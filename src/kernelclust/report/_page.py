@@ -47,6 +47,7 @@ th[aria-sort=descending] button::after { content: " \\2193" }
 .thumbnails img { width: 5rem; height: auto; image-rendering: auto; display: inline-block; border-radius: 3px }
 .warning { background: var(--warn); padding: .6rem 1rem; border-radius: 6px; max-width: none }
 pre { background: var(--card); padding: .8rem 1rem; border-radius: 6px; font-size: .88rem; white-space: pre-wrap }
+pre span { white-space: nowrap }
 summary { cursor: pointer; font-size: 1.2rem; font-weight: 700; margin-top: 2.6rem }
 @media (max-width: 700px) { .lead { grid-template-columns: minmax(0, 1fr) }
   .cards thead { display: none } .cards, .cards tbody, .cards tr, .cards td { display: block; max-width: none }
@@ -80,6 +81,7 @@ INKS = {  # what pictures are drawn in, and what the page has in its place
     "#b9bec7": "var(--faint)",
     "#ffffff": "var(--paper)",
 }
+OPTION = re.compile(r"(?<=\s)(--?[a-z][\w-]*)")  # of a command line
 
 
 class Markup(str):
@@ -125,7 +127,8 @@ def bullets(texts: Sequence[str]) -> str:
 
 
 def code(text: str) -> str:
-    return f"<pre><code>{escape(text)}</code></pre>"
+    """Return lines of code; a long line is not broken within the name of an option."""
+    return "<pre><code>" + OPTION.sub(r"<span>\1</span>", escape(text)) + "</code></pre>"
 
 
 def facts(values: Mapping[str, Any]) -> str:
