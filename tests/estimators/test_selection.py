@@ -133,6 +133,7 @@ def test_degenerate_data():
         (lambda X: select_n_clusters(X, null="gauss"), ValueError, "gaussian"),
         (lambda X: select_n_clusters(np.where(X > 5, np.nan, X)), ValueError, "NaN"),
         (lambda X: select_n_clusters(sparse.csr_matrix(X)), TypeError, "dense"),
+        (lambda X: select_n_clusters(np.ones((36, 36)), kernel="precomputed_graph"), ValueError, "kernel='graph'"),
         (lambda X: select_n_clusters(X, 3), TypeError, "several numbers"),
         (lambda X: select_n_clusters(X, [2, 2.5]), TypeError, "integer"),
         (lambda X: select_n_clusters(X, [0, 2]), ValueError, "1 or more"),

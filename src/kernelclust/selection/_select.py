@@ -98,6 +98,11 @@ def select_n_clusters(
     """
     measure = Study(noise, n_perturbations, null, n_null, random_state, checkpoint, verbose, callbacks)
     measure.check_parameters(params, "n_clusters")
+    if kernel_class(params.get("kernel")).pairwise and not is_precomputed(params):
+        raise ValueError(
+            f"select_n_clusters compares the samples with noise, which needs their columns, and "
+            f"kernel={params['kernel']!r} has none: pass the columns that the graph was made of, with kernel='graph'."
+        )
     check_number("n_null", n_null, whole=True, least=2)
     try:
         numbers = list(n_clusters)
