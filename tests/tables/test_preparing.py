@@ -3,9 +3,8 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
-
-pd = pytest.importorskip("pandas")
 
 from kernelclust.tables import Problems, assign, prepare, prepared_like, read, text_columns
 
