@@ -1,7 +1,8 @@
-"""Threads over blocks of work, one BLAS thread each.
+"""Threads over independent pieces of work, one BLAS thread each; as many as OpenMP takes (`OMP_NUM_THREADS`).
 
 BLAS threads that wait for each other cost more than they bring on tall, narrow and small matrices, and far more when
-other work shares the cores. So a fit holds BLAS to one thread and divides large passes itself.
+other work shares the cores. So a fit holds BLAS to one thread and divides its work itself: large passes into blocks,
+searches into starts.
 """
 
 from __future__ import annotations
@@ -12,12 +13,13 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from typing import Any, TypeVar
 
-from joblib import cpu_count
 from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
 from threadpoolctl import ThreadpoolController
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+
+_worker = threading.local()  # has a mark in threads of our own, which start no others
 
 
 @cache
@@ -53,20 +55,34 @@ def one_thread() -> _OneThread:
     return _ONE
 
 
-def useful_jobs(n_jobs: int | None) -> int | None:
-    """n_jobs as joblib takes it, no more than there are cores: thousands of threads take long to start."""
-    return n_jobs if n_jobs is None or n_jobs < 0 else min(n_jobs, cpu_count())
+def n_threads() -> int:
+    """Return how many threads work is divided between here: as many as in scikit-learn's KMeans."""
+    return 1 if getattr(_worker, "marked", False) else int(_openmp_effective_n_threads())
+
+
+def _mark() -> None:
+    _worker.marked = True
 
 
 def in_order(work: Callable[[Item], Result], items: Iterable[Item], *, large: bool = True) -> Iterator[Result]:
     """work(item) for every item, several at a time, one BLAS thread each; results come in order, so that sums of them
     are the same bits for any number of threads. Work that is not `large` loses more by threads than it gains.
+
+    Where an item fails, or the caller wants no more results, items that have not begun are left out.
     """
-    items = list(items)
-    threads = min(_openmp_effective_n_threads(), len(items)) if large else 1
     with one_thread():
-        if threads <= 1:
+        if n_threads() == 1 or not large:
             yield from map(work, items)
             return
-        with ThreadPoolExecutor(threads) as pool:
+        with ThreadPoolExecutor(n_threads(), initializer=_mark) as pool:
             yield from pool.map(work, items)
+
+
+def in_background(work: Callable[[], Result]) -> Callable[[], Result]:
+    """Begin work that is needed later, where there is a thread for it; the function that is returned waits for it."""
+    if n_threads() == 1:
+        return cache(work)
+    pool = ThreadPoolExecutor(1, initializer=_mark)
+    found = pool.submit(work)
+    pool.shutdown(wait=False)
+    return found.result

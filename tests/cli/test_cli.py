@@ -97,10 +97,10 @@ def test_settings_reach_the_estimator(blobs, monkeypatch, tmp_path):
             raise ValueError("enough")
 
     monkeypatch.setattr("kernelclust.cli.fit.StructuredClustering", Spy)
-    line = "--kernel laplacian --gamma 0.5 --loss zero-one --normalize none --rho 1 --search global --n-jobs 2"
+    line = "--kernel laplacian --gamma 0.5 --loss zero-one --normalize none --rho 1 --search global"
     assert main(["fit", blobs, *FIT, *line.split(), "--random-state", "7"]) == 2
     terms = dict(objective=Dependence("zero-one", None, 1.0), solver=Greedy(search="global"))
-    given = dict(kernel=Laplacian(gamma=0.5), n_jobs=2, **terms)
+    given = dict(kernel=Laplacian(gamma=0.5), **terms)
     assert {name: repr(seen[name]) for name in given} == {name: repr(value) for name, value in given.items()}
     assert seen["random_state"] == 7 and seen["structure"] == "chain:3"
     default = StructuredClustering().get_params()
@@ -422,12 +422,6 @@ def test_a_report_of_huge_numbers(scale, tmp_path):
     assert np.loadtxt(tmp_path / "l.csv", delimiter=",", skiprows=1, dtype=int)[:, 1].tolist() == expected("auto")
     assert "lines join neighbours" in report.read_text()
     assert ">nan<" not in report.read_text()
-
-
-def test_more_jobs_than_cores_are_no_jobs(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr("multiprocessing.pool.ThreadPool.__init__", lambda self, n, **_: pytest.fail(f"{n} threads"))
-    monkeypatch.setattr("kernelclust._threads.cpu_count", lambda: 1)
-    assert main(["fit", write(tmp_path / "t.csv", BLOBS.data), *RBF, "--n-jobs", "99999"]) == 0
 
 
 def test_formulas_among_ids_are_pointed_out(tmp_path, capsys):

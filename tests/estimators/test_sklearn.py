@@ -40,7 +40,7 @@ from kernelclust.kernels import RBF, Cholesky, Nystroem, RandomFeatures
 from kernelclust.margin import CuttingPlane
 from kernelclust.multikernel import MKKMMR, Average
 from kernelclust.objectives import Dependence
-from kernelclust.solvers import Greedy
+from kernelclust.solvers import Greedy, greedy
 from kernelclust.structures import Chain, Custom, Ring
 
 every_estimator = pytest.mark.parametrize("Estimator", ESTIMATORS)
@@ -556,11 +556,13 @@ def same_fit(one, other):
 
 @every_configuration
 @pytest.mark.parametrize("data", ["small", "single"])
-def test_same_seed_same_labels_for_any_number_of_jobs(name, data):
-    make = CONFIGURATIONS[name]
-    reference = make(random_state=0).fit(HARD[data])
-    for n_jobs in (1, 2):
-        same_fit(make(random_state=0, n_jobs=n_jobs).fit(HARD[data]), reference)
+def test_same_seed_same_labels_with_starts_in_threads(name, data, monkeypatch):
+    monkeypatch.setattr(greedy, "MIN_PARALLEL_SAMPLES", 0)
+    fits = []
+    for threads in (1, 2):
+        with threadpool_limits(threads):
+            fits.append(CONFIGURATIONS[name](random_state=0).fit(HARD[data]))
+    same_fit(*fits)
 
 
 @pytest.mark.parametrize(("name", "data"), [("rbf ring", "large"), ("linear", "larger")])
@@ -570,7 +572,7 @@ def test_same_seed_same_labels_for_any_number_of_threads(name, data):
     fits = []
     for threads in (1, 2):
         with threadpool_limits(limits=threads):
-            fits.append(make(random_state=0, n_jobs=threads).fit(Z))
+            fits.append(make(random_state=0).fit(Z))
             fits[-1].fresh = fits[-1].predict(Z[:500] + 0.1)
     same_fit(*fits)
     assert_array_equal(fits[0].fresh, fits[1].fresh)
@@ -585,9 +587,7 @@ from kernelclust.kernels import Nystroem
 from kernelclust.solvers import Greedy
 X = np.random.default_rng(0).standard_normal((520, 5))
 for model in (
-    StructuredClustering(
-        6, structure="ring", solver=Greedy(n_init=3), compute_confidence=False, random_state=7, n_jobs=2
-    ),
+    StructuredClustering(6, structure="ring", solver=Greedy(n_init=3), compute_confidence=False, random_state=7),
     KernelKMeans(6, approximation=Nystroem(40), random_state=7),
     KernelKMeans(6, kernel="graph", random_state=7),
 ):

@@ -14,7 +14,7 @@ from kernelclust.objectives import as_objective
 from kernelclust.solvers import as_solver, solver_names
 from kernelclust.structures import as_structure
 
-SETTINGS = "structure n_clusters kernel min_cluster_size max_cluster_size n_jobs random_state".split()
+SETTINGS = "structure n_clusters kernel min_cluster_size max_cluster_size random_state".split()
 TERMS: dict[str, tuple[Callable[[Any], Any], Callable[[], list[str]]]] = {
     "kernel": (as_kernel, kernel_names),
     "approximation": (as_approximation, lambda: names(approximations)),

@@ -197,5 +197,4 @@ ROWS = in_panel(
         metavar="ROWS",
     ),
 )
-JOBS = in_panel(CLUSTER, n_jobs=Option(int, "number of initializations to run in parallel"))
-MODEL = {**STRUCTURE, **KERNEL, **OBJECTIVE, **SET, **ROWS, **SEED, **JOBS}
+MODEL = {**STRUCTURE, **KERNEL, **OBJECTIVE, **SET, **ROWS, **SEED}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -35,12 +36,20 @@ class Policy:
     """Decide what a configuration leaves open, in one fit.
 
     This class is the policy of a kernel that the user chose: it follows the configuration and the capabilities that the
-    kernel declares. A policy that compares kernels and chooses overrides some of the methods; `fit` calls all of them
-    in the order in which they stand here.
+    kernel declares. A policy that compares kernels and chooses overrides some of the methods; `fit` makes it before it
+    computes the `kernel`, then calls all methods in the order in which they stand here.
     """
 
-    def __init__(self, config: FitConfig, samples: Samples, kernel: FittedKernel):
-        self.config, self.samples, self.kernel = config, samples, kernel
+    kernel: FittedKernel
+
+    def __init__(self, config: FitConfig, samples: Samples):
+        self.config, self.samples = config, samples
+
+    def under(self, config: FitConfig) -> Policy:
+        """Return the policy of a fit of the same samples and number of clusters with other settings."""
+        other = copy(self)
+        other.config = config
+        return other
 
     @staticmethod
     def arrangement_kernel(settings: dict[str, Any], structure: Structure) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from kernelclust._solution import Solution
 from kernelclust._threads import one_thread
 from kernelclust._warnings import warn
 from kernelclust.constraints import Constraints, equal_rows
-from kernelclust.engine._config import FitConfig, Samples, distance_exponent
+from kernelclust.engine._config import FitConfig, Policy, Samples, distance_exponent
 from kernelclust.engine._found import check_sought, found_structure, with_table
 from kernelclust.engine._judge import Fit, judge, shows_structures, structures_over, with_order
 from kernelclust.kernels import (
@@ -45,29 +45,23 @@ def search(
 ) -> Fit:
     """Fit samples X of positive weight that lie in memory: kernel, policy, spectrum, solver, judgement."""
     with one_thread():
-        samples = _samples(X, weight, config, known)
+        policy = config.policy(config, _samples(X, weight, config, known))
         rng = check_random_state(config.random_state)
         if kernel is None:
             set_stage(KERNEL, "the kernel of {} samples", len(weight))
             kernel = fit_kernel(X, weight, n_clusters=config.structure.n_clusters, rng=rng, **config.kernel)
-        if config.structure.is_sought:
-            return _found(samples, config, kernel, spectrum, rng)
-        return _fit(samples, config, kernel, spectrum, rng)
+        policy.kernel = kernel
+        return (_found if config.structure.is_sought else _fit)(policy, spectrum, rng)
 
 
-def _found(
-    samples: Samples,
-    config: FitConfig,
-    kernel: FittedKernel,
-    spectrum: Spectrum | None,
-    rng: np.random.RandomState,
-) -> Fit:
+def _found(policy: Policy, spectrum: Spectrum | None, rng: np.random.RandomState) -> Fit:
     """Fit clusters without structure, find the structure that they speak for, and arrange them on it.
 
     On chains, rings and grids, and on structures that were to choose from, the search goes on from these clusters as if
     the structure had been asked for: 0.75 structured accuracy on 20 kinds of simulated data, 6 draws each, 0.73 with
     the clusters as they were. Clusters of a tree, a graph or a hierarchy are where they were found.
     """
+    config, kernel = policy.config, policy.kernel
     sought = config.structure
     check_sought(sought)
     if config.ridge is not None or not shows_structures(kernel):
@@ -78,7 +72,7 @@ def _found(
         )
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
-        flat = _fit(samples, replace(config, confidence=False), kernel, spectrum, rng)
+        flat = _fit(policy.under(replace(config, confidence=False)), spectrum, rng)
     table = structures_over(flat)
     structure, node = found_structure(table, sought)
     flat = replace(flat, structure=Flat(sought.n_clusters), structures=table)
@@ -89,9 +83,9 @@ def _found(
         said = []  # the search will say the same
         shared = flat.spectrum if kernel.operator is flat.kernel.operator and kernel.operator.cheap else None
         settled = replace(settled, solver=config.solver.starting_from(flat.solution.labels))
-        found = _fit(samples, settled, kernel, shared, rng)
+        found = _fit(policy.under(settled), shared, rng)
     else:
-        found = _at_nodes(flat, settled, samples, node)
+        found = _at_nodes(flat, settled, policy.samples, node)
     for warning in said:
         warn(str(warning.message), warning.category)
     return with_table(found, table, flat.labels)
@@ -118,15 +112,9 @@ def _at_nodes(flat: Fit, config: FitConfig, samples: Samples, node: np.ndarray) 
     return with_order(found, problem) if config.confidence else found
 
 
-def _fit(
-    samples: Samples,
-    config: FitConfig,
-    kernel: FittedKernel,
-    spectrum: Spectrum | None,
-    rng: np.random.RandomState,
-) -> Fit:
+def _fit(policy: Policy, spectrum: Spectrum | None, rng: np.random.RandomState) -> Fit:
+    config, samples, kernel = policy.config, policy.samples, policy.kernel
     config.solver.check_kernel(kernel.operator)
-    policy = config.policy(config, samples, kernel)
     objective = config.objective.bind(config.structure, size_prior=policy.size_prior())
     kernel.check_definite()
     set_stage(EIGENVECTORS, "eigenvectors of the kernel")

@@ -64,7 +64,6 @@ class KernelClusterer(CallbackSupportMixin, ClusterMixin, BaseEstimator):
     label_weight: Any = None
     compute_confidence: Any = False
     max_iter: Any = 100
-    n_jobs: Any = None
     verbose: Any = 0
     labels_: np.ndarray
     _fitted_on_device: bool = False  # whether what was fitted lies on a device
@@ -189,8 +188,6 @@ class KernelClusterer(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         if self.label_weight is not None:
             check_number("label_weight", self.label_weight)
         check_flag("compute_confidence", self.compute_confidence)
-        if self.n_jobs is not None and (not isinstance(self.n_jobs, Integral) or self.n_jobs == 0):
-            raise TypeError(f"n_jobs={self.n_jobs!r}: give a number of threads, -1 for all, or None.")
         if not isinstance(self.verbose, (Integral, np.bool_)):
             raise TypeError(f"verbose={self.verbose!r}: give an integer or True or False.")
 

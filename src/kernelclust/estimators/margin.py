@@ -77,8 +77,6 @@ class MaxMarginClustering(KernelClusterer):
         Starts, tolerance, balance and directions in use: `kernelclust.margin.CuttingPlane(n_init=3, n_components=20)`.
     max_iter : int, default=100
         Constraints in the quadratic programs at most, for each start.
-    n_jobs : int, optional
-        Threads over starts; the labels do not depend on it.
     random_state : int, RandomState or None
         Seed of starts and landmarks.
     verbose : int, default=0
@@ -133,7 +131,6 @@ class MaxMarginClustering(KernelClusterer):
         approximation: Any = "auto",
         solver: Any = "cutting_plane",
         max_iter: int = 100,
-        n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
@@ -145,7 +142,6 @@ class MaxMarginClustering(KernelClusterer):
         self.approximation = approximation
         self.solver = solver
         self.max_iter = max_iter
-        self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
 
@@ -219,7 +215,6 @@ class MaxMarginClustering(KernelClusterer):
                 self._problem(),
                 known=known if (known >= 0).any() else None,
                 rng=check_random_state(self.random_state),
-                n_jobs=self.n_jobs,
                 report=self._report,
             )
         self._keep(Embedding.of(None), planes, weight)
@@ -261,7 +256,6 @@ class MaxMarginClustering(KernelClusterer):
             self._problem(),
             known=known if (known >= 0).any() else None,
             rng=rng,
-            n_jobs=self.n_jobs,
             report=self._report,
         )
         return embedding, planes

@@ -84,8 +84,6 @@ class MultiKernelClustering(Placing, KernelClusterer):
         Whether to judge the order of the clusters, as in `StructuredClustering`.
     max_iter : int, default=100
         Steps of the method, rounds of refinement, and sweeps over the samples in each, at most.
-    n_jobs : int, optional
-        Threads over the values that lam="auto" tries; the labels do not depend on it.
     random_state : int, RandomState or None
     verbose : int, default=0
         Log a line for each solution.
@@ -162,7 +160,6 @@ class MultiKernelClustering(Placing, KernelClusterer):
         label_weight: float | None = None,
         compute_confidence: bool = True,
         max_iter: int = 100,
-        n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
@@ -178,7 +175,6 @@ class MultiKernelClustering(Placing, KernelClusterer):
         self.label_weight = label_weight
         self.compute_confidence = compute_confidence
         self.max_iter = max_iter
-        self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
 
@@ -395,7 +391,6 @@ class MultiKernelClustering(Placing, KernelClusterer):
             approximation=self._approximation_term(),
             objective=self._make_objective(),
             max_iter=self.max_iter,
-            n_jobs=self.n_jobs,
             random_state=self.random_state,
             confidence=bool(self.compute_confidence),
             report=lambda line: self._report(f"{method.name}: {line}"),

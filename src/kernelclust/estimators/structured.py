@@ -90,8 +90,6 @@ class StructuredClustering(Placing, KernelClusterer):
         Costs less than the fit, but for a structure's first fit in a process.
     max_iter : int, default=100
         Sweeps over the samples at most, for each start.
-    n_jobs : int, optional
-        Threads over starts; the labels do not depend on it.
     random_state : int, RandomState or None
         Seed of starts and landmarks.
     verbose : int, default=0
@@ -197,7 +195,6 @@ class StructuredClustering(Placing, KernelClusterer):
         label_weight: float | None = None,
         compute_confidence: bool = True,
         max_iter: int = 100,
-        n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
@@ -212,7 +209,6 @@ class StructuredClustering(Placing, KernelClusterer):
         self.label_weight = label_weight
         self.compute_confidence = compute_confidence
         self.max_iter = max_iter
-        self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
 
@@ -429,7 +425,7 @@ class StructuredClustering(Placing, KernelClusterer):
             policy=policy_for(self.kernel),
             objective=self._make_objective(),
             solver=solver,
-            run=Run(self.max_iter, self.n_jobs, self._report),
+            run=Run(self.max_iter, self._report),
             random_state=self.random_state,
             confidence=bool(self.compute_confidence),
         )

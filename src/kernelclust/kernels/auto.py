@@ -43,6 +43,7 @@ from kernelclust.kernels.operators import LowRankKernel, one_hot
 
 MIN_VIEW_AGREEMENT = 0.6  # below it neighbourhoods are noise, and wider ones are taken
 WIDE = 3  # times as many neighbours
+MIN_PARALLEL_SAMPLES = 500  # from which on views are worked on in threads
 MAX_RBF_SAMPLES = 500  # that rbf kernels of the views compare clusters on
 RBF_WIDTH = 0.5  # gamma times the mean squared distance of one of these kernels; the other has twice as much
 
@@ -67,12 +68,6 @@ class GraphMean(FittedKernel):
         are dominated by noise.
         """
         return _disagree(self.view_agreement, len(self.view_data))
-
-    def first_view(self, X: Any) -> Any:
-        """Return the fitted samples X as given, in units that floating point bears."""
-        if len(self.graphed) == X.shape[0]:
-            return self.view_data[0]
-        return self.source.features.searches[0].prepare(X)  # type: ignore[attr-defined]
 
     def companion_sums(self, labels: np.ndarray, n_clusters: int) -> list[tuple[np.ndarray, np.ndarray]]:
         """Return cluster sums and sizes of some samples by rbf kernels of the views.
@@ -125,12 +120,12 @@ class Auto(GraphKernel):
             return B / np.sqrt(len(useful))
 
         factors = []
-        for B in in_order(factor, useful, large=m > 3000):
+        for B in in_order(factor, useful, large=m >= MIN_PARALLEL_SAMPLES):
             factors.append(B)
             stage_progress(len(factors), len(useful))
         agreement: float | None = alignment([data.spread(B) for data, B in zip(useful, factors, strict=True)], share)
         if _disagree(agreement, len(useful)) and self.n_neighbors is None:
-            factors = list(in_order(lambda data: factor(data, WIDE), useful, large=m > 3000))
+            factors = list(in_order(lambda data: factor(data, WIDE), useful, large=m >= MIN_PARALLEL_SAMPLES))
         if not factors:  # all samples are equal
             useful, factors, agreement = views[:1], [np.zeros((1, 1))], None
         features = GraphFeatures([data.search() for data in useful], factors)

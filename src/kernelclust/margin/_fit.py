@@ -93,7 +93,6 @@ def solve(
     *,
     known: np.ndarray | None,
     rng: np.random.RandomState,
-    n_jobs: int | None = None,
     report: Callable[[str], None] = lambda line: None,
 ) -> Hyperplanes:
     """Cluster samples of coordinates Z (n, r), dense or sparse, and weights above zero.
@@ -105,7 +104,7 @@ def solve(
         return zero_solution(Z.shape[1], weight, problem, np.zeros(weights.n, dtype=int))
     features = make_features(Z, center=bool(problem.solver.center), bias=problem.bias or k > 2, weights=weights)
     options, losses = problem.options(weights), partial(make_loss, problem.loss)
-    search = Search(problem.solver.starts, rng, report, n_jobs, problem.solver.init)
+    search = Search(problem.solver.starts, rng, report, problem.solver.init)
     if k == 2:
         fit = solve_two(features, losses(weights), options, search, known)
     else:
@@ -121,7 +120,6 @@ def solve_blocks(
     *,
     known: np.ndarray | None,
     rng: np.random.RandomState,
-    n_jobs: int | None = None,
     report: Callable[[str], None] = lambda line: None,
 ) -> Hyperplanes:
     """Cluster samples in blocks (see `_blocks.py`), as `solve` does.
@@ -140,7 +138,7 @@ def solve_blocks(
     share = float(weights.total) / float(weight[few].sum())
     small = replace(problem, C=problem.price(weights.total) * share**2)
     set_step("{} of {} samples", len(few), weights.n)
-    start = solve(Z, weight[few], small, known=told, rng=rng, n_jobs=n_jobs, report=report)
+    start = solve(Z, weight[few], small, known=told, rng=rng, report=report)
     if len(few) == weights.n:
         return start
     set_step("all {} samples, from the hyperplane of {}", weights.n, len(few))

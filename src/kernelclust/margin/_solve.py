@@ -7,12 +7,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
 from scipy.optimize import linear_sum_assignment
 from sklearn.cluster import KMeans
 
 from kernelclust._progress import SEARCH, set_stage, set_step
-from kernelclust._threads import useful_jobs
+from kernelclust._threads import in_order
 from kernelclust.kernels import safe_unit
 from kernelclust.margin._cuts import Cuts, Options
 from kernelclust.margin._features import Features, make_features
@@ -30,20 +29,18 @@ Losses = Callable[[SampleWeights], TableLoss]
 
 @dataclass(frozen=True)
 class Search:
-    """Settings of the search: number and kind of initializations, seed, threads, and where to report progress."""
+    """Settings of the search: number and kind of initializations, seed, and where to report progress."""
 
     n_init: int
     rng: np.random.RandomState
     report: Callable[[str], None] = lambda line: None
-    n_jobs: int | None = None
     init: str = "principal"
 
     def each(self, run: Callable[[Any], MarginFit], starts: list) -> list[MarginFit]:
         """Return a run from every start."""
         runs: list[MarginFit] = []
         set_stage(SEARCH, "start 1 of {}", len(starts))
-        workers = Parallel(n_jobs=useful_jobs(self.n_jobs), prefer="threads", return_as="generator")
-        for number, found in enumerate(workers(delayed(run)(start) for start in starts)):
+        for number, found in enumerate(in_order(run, starts)):
             runs.append(found)
             set_step("start {} of {}", number + 1, len(starts))
             how = f"{runs[-1].n_iter} constraints, {runs[-1].stopped_because}"
@@ -76,8 +73,7 @@ def solve_two(
         runs = [replace(run, w=np.append(run.w, 0.0)) for run in runs]
     runs = sorted(runs, key=_worth(2))[:POLISHED]
     finer = replace(options, tol=POLISH * options.tol)
-    polish = delayed(lambda run: _polish(model, run, finer))
-    return min(Parallel(n_jobs=useful_jobs(search.n_jobs), prefer="threads")(map(polish, runs)), key=_worth(2))
+    return min(in_order(lambda run: _polish(model, run, finer), runs), key=_worth(2))
 
 
 def _polish(model: TwoClusters, run: MarginFit, options: Options) -> MarginFit:

@@ -49,7 +49,6 @@ class MultiKernelConfig:
     approximation: Approximation | str | None = "auto"
     objective: Dependence = field(default_factory=Dependence)
     max_iter: int = 100
-    n_jobs: int | None = None
     random_state: Any = None
     confidence: bool = True
     report: Callable[[str], None] = lambda line: None
@@ -95,7 +94,6 @@ def _fit(views: Views, weight: np.ndarray, config: MultiKernelConfig, known: Con
             all(one.supports_refinement for one in fitted) or structure.is_multidimensional or objective.has_loss
         ),
         power=min(distance_exponent(one, structure) for one in fitted),
-        n_jobs=config.n_jobs,
         report=config.report,
     )
     set_stage(SEARCH, "weights of {} kernels by {}", len(weighed), method.name)

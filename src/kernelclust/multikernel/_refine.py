@@ -10,13 +10,11 @@ as copies. What soft labels add to F lowers J by that over t.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 from sklearn.cluster import KMeans
-from sklearn.exceptions import ConvergenceWarning
 
 from kernelclust.constraints import Constraints, numbered, repair
 from kernelclust.kernels import KernelOperator, LowRankKernel, WeightedSumKernel, leading_spectrum, one_hot
@@ -232,11 +230,8 @@ def unit_rows(H: np.ndarray) -> np.ndarray:
 def k_means(E: np.ndarray, task: Task, n_init: int) -> np.ndarray:
     """Labels of the rows, no cluster empty."""
     c = task.n_clusters
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct rows than clusters
-        model = KMeans(c, n_init=n_init, random_state=task.rng)
-        labels = model.fit_predict(E, sample_weight=None if task.root is None else task.weight)
-    return fill_empty(labels, E, c)
+    model = KMeans(c, n_init=n_init, random_state=task.rng)
+    return fill_empty(model.fit_predict(E, sample_weight=None if task.root is None else task.weight), E, c)
 
 
 def candidates(task: Task, relaxed: Relaxed, known: Constraints | None, n_init: int) -> list[np.ndarray]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from joblib import Parallel, delayed
+from sklearn.exceptions import ConvergenceWarning
 
-from kernelclust._threads import useful_jobs
+from kernelclust._threads import in_order
 from kernelclust.constraints import Constraints
 from kernelclust.kernels import WeightedSumKernel, leading_spectrum
 from kernelclust.multikernel._base import Method, Relaxed, Task
@@ -56,19 +57,22 @@ class Search:
     known: Constraints | None = None
     keeps: bool = False  # whether clusters are found without structure, then placed, and not refined there
     power: float = 1.0  # of squared distances, where clusters are placed
-    n_jobs: int | None = None
     report: Callable[[str], None] = lambda line: None
 
     def __call__(self, task: Task) -> Found:
         """The fit; of several variants of the method that whose labels align best with its combined kernel."""
+        with warnings.catch_warnings():  # here, because threads share the filters
+            warnings.filterwarnings("ignore", "Number of distinct clusters", ConvergenceWarning)
+            return self._of_variants(task)
+
+    def _of_variants(self, task: Task) -> Found:
         if not self.method.has_variants(task):
             return self._best(task, self.once(self.method, task))
         T = self.method.products(task)
         seeds = task.rng.randint(np.iinfo(np.int32).max, size=2)  # every variant draws the same starts
         made = self.method.variants(task)
         tasks = [replace(one, rng=np.random.RandomState(seeds)) for _, one in made]
-        tried = [delayed(self.once)(method, one, T) for (method, _), one in zip(made, tasks, strict=True)]
-        found = Parallel(n_jobs=useful_jobs(self.n_jobs), prefer="threads")(tried)
+        found = list(in_order(lambda one: self.once(*one, T), zip((method for method, _ in made), tasks, strict=True)))
         best = int(np.argmax([one.aligned for one in found]))
         return replace(self._best(tasks[best], found[best], T), variant=best)
 

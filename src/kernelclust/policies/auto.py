@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -18,6 +19,7 @@ from sklearn.utils import check_random_state
 
 from kernelclust._progress import set_step
 from kernelclust._solution import Solution
+from kernelclust._threads import in_background
 from kernelclust._warnings import warn
 from kernelclust.constraints import Constraints
 from kernelclust.engine import FitConfig, Policy, Samples, useful_spectrum
@@ -40,8 +42,12 @@ class AutoPolicy(Policy):
 
     kernel: GraphMean
 
-    def __init__(self, config: FitConfig, samples: Samples, kernel: FittedKernel):
-        super().__init__(config, samples, kernel)
+    def __init__(self, config: FitConfig, samples: Samples):
+        super().__init__(config, samples)
+        c, X = config.structure.n_clusters, samples.X
+        self._compared: Callable[[], np.ndarray] | None = None
+        if c > 1 and config.ridge is None and X is not None:  # a ridge makes the kernel a discriminative one
+            self._compared = in_background(lambda: rbf_clusters(X, samples, c))
         self._graph_labels: np.ndarray | None = None  # without structure, where another kernel arranges them
 
     @staticmethod
@@ -130,11 +136,10 @@ class AutoPolicy(Policy):
     @cached_property
     def _rbf_labels(self) -> np.ndarray | None:
         """Clusters by rbf; None where there is nothing to compare, and for discriminative kernels."""
-        c = self.config.structure.n_clusters
-        if self.kernel.view_agreement is None or c < 2 or self.config.ridge is not None:
+        if self.kernel.view_agreement is None or self._compared is None:
             return None
         set_step("clusters by rbf, to compare")
-        return rbf_clusters(self.kernel.first_view(self.samples.X), self.samples, c)
+        return self._compared()
 
 
 def rbf_clusters(Z: Any, samples: Samples, n_clusters: int) -> np.ndarray:

@@ -70,7 +70,6 @@ class Run:
     """Settings of one run that any solver uses beside the problem."""
 
     max_iter: int = 100  # sweeps over the samples at most, for each start
-    n_jobs: int | None = None
     report: Callable[[str], None] = _silent
     quick: bool = False  # fewer starts, and only the best of them finished: for many fits
 

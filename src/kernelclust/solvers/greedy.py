@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from itertools import islice
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
 
 from kernelclust._names import check_name, check_starts
 from kernelclust._solution import Solution
-from kernelclust._threads import one_thread, useful_jobs
+from kernelclust._threads import in_order, one_thread
 from kernelclust._warnings import warn
 from kernelclust.constraints import Constraints, contradicted, numbered, repair
 from kernelclust.kernels import LowRankKernel, feature_sums
@@ -37,6 +36,7 @@ WIDE_STARTS, WIDE_QUICK_STARTS = 20, 4  # where clusters are not halved and merg
 MAX_SWAPS, QUICK_SWAPS = 4, 2  # choices of a cluster to halve and two to merge, before it is left at that
 SWAP_TOL = 1e-9  # of F: a smaller rise is rounding
 ROUNDS = 20  # perturbations of the best start of "auto"; none in a quick search
+MIN_PARALLEL_SAMPLES = 500  # from which on starts are climbed from in threads
 MAX_SUBSAMPLE = 3000  # samples that "auto" tries its starts on
 MAX_FOR_RANDOM_STARTS = 500  # samples up to which random starts are tried too where something is known
 MAX_FINISH_ALL = 500  # samples up to which every start of "auto" is finished on the kernel itself
@@ -187,7 +187,7 @@ class Greedy(Solver):
         if problem.advice is None or not chosen:
             return best
         labels, tie = problem.advice
-        advised = _climb_all(_whole(problem, climber), climber, [labels], None)[0]
+        advised = _climb_all(_whole(problem, climber), climber, [labels])[0]
         return advised if advised.value > best.value - tie * abs(best.value) else best
 
     def _structured(self, problem: Problem, run: Run, restarts: int = N_RESTARTS) -> _Climber:
@@ -215,7 +215,7 @@ class Greedy(Solver):
             return self._auto(problem, whole, climber, run, rng)
         number = 1 if self.init == "spectral" else DEFAULT_STARTS if isinstance(self.n_init, str) else int(self.n_init)
         candidates = [_start(self.init, problem, whole.E, climber.objective, rng) for _ in range(number)]
-        return _best(_climb_all(whole, climber, candidates, run.n_jobs), run)
+        return _best(_climb_all(whole, climber, candidates), run)
 
     def _auto(self, problem: Problem, whole: _Part, climber: _Climber, run: Run, rng) -> Solution:
         """Try starts where it is cheap, in the kernel's leading eigenvectors (and on a subsample of a large set), move
@@ -241,7 +241,7 @@ class Greedy(Solver):
                     candidates += [starts.random_start(len(part.E), c, rng) for _ in range(number // 2)]
             quick = climber if not climber.structured else self._structured(problem, run, QUICK_RESTARTS)
             quick = replace(quick, climbing=quick.climbing | {"tol": max(self.tol, START_TOL)})
-            tried = _climb_all(part, quick, candidates, run.n_jobs)
+            tried = _climb_all(part, quick, candidates)
             best = max(tried, key=lambda solution: solution.value)
             if free:
                 best = _swap(part, quick, best, QUICK_SWAPS if run.quick else MAX_SWAPS)
@@ -256,7 +256,7 @@ class Greedy(Solver):
         if m > MAX_SUBSAMPLE:
             kept = [_extend(whole.E - small.offset, small, labels, objective) for labels in kept]
         placed = replace(climber, placed=True)
-        return _best(_climb_all(whole, placed, kept, run.n_jobs), run)
+        return _best(_climb_all(whole, placed, kept), run)
 
     def _n_starts(self, free: bool, quick: bool) -> int:
         """Return how many starts `_auto` tries; clusters that are `free` need few, because they are swapped."""
@@ -371,13 +371,16 @@ def _start(init: str, problem: Problem, E: np.ndarray, objective: ClusterObjecti
     return starts.random_start(len(E), c, rng)
 
 
-def _climb_all(part: _Part, climber: _Climber, candidates: Sequence[np.ndarray], n_jobs) -> list[Solution]:
+def _climb_all(part: _Part, climber: _Climber, candidates: Sequence[np.ndarray]) -> list[Solution]:
     """Return a solution for each start; equal starts, many where samples are few, are climbed from once."""
     filled = [starts.fill_empty(labels, part.E, climber.objective.n_clusters) for labels in candidates]
     different = {labels.tobytes(): labels for labels in filled}
-    work = (delayed(climber)(part, labels) for labels in different.values())
-    found = dict(zip(different, Parallel(n_jobs=useful_jobs(n_jobs), prefer="threads")(work), strict=True))
+    found = dict(zip(different, _in_threads(part, partial(climber, part), different.values()), strict=True))
     return [found[labels.tobytes()] for labels in filled]
+
+
+def _in_threads(part: _Part, work: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Any]:
+    return in_order(work, items, large=len(part.E) >= MIN_PARALLEL_SAMPLES)
 
 
 def _best(solutions: list[Solution], run: Run) -> Solution:
@@ -396,21 +399,27 @@ def _perturb(part: _Part, climber: _Climber, best: Solution, rounds: int, rng) -
     c = objective.n_clusters
     again = replace(climber, placed=True)
     size = min(m // 2, max(10 * c, m // 20))
+    left = [np.sort(rng.choice(m, size, replace=False)) for _ in range(rounds if size >= 2 * c else 0)]
     tried = set()  # labelings, where a climb would end as it did before
-    for _ in range(rounds if size >= 2 * c else 0):
-        chosen = np.sort(rng.choice(m, size, replace=False))
+
+    def climbed(best: Solution, chosen: np.ndarray) -> tuple[Solution, bytes]:
         if len(np.unique(best.labels[chosen])) < c:
-            continue
+            return best, b""
         few = part.at(chosen)
         shaken = again(few, best.labels[chosen])
         labels = _extend(part.E - few.kernel.offset, few.kernel, shaken.labels, objective)
         labels = starts.fill_empty(labels, part.E, c)
-        if labels.tobytes() in tried:
-            continue
-        tried.add(labels.tobytes())
-        solution = again(part, labels)
-        if solution.value > best.value:
-            best = solution
+        start = labels.tobytes()
+        return (best if start in tried else again(part, labels)), start
+
+    while left:  # rounds after one that finds a better solution begin again, from that
+        before, remaining = best, left
+        for number, (solution, start) in enumerate(_in_threads(part, partial(climbed, best), remaining), 1):
+            left = remaining[number:]
+            tried.add(start)
+            if solution.value > before.value:
+                best = solution
+                break
     return best
 
 
@@ -419,8 +428,8 @@ def _swap(part: _Part, climber: _Climber, best: Solution, choices: int) -> Solut
     c, again, raised = climber.objective.n_clusters, replace(climber, placed=True), True
     while raised:
         raised = False
-        for labels in islice(starts.swapped(part.E, part.kernel.weight, best.labels, c), choices):
-            solution = again(part, starts.fill_empty(labels, part.E, c))
+        swapped = islice(starts.swapped(part.E, part.kernel.weight, best.labels, c), choices)
+        for solution in _in_threads(part, lambda labels: again(part, starts.fill_empty(labels, part.E, c)), swapped):
             raised = solution.value > best.value + SWAP_TOL * abs(best.value)
             if raised:
                 best = solution

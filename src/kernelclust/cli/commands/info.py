@@ -49,14 +49,14 @@ def run(arguments: SimpleNamespace) -> None:
 
 def gathered() -> dict[str, Any]:
     """Return all of it, as JSON has it."""
-    from kernelclust._threads import cpu_count
+    from kernelclust._threads import n_threads
 
     names = ("OMP_NUM_THREADS", "NUMBA_NUM_THREADS", "NUMBA_CACHE_DIR")
     return {
         "python": sys.version.split()[0],
         "system": platform.platform(),
         "versions": {name: _version(name) for name in CORE},
-        "threads": cpu_count(),
+        "threads": n_threads(),
         "environment": {name: os.environ[name] for name in names if name in os.environ},
         "cache": _cache(),
         "extras": {extra: {name: _version(name) for name in names} for extra, names in EXTRAS.items()},
