@@ -24,6 +24,7 @@ from kernelclust._warnings import warn
 from kernelclust.constraints import Constraints
 from kernelclust.engine import FitConfig, Policy, Samples, useful_spectrum
 from kernelclust.kernels import FittedKernel, LowRankKernel, Nystroem, fit_kernel
+from kernelclust.kernels._views import given_view
 from kernelclust.kernels.auto import Auto, GraphMean
 from kernelclust.objectives import ClusterObjective
 from kernelclust.solvers import Problem, Run
@@ -47,7 +48,8 @@ class AutoPolicy(Policy):
         c, X = config.structure.n_clusters, samples.X
         self._compared: Callable[[], np.ndarray] | None = None
         if c > 1 and config.ridge is None and X is not None:  # a ridge makes the kernel a discriminative one
-            self._compared = in_background(lambda: rbf_clusters(X, samples, c))
+            view = given_view(X, samples.weight)
+            self._compared = in_background(lambda: rbf_clusters(view(X), samples, c))
         self._graph_labels: np.ndarray | None = None  # without structure, where another kernel arranges them
 
     @staticmethod

@@ -14,7 +14,7 @@ from kernelclust.cli import options
 
 OPTIONS = {**options.JSON, **options.TALK}
 
-CORE = ("kernelclust", "numpy", "scipy", "scikit-learn", "numba", "joblib", "daqp")
+CORE = ("kernelclust", "numpy", "scipy", "scikit-learn", "numba", "daqp")
 EXTRAS = {
     "cli": ("typer", "rich", "pyarrow", "h5py", "pillow"),
     "plot": ("matplotlib", "pillow"),
