@@ -10,8 +10,8 @@ A script of tables/ (`p002_table_1.py` is 002-table-1) states, as module constan
 and has `measure(row, seed, work) -> {column: number}`, one repetition of one row. Where they apply: FILES (row -> name
 of a file in the data folder), STAND_INS (rows on other data than the paper's; all of them if STATE says so), ABSENT
 (what the paper has and the script has not, and why), SIGNIFICANCE (level of the t-tests that tell which rows of a group
-are as good as the best; a group is what all rows have before a colon), QUICK (repetitions of a quick run),
-`draw(figure, result, work)`.
+are as good as the best; a group is what all rows have before a colon, or what `group(row)` returns), QUICK (repetitions
+of a quick run), `draw(figure, result, work)`.
 """
 
 from __future__ import annotations
@@ -237,10 +237,11 @@ def _cell(table: ModuleType, row: str, column: str, values: list[float]) -> Cell
 
 def _leading(cells: list[Cell], table: ModuleType) -> list[Cell]:
     """Return the cells, those marked that lead their group in a column."""
-    grouped = all(": " in cell.row for cell in cells)
+    colons = all(": " in cell.row for cell in cells)
+    group_of = getattr(table, "group", lambda row: row.partition(": ")[0] if colons else "")
     groups: dict[tuple[str, str], list[Cell]] = {}
     for cell in cells:
-        groups.setdefault((cell.row.partition(": ")[0] if grouped else "", cell.column), []).append(cell)
+        groups.setdefault((group_of(cell.row), cell.column), []).append(cell)
     leading = set()
     for (_, column), group in groups.items():
         sign = 1 if table.COLUMNS[column].better == "higher" else -1

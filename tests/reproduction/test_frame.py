@@ -60,6 +60,9 @@ def test_rows_as_good_as_the_best_of_their_group_lead():
     values["alone"] = [-9] * 5  # without a colon: one group of all rows
     table.PAPER["alone"] = {}
     assert leaders() == ["alone"]
+    table.group = lambda row: "best" if row == "g: best" else "others"
+    table.COLUMNS = {"x": Column("higher")}
+    assert leaders() == ["g: best", "g: near"]
 
 
 def test_every_table_and_figure_is_listed_once_with_its_state():
