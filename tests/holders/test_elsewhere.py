@@ -164,6 +164,13 @@ def test_bad_arrays_are_refused(arrays):
             model.fit(arrays.make(_ring(50)).half())
 
 
+@pytest.mark.parametrize("size", [1e-30, 1e30])
+def test_squares_that_leave_floating_point_are_refused(arrays, size):
+    X = arrays.make((size * _ring(50)).astype(np.float32))
+    with pytest.raises(ValueError, match="whose squares leave floating point; rescale"):
+        KernelKMeans(3, kernel="rbf").fit(X)
+
+
 def test_without_dispatch_arrays_of_the_host_are_numpy_arrays():
     strict = pytest.importorskip("array_api_strict")
     assert not get_config()["array_api_dispatch"]

@@ -127,3 +127,14 @@ def test_columns_on_different_scales_are_warned_of():
     wide = dd.from_pandas(_frame().assign(b=lambda D: 1e4 * D.b), npartitions=3)
     with pytest.warns(UserWarning, match=r"^The variance of 'b' is .* times that of 'c'"):
         MODELS["exact"].fit(wide)
+
+
+@pytest.mark.parametrize("size", [1e-200, 1e-160, 1e160, 1e300])
+@pytest.mark.parametrize("approximation", ["nystroem", None])
+def test_squares_that_leave_floating_point_are_refused(size, approximation):
+    frame = dd.from_pandas(size * _frame(), npartitions=3)
+    model = StructuredClustering(structure="chain:3", kernel="rbf", approximation=approximation, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        with pytest.raises(ValueError, match="whose squares leave floating point; rescale"):
+            model.fit(frame)

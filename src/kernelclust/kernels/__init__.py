@@ -12,7 +12,7 @@ from kernelclust.kernels._fitted_kernel import FittedKernel, discriminative
 from kernelclust.kernels._function import FunctionKernel, SimilarityFunction
 from kernelclust.kernels._matrix import check_precomputed
 from kernelclust.kernels._new_samples import ExactFeatures, LearnedKernel, NewSamples, Nothing, Source, UnitScaled
-from kernelclust.kernels._scale import mean_distance, natural_gamma, safe_unit
+from kernelclust.kernels._scale import check_squares, mean_distance, natural_gamma, safe_unit
 from kernelclust.kernels.approximations import Approximation
 from kernelclust.kernels.approximations.cholesky import incomplete_cholesky
 from kernelclust.kernels.operators import (
@@ -59,6 +59,7 @@ __all__ = [
     "certified",
     "check_operator",
     "check_precomputed",
+    "check_squares",
     "discriminative",
     "eigenvalue_bounds",
     "feature_sums",

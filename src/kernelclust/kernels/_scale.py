@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 MEDIAN_SAMPLES = 2000
 EXTREME, TYPICAL = 50, 150  # samples that single precision is tried on: farthest from the mean, and others
+SQUARE_MARGIN = 1e4  # between the largest entry and one whose square is no normal number: others are smaller
 ENOUGH = 1e-6  # error of single precision beside the mean centred similarity of a sample with itself
 
 
@@ -80,6 +81,18 @@ def resolve_gamma(gamma, X, weight: np.ndarray, unit: float, power: int) -> tupl
 def natural_gamma(distance: float, rounding: float = 0.0) -> float:
     """Return 1 / the mean (squared) distance between samples; 1 where that is rounding."""
     return 1.0 if distance <= rounding else 1.0 / distance
+
+
+def check_squares(size: float, smallest_normal: float) -> None:
+    """Refuse samples whose largest entry has a square beyond this floating point: they are not rescaled in partitions
+    and on devices.
+    """
+    limit = SQUARE_MARGIN * smallest_normal**0.5
+    if size > 1 / limit or 0 < size < limit:
+        raise ValueError(
+            f"X has entries of size {size:.3g}, whose squares leave floating point; rescale X, e.g. with "
+            "sklearn.preprocessing.StandardScaler."
+        )
 
 
 def median_gamma(X, weight: np.ndarray) -> float | None:

@@ -24,6 +24,7 @@ from kernelclust.kernels import (
     LearnedKernel,
     NewSamples,
     Nystroem,
+    check_squares,
     eigenvalue_bounds,
     mean_distance,
     natural_gamma,
@@ -49,6 +50,9 @@ class DeviceHolder(Holder):
         weight = to_host(self.xp.take(self.weight, there)).astype(float)
         kernel, gamma = config.kernel["kernel"], None
         if kernel.has_gamma:
+            if kernel.distance_exponent == 2:
+                size = max(float(self.xp.max(self.X)), -float(self.xp.min(self.X)))
+                check_squares(size, float(self.xp.finfo(self.X.dtype).smallest_normal))
             gamma = kernel.in_units(X, weight, 1.0)[1]
             if kernel.gamma == "scale":
                 gamma = natural_gamma(mean_distance(self.X, self.weight, kernel.distance_exponent))

@@ -33,6 +33,7 @@ from kernelclust.kernels import (
     NewSamples,
     Nystroem,
     SimilarityFunction,
+    check_squares,
     natural_gamma,
 )
 from kernelclust.objectives import Assignment, ClusterObjective
@@ -80,7 +81,8 @@ def look(X: Any, w: np.ndarray | None, y: np.ndarray | None, number: int, share:
     mean = to_host(like(w, X) @ double(X)) / total if total > 0 else np.zeros(int(X.shape[1]))
     for rows in parts(m, ROWS):
         Z = double(X[rows, :]) - like(mean, X)
-        square += float(like(w[rows], X) @ xp.sum(Z * Z, axis=1))
+        with np.errstate(over="ignore"):  # kernels that need the sum refuse such samples
+            square += float(like(w[rows], X) @ xp.sum(Z * Z, axis=1))
     largest = float(y.max(initial=-1)) if np.array_equal(y, np.floor(y)) and y.min(initial=-1) >= -1 else np.inf
     few = to_host(X[some] if xp is np else xp.take(X, xp.asarray(some, device=X.device), axis=0))
     light = float(w.min(initial=0.0)), float(w[used].min(initial=np.inf)), len(used)
@@ -375,6 +377,9 @@ def _gamma(seen: Sequence[PartitionSummary], config: FitConfig) -> float | None:
     kernel = config.kernel["kernel"]
     if not kernel.has_gamma:
         return None
+    if kernel.distance_exponent == 2:
+        size = max(float(np.abs(one.ends).max(initial=0.0)) for one in seen)
+        check_squares(size, np.finfo(float).smallest_normal)
     if not isinstance(kernel.gamma, str):
         return float(kernel.gamma)
     if kernel.gamma != "scale" or kernel.distance_exponent != 2:
