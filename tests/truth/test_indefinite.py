@@ -74,6 +74,26 @@ def test_one_negative_eigenvalue_is_found_at_any_size(name, m, low):
     assert_allclose(spectrum_ends(DenseKernel(K)), [low, 1.0], atol=0.01)
 
 
+@pytest.mark.parametrize("m", [300, 600, 1000])
+@pytest.mark.parametrize("value", [0.0, 3.0])
+def test_a_constant_kernel_is_told(m, value):
+    X = np.random.default_rng(0).standard_normal((m, 2))
+    model = KernelKMeans(3, kernel=lambda A, B: np.full((len(A), len(B)), value), random_state=0)
+    with pytest.warns(UserWarning, match="same value for all pairs"):
+        model.fit(X)
+    assert model.objective_ == pytest.approx(0, abs=1e-9) and model.upper_bound_ >= model.objective_
+
+
+@pytest.mark.parametrize("m", [300, 600, 1000])
+@pytest.mark.parametrize("size", [1e-300, 1e-170, 1e-50, 1e90])
+def test_similarities_of_any_size_have_the_same_clusters(m, size):
+    k = np.arange(m) % 3
+    X = 3 * np.eye(3)[k, :2]  # a kernel of rank two, which leaves no third direction
+    model = KernelKMeans(3, kernel=lambda A, B: size * (A @ B.T), random_state=0).fit(X)
+    assert adjusted_rand_score(k, model.labels_) == 1
+    assert adjusted_rand_score(k, KernelKMeans(3, kernel="precomputed").fit(size * (X @ X.T)).labels_) == 1
+
+
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("m", [200, 501])
 def test_every_family_refuses_it_and_names_a_way_out(family, m):

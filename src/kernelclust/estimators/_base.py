@@ -39,6 +39,7 @@ from kernelclust.structures import Structure, as_structure, cluster_names, named
 
 DEFAULT_CLUSTERS = 8
 MIN_SPREAD = 1e-12  # of the variance within clusters, in that of all samples: below, rounding of sums decides
+CONSTANT_TOL = 1e-14  # of the trace of a centred kernel beside that of its values: rounding
 FLOATS = [np.float64, np.float32]
 MAX_TRIAL_WIDTH = 10**6  # columns of the sample that a loaded model is tried with: 8 MB
 
@@ -305,15 +306,20 @@ def among_all(values: np.ndarray, used: np.ndarray, n_samples: int) -> np.ndarra
     return spread
 
 
-def warn_of_far_samples(found: Fit, X: Any, used: np.ndarray) -> None:
-    """Warn where a sample alone in its cluster is so far away that the spread of all others is lost in rounding."""
-    counts = np.bincount(found.labels, minlength=len(found.n))
+def warn_of_lost_differences(found: Fit, X: Any, used: np.ndarray) -> None:
+    """Warn where rounding hides the differences between samples: all of them under a constant kernel, or all but those
+    of a sample that is alone in its cluster and very far away.
+    """
+    operator, counts, filled = found.kernel.operator, np.bincount(found.labels, minlength=len(found.n)), found.n > 0
+    between, rounding = float((np.diag(found.S)[filled] / found.n[filled]).sum()), CONSTANT_TOL * operator.raw_size()
+    if between <= rounding * operator.weight.sum() and operator.trace() <= rounding * operator.weight.sum():
+        if different_rows([X], 2) is None:
+            warn("the kernel has the same value for all pairs of samples: clusters are arbitrary. Use another kernel.")
+        return
     alone = np.flatnonzero(counts[found.labels] == 1)
     if not len(alone) or counts.max() == 1:
         return
-    operator = found.kernel.operator
-    filled = found.n > 0
-    total, between = operator.trace(), float((np.diag(found.S)[filled] / found.n[filled]).sum())
+    total = operator.trace()
     if total - between > MIN_SPREAD * total or different_rows([X], len(counts) + 1) is not None:
         return
     sample = int(alone[np.argmax(operator.diagonal()[alone])])

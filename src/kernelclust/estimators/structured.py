@@ -19,7 +19,7 @@ from kernelclust.estimators._base import (
     check_findable,
     check_structure,
     known_structure,
-    warn_of_far_samples,
+    warn_of_lost_differences,
     whole_or_nothing,
 )
 from kernelclust.estimators._data import new_samples, where
@@ -316,7 +316,7 @@ class StructuredClustering(Placing, KernelClusterer):
         constraints = known if known is None or everything else known.among(used)
         found = fit(InMemory(samples, weight[used], constraints, given), self._fit_config(structure, solver))
         if samples is not None and not joined:
-            warn_of_far_samples(found, samples, used)
+            warn_of_lost_differences(found, samples, used)
         if self._like is not None:
             found = numbered_like(found, self._like[used])
         self._keep(found, None if self._is_pairwise() else samples)

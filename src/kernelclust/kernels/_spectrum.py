@@ -182,6 +182,8 @@ def _block_lanczos(product, start: np.ndarray, k: int, n_bounds: int, squared_no
     """Ritz values and vectors, and bounds, from the Krylov space of a block."""
     m, block = start.shape
     newest = _orthonormal(start)
+    if not newest.shape[1]:  # of a kernel of zeros every vector is an eigenvector
+        newest = np.full((m, 1), m**-0.5)
     Q, images = newest, np.empty((m, 0))
     for step in range(1, PASSES + 1):
         images = np.hstack([images, product(newest)])
@@ -191,6 +193,8 @@ def _block_lanczos(product, start: np.ndarray, k: int, n_bounds: int, squared_no
         if step == PASSES or Q.shape[1] + block > m or _slack(theta, bounds) < SLACK:
             break
         newest = _orthonormal(images[:, -newest.shape[1] :], Q)
+        if not newest.shape[1]:
+            break
         Q = np.hstack([Q, newest])
     return theta[:k], Q @ Y[:, :k], bounds
 
@@ -200,10 +204,12 @@ def _orthonormal(Z: np.ndarray, Q: np.ndarray | None = None) -> np.ndarray:
     for _ in range(2):
         if Q is not None:
             Z = Z - Q @ (Q.T @ Z)
+        size = np.abs(Z).max(axis=0, initial=0.0)  # whose square may be zero
+        Z = Z / np.where(size > 0, size, 1)
         size = np.sqrt(np.einsum("ij,ij->j", Z, Z))
         Z = Z / np.where(size > 0, size, 1)
         values, vectors = np.linalg.eigh(Z.T @ Z)
-        keep = values > 1e-10 * max(values[-1], 1e-10)
+        keep = values > 1e-10 * values.max(initial=1e-10)  # none are left of a kernel of low rank
         Z = Z @ (vectors[:, keep] / np.sqrt(values[keep]))
     return Z
 
