@@ -59,7 +59,7 @@ def in_order(y: np.ndarray, model: StructuredClustering) -> bool:
     """Right where borders are a matter of taste: agreement of the orders, whatever the cuts along a curve."""
     c = model.structure_.n_clusters
     table = np.bincount(y * c + model.labels_, minlength=c * c).reshape(c, c).astype(float)
-    return order_agreement(steps(model.structure_.kernel), table) >= RIGHT
+    return bool(order_agreement(steps(model.structure_.kernel), table[None])[0] >= RIGHT)
 
 
 # -- data -------------------------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 from kernelclust.objectives import Dependence
 from kernelclust.solvers import _loops, best_placement, placement_margin, placement_problem
 from kernelclust.solvers import _placement as placement
-from kernelclust.solvers._placement_loops import neighbours, search
+from kernelclust.solvers._placement_loops import cycle_rise, fill_pull, neighbours, search
 from kernelclust.structures import as_structure
 
 
@@ -169,6 +169,21 @@ def test_no_placement_one_move_away_from_an_optimum_is_better(c):
         scores = [(A[np.ix_(q, q)] * M).sum() + linear[np.arange(c), q].sum() for q in every]
         assert max(scores) <= scores[0] + 1e-8
         assert scores[0] > scores[1]
+
+
+def test_what_a_cycle_of_three_adds_is_the_difference_of_scores():
+    rng, c = np.random.default_rng(0), 7
+    A, M, linear = (rng.standard_normal((c, c)) for _ in range(3))
+    A, M, p, pull = A + A.T, M + M.T, rng.permutation(c), np.empty((c, c))
+    for node in range(c):
+        fill_pull.py_func(pull, node, p, A, M)
+    before, *after = [p, *(p.copy() for _ in range(6))]
+    cycles = [tuple(rng.permutation(c)[:3]) for _ in after]
+    for q, (i, x, y) in zip(after, cycles, strict=True):
+        q[[i, x, y]] = p[[x, y, i]]
+    scores = [(A[np.ix_(q, q)] * M).sum() + linear[np.arange(c), q].sum() for q in (before, *after)]
+    found = [cycle_rise.py_func(p, *cycle, pull, A, M, linear) for cycle in cycles]
+    assert_allclose(found, np.array(scores[1:]) - scores[0])
 
 
 @pytest.mark.parametrize("normalize", [None, "l1", "l2"])

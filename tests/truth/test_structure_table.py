@@ -15,6 +15,7 @@ from sklearn.metrics import silhouette_score
 import kernelclust
 from kernelclust import StructuredClustering
 from kernelclust.engine._arrangement_sums import chain_sum, heaviest_tree, ring_sum, tree_sum
+from kernelclust.engine._near_loops import near
 from kernelclust.engine._order import Clusters, compare_structures, doubt_in_words, leading_directions, order_of
 from kernelclust.engine._structure_weights import FAMILIES, LINK_WEIGHTS, WEIGHTS
 from kernelclust.engine._structures import (
@@ -164,6 +165,19 @@ def test_features_of_pairs_are_their_formulas():
         assert_allclose(found.features[j, k], expected, rtol=1e-9, atol=1e-9)
         assert_allclose(found.features[k, j], expected, rtol=1e-9, atol=1e-9)
         assert_allclose(found.distance[j, k], np.sqrt(D[j, k]))
+
+
+def test_near_samples_are_those_of_all_distances_and_of_equal_ones_the_own_cluster_counts_first():
+    rng = np.random.default_rng(0)
+    E, y = rng.standard_normal((60, 3)), np.sort(np.r_[np.arange(4), rng.integers(0, 4, 56)])
+    far = np.linalg.norm(E[:, None] - E, axis=2) + np.diag(np.full(60, np.inf))
+    nearest, n_links = near(E, y, 5)
+    assert_allclose(nearest, np.column_stack([far[:, y == j].min(axis=1) for j in range(4)]))
+    of_each = y[np.argsort(far, axis=1)[:, :5]]
+    assert_array_equal(n_links, [[(of_each[y == j] == k).sum() for k in range(4)] for j in range(4)])
+    nearest, n_links = near(np.zeros((7, 2)), np.array([0, 1, 1, 1, 2, 2, 2]), 3)  # all are equal
+    assert_array_equal(n_links, [[0, 3, 0], [3, 6, 0], [3, 0, 6]])
+    assert_array_equal(np.argwhere(np.isinf(nearest)), [[0, 0]])
 
 
 @pytest.mark.parametrize("touch", [0.0, 0.3, 1.0])

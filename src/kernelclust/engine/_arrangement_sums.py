@@ -12,6 +12,8 @@ import numpy as np
 
 from kernelclust._compiled import compiled, floats
 
+SAFE = 1e-100  # sums of shares from which nothing that floating point leaves out counts
+
 
 class ArrangementSum(NamedTuple):
     """The sum over all arrangements of one kind: log Z, the heaviest arrangement and the share of each link in Z."""
@@ -39,9 +41,8 @@ def ring_sum(s: np.ndarray) -> ArrangementSum:
 
 def _path_sum(s: np.ndarray, ring: bool) -> ArrangementSum:
     c = len(s)
-    log_sums, heaviest = np.full((2**c, c), -np.inf), np.full((2**c, c), -np.inf)
     before, links = np.full((2**c, c), -1, dtype=np.intp), np.zeros((c, c))
-    log_sum, last = _fill_paths(floats(s), ring, log_sums, heaviest, before, links)
+    log_sum, last = _fill_paths(floats(s), ring, before, links)
     order, members = [int(last)], 2**c - 1
     while len(order) < c:
         previous = int(before[members, order[-1]])
@@ -51,35 +52,62 @@ def _path_sum(s: np.ndarray, ring: bool) -> ArrangementSum:
 
 
 @compiled
-def _fill_paths(s, ring, log_sums, heaviest, before, links):
-    """Fill the tables over sets of clusters, numbered by their bits, and last clusters; return log Z and the last
-    cluster of the heaviest arrangement. A ring is a path that begins at cluster 0 and is closed.
+def _fill_paths(s, ring, before, links):
+    """Fill which cluster comes `before` the last one of the heaviest path, over sets of clusters, numbered by their
+    bits, and last clusters; return log Z and the last cluster of the heaviest arrangement. A ring is a path that begins
+    at cluster 0 and is closed.
+
+    `shares` are the sums of the paths through one set in units of exp(`highest`), the largest of them: sums over a set
+    need exponentials of its own alone. Where units are too far apart for that, terms are added by their logarithms.
     """
     c = len(s)
     everyone = (1 << c) - 1
-    for members in range(1, everyone + 1):
+    log_sums, heaviest = np.full((everyone + 1, c), -np.inf), np.full((everyone + 1, c), -np.inf)
+    shares, highest = np.zeros((everyone + 1, c)), np.full(everyone + 1, -np.inf)
+    top, weight = -np.inf, np.empty((c, c))
+    for j in range(c):
+        for k in range(j):
+            top = max(top, s[j, k])
+    for j in range(c):
         for k in range(c):
-            if not members >> k & 1:
-                continue
+            weight[j, k] = np.exp(s[j, k] - top) if j != k else 0.0
+    inside, outside = np.empty(c, dtype=np.intp), np.empty(c, dtype=np.intp)
+    for members in range(1, everyone + 1):
+        if ring and not members & 1:
+            continue
+        n_inside = _split(members, inside, outside)
+        for at in range(n_inside):
+            k = inside[at]
             rest = members ^ (1 << k)
-            if rest == 0:
-                if k == 0 or not ring:
-                    log_sums[members, k] = heaviest[members, k] = 0.0
+            if n_inside == 1:
+                log_sums[members, k] = heaviest[members, k] = 0.0
+            if n_inside == 1 or (ring and k == 0):
                 continue
-            high = -np.inf
-            for j in range(c):
-                if rest >> j & 1:
+            total, most, previous = 0.0, -np.inf, -1
+            for other in range(n_inside):
+                j = inside[other]
+                if j != k:
+                    total += shares[rest, j] * weight[j, k]
+                    if heaviest[rest, j] + s[j, k] > most:
+                        most, previous = heaviest[rest, j] + s[j, k], j
+            heaviest[members, k], before[members, k] = most, previous
+            if total > SAFE:
+                log_sums[members, k] = highest[rest] + top + np.log(total)
+                continue
+            high, total = -np.inf, 0.0
+            for other in range(n_inside):
+                j = inside[other]
+                if j != k:
                     high = max(high, log_sums[rest, j] + s[j, k])
-                    if heaviest[rest, j] + s[j, k] > heaviest[members, k]:
-                        heaviest[members, k] = heaviest[rest, j] + s[j, k]
-                        before[members, k] = j
-            if high == -np.inf:
-                continue
-            total = 0.0
-            for j in range(c):
-                if rest >> j & 1:
+            for other in range(n_inside):
+                j = inside[other]
+                if j != k:
                     total += np.exp(log_sums[rest, j] + s[j, k] - high)
             log_sums[members, k] = high + np.log(total)
+        for at in range(n_inside):
+            highest[members] = max(highest[members], log_sums[members, inside[at]])
+        for at in range(n_inside):
+            shares[members, inside[at]] = np.exp(log_sums[members, inside[at]] - highest[members])
     high, best, last, total = -np.inf, -np.inf, 0, 0.0
     for j in range(c):
         closing = s[j, 0] if ring else 0.0
@@ -89,21 +117,41 @@ def _fill_paths(s, ring, log_sums, heaviest, before, links):
     for j in range(c):
         total += np.exp(log_sums[everyone, j] + (s[j, 0] if ring else 0.0) - high)
     log_sum = high + np.log(total / 2)  # every arrangement has two directions
-    first = 1 if ring else 0
     for members in range(1, everyone):
         if ring and not members & 1:
             continue
-        others = (everyone ^ members) | first
-        for j in range(c):
-            if not members >> j & 1 or log_sums[members, j] == -np.inf:
-                continue
-            for k in range(j + 1, c):
-                if not members >> k & 1:
+        others = (everyone ^ members) | (1 if ring else 0)
+        n_inside = _split(members, inside, outside)
+        factor = np.exp(highest[members] + top + highest[others] - log_sum)
+        begin = 0
+        for at in range(n_inside):
+            j = inside[at]
+            while begin < c - n_inside and outside[begin] < j:
+                begin += 1
+            for other in range(begin, c - n_inside):
+                k = outside[other]
+                if factor * SAFE < 1:
+                    links[j, k] += shares[members, j] * weight[j, k] * shares[others, k] * factor
+                else:
                     links[j, k] += np.exp(log_sums[members, j] + s[j, k] + log_sums[others, k] - log_sum)
     for j in range(c):
         for k in range(j):
             links[j, k] = links[k, j]
     return log_sum, last
+
+
+@compiled
+def _split(members, inside, outside):
+    """Write the clusters inside and outside of a set, and return how many are inside."""
+    n_inside = n_outside = 0
+    for k in range(len(inside)):
+        if members >> k & 1:
+            inside[n_inside] = k
+            n_inside += 1
+        else:
+            outside[n_outside] = k
+            n_outside += 1
+    return n_inside
 
 
 def tree_sum(s: np.ndarray) -> ArrangementSum:

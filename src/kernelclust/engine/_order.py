@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import permutations
 from math import lgamma
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import issparse
@@ -151,16 +151,15 @@ def _order_of(given: Clusters, table: StructureTable | None, family: str | None)
         return Order(np.nan, np.nan, nothing, connected, number)
     D = given.distances()
     fit, rank_fit = distance_fit(D, steps(A))
-    jitters = _jitters(given, D)
-    J, question = _mean([r >= KEPT for r, _ in jitters]), _open(given.known)
+    jitters, halves, h = _jitters(given, D), None, np.nan
+    J, question = float((jitters.agreement >= KEPT).mean()), _open(given.known)
     if table is not None and family in CONFIDENCE:
-        halves, h = [], np.nan
         confidence = _probability(fit, J, family, table) ** question
     else:
         halves = _halves(_thinned(given, max(HALVED, 40 * c)))
-        h = _mean([r for r, _ in halves])
+        h = float(halves.agreement.mean()) if len(halves.nodes) else 0.0
         confidence = _likelihood(fit, h, J, connected, number) ** question
-    kept = [np.mean([A[np.ix_(at, at)] >= A for _, at in some], axis=0) for some in (jitters, halves) if some]
+    kept = [repeats.kept(A) for repeats in (jitters, halves) if repeats is not None and len(repeats.nodes)]
     told = (np.mean(kept, axis=0) * (LINK + (1 - LINK) * confidence)) ** question
     shares = np.where(linked, (told + told.T) / 2, np.nan)
     return Order(order_pvalue(A, fit, rank_fit), confidence, shares, connected, number, fit, h, J)
@@ -253,43 +252,45 @@ def _open(known: np.ndarray) -> float:
     return lgamma(free + 1) / lgamma(len(known) + 1)
 
 
-def _mean(values: list) -> float:
-    return float(np.mean(values)) if values else 0.0
+# -- repeats ----------------------------------------------------------------------------------------------------------
 
 
-# -- repeats: (agreement with the order found, node of each cluster) --------------------------------------------------
+class Repeats(NamedTuple):
+    """Orders of changed or fewer data: agreement (r,) with the order of the fit, and the node (r, c) of each cluster."""
+
+    agreement: np.ndarray
+    nodes: np.ndarray
+
+    def kept(self, A: np.ndarray) -> np.ndarray:
+        """Return the fraction of repeats that keep each link (c, c)."""
+        return np.asarray((A[self.nodes[:, :, None], self.nodes[:, None]] >= A).mean(axis=0))
 
 
-def _jitters(given: Clusters, D: np.ndarray) -> list[tuple[float, np.ndarray]]:
+def _jitters(given: Clusters, D: np.ndarray) -> Repeats:
     """Return the same clusters with all distances changed a little: D_jk exp(0.2 N(0, 1))."""
-    rng, c, G, rank = np.random.RandomState(0), len(D), steps(given.A), given.rank
+    c, rank = len(D), given.rank
     D = D / D.max() if D.any() else 1 - np.eye(c)  # equal means: no order is nearer than another
-    found = []
-    for _ in range(JITTERS):
-        noise = np.triu(rng.standard_normal((c, c)), 1)
-        noise = (noise + noise.T)[np.ix_(rank, rank)]
-        node = place(given.A, -D * np.exp(JITTER * noise), movable=given.movable)
-        found.append((order_agreement(G, _moved(given.n, node), best=1.0), node))
-    return found
+    noise = np.triu(np.random.RandomState(0).standard_normal((JITTERS, c, c)), 1)
+    noise = (noise + noise.swapaxes(1, 2))[:, rank[:, None], rank]
+    nodes = place(given.A, -D * np.exp(JITTER * noise), movable=given.movable)
+    moved = given.n[:, None] * (nodes[:, :, None] == np.arange(c))
+    return Repeats(order_agreement(steps(given.A), moved, best=1.0), nodes)
 
 
-def _halves(given: Clusters) -> list[tuple[float, np.ndarray]]:
+def _halves(given: Clusters) -> Repeats:
     """Return halves of the samples, clustered and placed by themselves; nodes are those of most of a cluster."""
     c, m = len(given.A), len(given.labels)
     if m // 2 <= c:
-        return []
-    rng, G = np.random.RandomState(0), steps(given.A)
+        return Repeats(np.zeros(0), np.zeros((0, c), dtype=np.intp))
+    rng = np.random.RandomState(0)
     first = np.stack([rng.permutation(m) < m // 2 for _ in range(SPLITS)])
     half = np.concatenate([first, ~first]) * given.weight
     E = given.E[None]
     found = many_kmeans(E, half, c, rng, STARTS)
     means, _ = cluster_means(E, half, found, c)
-    answers = []
-    for mu, labels in zip(means, found, strict=True):
-        nodes = place(given.A, -((mu[:, None] - mu) ** 2).sum(axis=2))[labels]
-        table = _table(given, nodes)
-        answers.append((order_agreement(G, table), table.argmax(axis=1)))
-    return answers
+    nodes = np.take_along_axis(place(given.A, -_squares(means)), found, axis=1)
+    tables = np.stack([_table(given, labels) for labels in nodes])
+    return Repeats(order_agreement(steps(given.A), tables), tables.argmax(axis=2))
 
 
 def _thinned(given: Clusters, at_most: int) -> Clusters:
@@ -303,13 +304,6 @@ def _kept(given: Clusters, at_most: int) -> np.ndarray:
     radius = (given.E**2).sum(axis=1)
     order = np.lexsort((np.round(radius / max(radius.max(), np.finfo(float).tiny), 9), given.rank[given.labels]))
     return np.asarray(order[np.unique(np.linspace(0, m - 1, min(m, at_most)).astype(int))])
-
-
-def _moved(n: np.ndarray, node: np.ndarray) -> np.ndarray:
-    """Return the table of two labelings, the second with cluster j at node[j]."""
-    table = np.zeros((len(n), len(n)))
-    table[np.arange(len(n)), node] = n
-    return table
 
 
 def _table(given: Clusters, labels: np.ndarray) -> np.ndarray:
@@ -377,12 +371,9 @@ def _n_draws(c: int) -> int:
 
 def _draw_centres(A: np.ndarray, dimensions: int, rng: np.random.RandomState) -> np.ndarray:
     """Return the fits of separate clusters at random centres."""
-    c, found = len(A), []
-    for mu in rng.standard_normal((_n_draws(c), c, dimensions)):
-        D = _squares(mu)
-        old = np.argsort(place(A, -D))
-        found.append(distance_fit(D[np.ix_(old, old)], steps(A)))
-    return np.arctanh(found)
+    D = _squares(rng.standard_normal((_n_draws(len(A)), len(A), dimensions)))
+    old = np.argsort(place(A, -D), axis=1)
+    return np.arctanh([distance_fit(far[np.ix_(at, at)], steps(A)) for far, at in zip(D, old, strict=True)])
 
 
 def _draw_noise(A: np.ndarray, dimensions: int, rng: np.random.RandomState) -> np.ndarray:
@@ -395,13 +386,13 @@ def _draw_noise(A: np.ndarray, dimensions: int, rng: np.random.RandomState) -> n
     weight = np.ones(shape[:2])
     labels = many_kmeans(X, weight, c, rng, starts=1)
     means, _ = cluster_means(X, weight, labels, c)
-    nodes = np.stack([place(A, -_squares(mu)) for mu in means])
+    nodes = place(A, -_squares(means))
     objective = ClusterObjective(A + RHO * np.eye(c), np.eye(c))
     labels = move_together(X, weight, objective, np.take_along_axis(nodes, labels, axis=1), NOISE_ROUNDS)[0]
     means, _ = cluster_means(X, weight, labels, c)
-    found = [distance_fit(_squares(mu), steps(A)) for mu in means]
-    return np.arctanh(found)
+    return np.arctanh([distance_fit(D, steps(A)) for D in _squares(means)])
 
 
 def _squares(means: np.ndarray) -> np.ndarray:
-    return np.asarray(((means[:, None] - means) ** 2).sum(axis=2))
+    """Return squared distances (r, c, c) between means (r, c, d)."""
+    return np.asarray(((means[:, :, None] - means[:, None]) ** 2).sum(axis=3))

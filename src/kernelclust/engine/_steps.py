@@ -8,7 +8,7 @@ import numpy as np
 from scipy.sparse.csgraph import connected_components, shortest_path
 from scipy.stats import rankdata
 
-from kernelclust.solvers import PlacementProblem, likely_placement
+from kernelclust.solvers import likely_placements
 
 LARGEST_FIT = 0.99
 FEW_RESTARTS = ((8, 5), (12, 2))  # of the search for places in repeats: up to so many clusters, so many
@@ -75,42 +75,42 @@ def squared_distances(S: np.ndarray, n: np.ndarray) -> np.ndarray:
 
 
 def place(A: np.ndarray, score: np.ndarray, movable: np.ndarray | None = None) -> np.ndarray:
-    """Return nodes (c,) that few starts find for clusters with pairwise scores (c, c), larger for those that belong
-    close.
+    """Return nodes (r, c) that few starts find for clusters with pairwise scores (r, c, c), larger for those that
+    belong close.
     """
     c = len(A)
     movable = np.ones(c, dtype=bool) if movable is None else movable
-    restarts = next((number for most, number in FEW_RESTARTS if c <= most), 0)
-    return likely_placement(PlacementProblem(A, score, np.ones(c), movable, np.zeros((c, c))), restarts)
+    return likely_placements(A, score, movable, next((number for most, number in FEW_RESTARTS if c <= most), 0))
 
 
-def order_agreement(G: np.ndarray, table: np.ndarray, best: float | None = None) -> float:
-    """Return how far two labelings put samples in the same order, whatever the borders of their clusters: 1 the same, 0
-    as expected of clusters put anywhere.
+def order_agreement(G: np.ndarray, table: np.ndarray, best: float | None = None) -> np.ndarray:
+    """Return how far two labelings put samples in the same order (r,), whatever the borders of their clusters: 1 the
+    same, 0 as expected of clusters put anywhere.
 
-    With N = `table` (weights of samples with labels j and k), X = N - n k'/m and X_y, X_z the same of each labeling
-    with itself, raw = tr(G X G X') / sqrt(tr(G X_y G X_y) tr(G X_z G X_z)), the correlation of steps over all pairs of
-    samples. (raw - chance) / (best - chance), chance the mean and best the largest raw over all places of z's clusters
-    (1 where they are y's own).
+    With N = `table` (r, c, c) (weights of samples with labels j and k), X = N - n k'/m and X_y, X_z the same of each
+    labeling with itself, raw = tr(G X G X') / sqrt(tr(G X_y G X_y) tr(G X_z G X_z)), the correlation of steps over all
+    pairs of samples. (raw - chance) / (best - chance), chance the mean and best the largest raw over all places of z's
+    clusters (1 where they are y's own).
     """
-    n, k, m = table.sum(axis=1), table.sum(axis=0), table.sum()
+    n, k, m = table.sum(axis=2), table.sum(axis=1), table.sum(axis=(1, 2))[:, None, None]
     c = len(G)
-    X = table - np.outer(n, k) / m
+    X = table - n[:, :, None] * k[:, None] / m
 
-    def size(n: np.ndarray) -> float:
-        own = np.diag(n) - np.outer(n, n) / m
-        return float(((G @ own) * (G @ own).T).sum())
+    def size(n: np.ndarray) -> np.ndarray:
+        stepped = G @ (n[:, :, None] * np.eye(c) - n[:, :, None] * n[:, None] / m)
+        return (stepped * stepped.swapaxes(1, 2)).sum(axis=(1, 2))
 
-    def raw(node: np.ndarray) -> float:
-        order = np.argsort(node)
-        root = np.sqrt(max(size(n) * size(k[order]), 0.0))
-        return float(((G @ X[:, order]) * (X[:, order] @ G)).sum() / root) if root > 0 else 0.0
+    def raw(node: np.ndarray) -> np.ndarray:
+        order = np.argsort(node, axis=1)
+        root = np.sqrt(np.maximum(size(n) * size(np.take_along_axis(k, order, axis=1)), 0.0))
+        moved = np.take_along_axis(X, order[:, None], axis=2)
+        return ((G @ moved) * (moved @ G)).sum(axis=(1, 2)) / np.where(root > 0, root, np.inf)
 
-    pull = X.T @ G @ X
-    here, root = raw(np.arange(c)), np.sqrt(max(size(n) * size(k), 0.0))
-    if not root > 0:
-        return 0.0
-    chance = -G[~np.eye(c, dtype=bool)].mean() * float(np.trace(pull)) / root
-    best = max(here, raw(place(G, pull))) if best is None else best
-    found = (here - chance) / (best - chance) if best > chance else 0.0
-    return float(found) if abs(found) <= 1.5 else 0.0
+    pull = X.swapaxes(1, 2) @ G @ X
+    here, root = raw(np.tile(np.arange(c), (len(X), 1))), np.sqrt(np.maximum(size(n) * size(k), 0.0))
+    off = G[~np.eye(c, dtype=bool)].mean()
+    chance = -off * np.trace(pull, axis1=1, axis2=2) / np.where(root > 0, root, np.inf)
+    top = np.maximum(here, raw(place(G, pull))) if best is None else np.full(len(X), best)
+    above = top > chance
+    found = np.where(above, here - chance, 0.0) / np.where(above, top - chance, 1.0)
+    return np.where((root > 0) & (np.abs(found) <= 1.5), found, 0.0)

@@ -19,10 +19,11 @@ from scipy.spatial.distance import cdist, squareform
 
 from kernelclust.engine._arrangement_sums import chain_sum, ring_sum, tree_sum
 from kernelclust.engine._loops import loop_lives
+from kernelclust.engine._near_loops import near
 from kernelclust.engine._steps import is_connected, links
 from kernelclust.engine._structure_table import Arrangement, StructureProbability, StructureTable
 from kernelclust.engine._structure_weights import CLIP, FAMILIES, INTERCEPTS, LINK_WEIGHTS, WEIGHTS
-from kernelclust.solvers import PlacementProblem, cluster_means, likely_placement, many_kmeans
+from kernelclust.solvers import cluster_means, likely_placements, many_kmeans
 from kernelclust.structures import Structure, Tree
 
 MIN_CLUSTERS, MAX_CLUSTERS = 4, 12  # fewer have too few arrangements; sums over more take too long
@@ -99,20 +100,15 @@ def pairs_of(E: np.ndarray, weight: np.ndarray, labels: np.ndarray) -> Pairs | N
     a = np.where(off, 0.5 * np.log(D / middle), 0.0)
     nearest_a = np.where(off, a, np.inf).min(axis=1)
 
-    squares = np.maximum((E**2).sum(axis=1)[:, None] + (E**2).sum(axis=1) - 2 * E @ E.T, 0.0)
-    np.fill_diagonal(squares, np.inf)
     counts = np.bincount(labels, minlength=c)
-    starts = np.concatenate([[0], np.cumsum(counts)[:-1]])
-    L, width = _facing(np.sqrt(np.minimum.reduceat(squares, starts, axis=1)), starts, counts)
+    nearest, N = near(E, labels, min(MAX_NEIGHBOURS, max(MIN_NEIGHBOURS, m // (3 * c))))
+    L, width = _facing(nearest, counts)
     smallest = TINY * np.sqrt(raw.max())
     L, width = np.maximum(L, smallest), np.maximum(width, smallest)
     gap = np.log(np.clip(L / ((width[:, None] + width) / 2), 0.5, 50.0))
 
-    k = min(MAX_NEIGHBOURS, max(MIN_NEIGHBOURS, m // (3 * c)))
-    neighbours = labels[np.argpartition(squares, k, axis=1)[:, :k]]
-    N = np.bincount((labels[:, None] * c + neighbours).ravel(), minlength=c * c).reshape(c, c).astype(float)
-    N += N.T
-    chance = np.outer(counts, counts) * 2 * k / m
+    N = (N + N.T).astype(float)
+    chance = np.outer(counts, counts) * N.sum() / m**2
     contact = np.log((N + 0.5) / (0.5 + EXPECTED * chance))
     outward = np.where(off, N, 0.0).sum(axis=1)
     touch = float(np.mean(outward / (outward + TOUCHING)))
@@ -148,14 +144,14 @@ def _moments(E: np.ndarray, weight: np.ndarray, labels: np.ndarray, c: int) -> t
     return means, covariances, n
 
 
-def _facing(nearest: np.ndarray, starts: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _facing(nearest: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return L (c, c) and the median distance (c,) between nearest neighbours within a cluster, from the distances
     (m, c) of samples to the nearest one of each cluster.
     """
     c = len(counts)
     L, width = np.zeros((c, c)), np.full(c, np.nan)
-    for j, (start, count) in enumerate(zip(starts, counts, strict=True)):
-        own = nearest[start : start + count]
+    for j, (end, count) in enumerate(zip(np.cumsum(counts), counts, strict=True)):
+        own = nearest[end - count : end]
         L[j] = np.sort(own, axis=0)[: max(1, int(NEAREST * count))].mean(axis=0)
         if count > 1:
             width[j] = np.median(own[:, j])
@@ -268,8 +264,7 @@ def _best_grid(s: np.ndarray, rows: int, columns: int) -> Family:
     """
     c = len(s)
     lattice = _lattice(rows, columns).astype(float)
-    problem = PlacementProblem(lattice, s, np.ones(c), np.ones(c, dtype=bool), np.zeros((c, c)))
-    node = likely_placement(problem, GRID_RESTARTS)
+    node = likely_placements(lattice, s[None], np.ones(c, dtype=bool), GRID_RESTARTS)[0]
     linked = lattice[np.ix_(node, node)] > 0
     places = np.argsort(node).reshape(rows, columns)
     best = float(s[linked].sum()) / 2

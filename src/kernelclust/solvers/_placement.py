@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -167,12 +168,16 @@ def place_by_value(
     return best_placement(placement_problem("F", objective, S, n, **known), restarts)
 
 
-def likely_placement(problem: PlacementProblem, restarts: int) -> np.ndarray:
-    """Return the best that the local search finds from the identity, a matching of eigenvectors and few other
-    starts: for many problems in a row, where `best_placement` would try every placement of each.
+def likely_placements(A: np.ndarray, M: np.ndarray, movable: np.ndarray, restarts: int) -> np.ndarray:
+    """Return the nodes (r, c) of clusters with scores M (r, c, c): for each the best placement that the local search
+    finds from the identity, a matching of eigenvectors and few other starts. `best_placement` would try every placement
+    of each.
     """
-    tried = _optima(problem, restarts)
-    return tried[int(np.argmax(problem.scores(tried)))]
+    noise = 1e-12 * np.abs(M).sum(axis=(1, 2)) * np.abs(A).max()
+    starts, none = _starts(A, M, movable, restarts), np.zeros_like(A)
+    tried = np.stack([search(*given) for given in zip(starts, repeat(movable), repeat(A), M, repeat(none), noise)])
+    scores = (A[tried[:, :, :, None], tried[:, :, None]] * M[:, None]).sum(axis=(2, 3))
+    return tried[np.arange(len(M)), scores.argmax(axis=1)]
 
 
 def placement_margin(problem: PlacementProblem) -> float:
@@ -337,21 +342,24 @@ def temperature(problem: PlacementProblem, p: np.ndarray) -> float:
 # -- local search -----------------------------------------------------------------------------------------------------
 
 
-def _starts(problem: PlacementProblem, restarts: int) -> np.ndarray:
-    """Return the identity, a matching of leading eigenvectors, and random placements, always the same."""
-    c = len(problem.A)
-    restarts = restarts if problem.objective is None else -(-restarts // LOSS_COST)
-    free = np.flatnonzero(problem.movable)
+def _starts(A: np.ndarray, M: np.ndarray, movable: np.ndarray, restarts: int) -> np.ndarray:
+    """Return placements (r, n, c) to search from under scores M (r, c, c): the identity, a matching of leading
+    eigenvectors, and random ones, always the same.
+    """
+    c = len(A)
+    free = np.flatnonzero(movable)
     if len(free) < c:
         random = np.tile(np.arange(c), (restarts + 1, 1))
         random[1:, free] = free[_random_orders(len(free), restarts)]
-        return random
-    spectral = np.empty(c, dtype=np.intp)
-    order_A = np.argsort(np.linalg.eigh(problem.A - problem.A.mean(0))[1][:, -1], kind="stable")
-    M = problem.M - problem.M.mean(0) - problem.M.mean(1)[:, None] + problem.M.mean()
-    spectral[np.argsort(np.linalg.eigh(M)[1][:, -1], kind="stable")] = order_A
+        return np.broadcast_to(random, (len(M), *random.shape))
+    spectral = np.empty((len(M), c), dtype=np.intp)
+    order_A = np.argsort(np.linalg.eigh(A - A.mean(0))[1][:, -1], kind="stable")
+    M = M - M.mean(1)[:, None] - M.mean(2)[:, :, None] + M.mean((1, 2))[:, None, None]
+    order_M = np.argsort(np.linalg.eigh(M)[1][:, :, -1], axis=1, kind="stable")
+    np.put_along_axis(spectral, order_M, np.broadcast_to(order_A, spectral.shape), axis=1)
     random = _random_orders(c, restarts if c <= MAX_CLUSTERS_FOR_CYCLES else min(restarts, N_RESTARTS_OF_MANY))
-    return np.vstack([np.arange(c), spectral, random])
+    same = np.vstack([np.arange(c), random])
+    return np.insert(np.broadcast_to(same, (len(M), *same.shape)), 1, spectral, axis=1)
 
 
 @lru_cache(maxsize=64)
@@ -363,7 +371,8 @@ def _random_orders(c: int, number: int) -> np.ndarray:
 
 def _optima(problem: PlacementProblem, restarts: int = N_RESTARTS, start: np.ndarray | None = None) -> np.ndarray:
     """Return local optima (r, c), one from every start."""
-    starts = _starts(problem, restarts)
+    restarts = restarts if problem.objective is None else -(-restarts // LOSS_COST)
+    starts = _starts(problem.A, problem.M[None], problem.movable, restarts)[0]
     starts = starts if start is None else np.vstack([start, starts])
     if problem.objective is None:
         return search(starts, problem.movable, problem.A, problem.M, problem.linear, problem.noise)

@@ -8,6 +8,8 @@ all nodes that a cluster can move to on two, so that a sweep over all of them ta
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
 from kernelclust._compiled import compiled, floats, integers
@@ -23,7 +25,7 @@ def search(
     """
     optima = np.array(starts, dtype=np.intp, order="C")
     c = optima.shape[1]
-    scratch = np.empty(c, dtype=np.intp), np.empty(c)
+    scratch = np.empty(c, dtype=np.intp), np.empty(c), np.empty((c, c))
     improve(optima, *scratch, *_moves(movable), floats(A), floats(_symmetric(M)), floats(linear), float(noise))
     return optima
 
@@ -54,6 +56,7 @@ def _moves(movable: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return movable, integers(walks(len(movable)) if movable.all() else np.empty((0, 4)))
 
 
+@lru_cache(maxsize=64)
 def walks(c: int) -> np.ndarray:
     """Return (a, step of a, b, step of b) for each walk: clusters at nodes a and b are exchanged, then a and b step on
     while both are nodes. The first 2c - 3 reverse stretches of nodes, the others move one cluster.
@@ -134,9 +137,36 @@ def fill_rises(table, p, at, rises, movable, paths, A, M, linear):
             step += 1
 
 
+@compiled(fastmath={"reassoc", "contract"})
+def fill_pull(pull, a, p, A, M):
+    """Write to pull[a, x] = sum_l A[a, p_l] M[x, l] what cluster x at node a adds to half the score."""
+    for x in range(len(p)):
+        total = 0.0
+        for k in range(len(p)):
+            total += A[a, p[k]] * M[x, k]
+        pull[a, x] = total
+
+
+@compiled(fastmath={"reassoc", "contract"})
+def cycle_rise(p, i, x, y, pull, A, M, linear):
+    """Return what the score gains when i goes to the node of x, x to that of y, and y to that of i."""
+    a, b, c = p[i], p[x], p[y]
+    rise = pull[b, i] - pull[a, i] + pull[c, x] - pull[b, x] + pull[a, y] - pull[c, y]
+    # among the three, pull knows where one of two has gone
+    rise += (A[b, b] / 2 - A[b, a] + A[a, a] / 2) * M[i, i]
+    rise += (A[c, c] / 2 - A[c, b] + A[b, b] / 2) * M[x, x]
+    rise += (A[a, a] / 2 - A[a, c] + A[c, c] / 2) * M[y, y]
+    rise += (A[b, c] - A[b, b] - A[a, c] + A[a, b]) * M[i, x]
+    rise += (A[b, a] - A[b, c] - A[a, a] + A[a, c]) * M[i, y]
+    rise += (A[c, a] - A[c, c] - A[b, a] + A[b, c]) * M[x, y]
+    return 2 * rise + linear[i, b] - linear[i, a] + linear[x, c] - linear[x, b] + linear[y, a] - linear[y, c]
+
+
 @compiled
-def improve(optima, at, rises, movable, paths, A, M, linear, noise):
-    """Run the loop of `search`: every row of `optima` becomes one; `at` and `rises` (c,) are for it alone."""
+def improve(optima, at, rises, pull, movable, paths, A, M, linear, noise):
+    """Run the loop of `search`: every row of `optima` becomes one; `at`, `rises` (c,) and `pull` (c, c) are for it
+    alone.
+    """
     c = optima.shape[1]
     for r in range(len(optima)):
         p = optima[r]
@@ -156,17 +186,17 @@ def improve(optima, at, rises, movable, paths, A, M, linear, noise):
                 improved |= walk_to_best(p, at, paths[path], rises, A, M, linear, noise)
             if improved or c > MAX_CLUSTERS_FOR_CYCLES:
                 continue
+            for a in range(c):
+                fill_pull(pull, a, p, A, M)
             for i in range(c):
                 for j in range(i + 1, c):
                     for k in range(j + 1, c):
                         if not (movable[i] and movable[j] and movable[k]):
                             continue
-                        for other in (j, k):  # i goes to its node, then j and k exchange theirs: one cycle each
-                            rise = exchange_rise(p, i, other, A, M, linear)
-                            exchange(p, at, i, other)
-                            rise += exchange_rise(p, j, k, A, M, linear)
-                            if rise > noise:
-                                exchange(p, at, j, k)
+                        for x, y in ((j, k), (k, j)):  # i goes to the node of x, x to that of y, y to that of i
+                            if cycle_rise(p, i, x, y, pull, A, M, linear) > noise:
+                                exchange(p, at, i, x)
+                                exchange(p, at, x, y)
+                                for a in range(c):
+                                    fill_pull(pull, a, p, A, M)
                                 improved = True
-                            else:
-                                exchange(p, at, i, other)
