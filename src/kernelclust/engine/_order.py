@@ -256,7 +256,7 @@ def _open(known: np.ndarray) -> float:
 
 
 class Repeats(NamedTuple):
-    """Orders of changed or fewer data: agreement (r,) with the order of the fit, and the node (r, c) of each cluster."""
+    """Orders of changed or fewer data: agreement (r,) with the fitted order, and the node (r, c) of each cluster."""
 
     agreement: np.ndarray
     nodes: np.ndarray
