@@ -42,7 +42,7 @@ class Recording(LowRankSDP):
 
 def measure(row: str, seed: int, work: Work) -> dict[str, float]:
     K, _, structure = shuffled(p003_table_1.SETS[row](work), seed)
-    solver = Recording(polish=False, **({"max_steps": 2} if work.quick else {}))
+    solver = Recording(polish=False, max_steps=2 if work.quick else LowRankSDP.max_steps)
     model = StructuredClustering(
         structure=structure,
         kernel="precomputed",

@@ -13,6 +13,7 @@ from kernelclust.kernels._function import FunctionKernel, SimilarityFunction
 from kernelclust.kernels._matrix import check_precomputed
 from kernelclust.kernels._new_samples import ExactFeatures, LearnedKernel, NewSamples, Nothing, Source, UnitScaled
 from kernelclust.kernels._scale import check_squares, mean_distance, natural_gamma, safe_unit
+from kernelclust.kernels._views import given_view
 from kernelclust.kernels.approximations import Approximation
 from kernelclust.kernels.approximations.cholesky import incomplete_cholesky
 from kernelclust.kernels.operators import (
@@ -64,6 +65,7 @@ __all__ = [
     "eigenvalue_bounds",
     "feature_sums",
     "fit_kernel",
+    "given_view",
     "incomplete_cholesky",
     "is_operator",
     "kernel_class",

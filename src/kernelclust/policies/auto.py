@@ -23,8 +23,7 @@ from kernelclust._threads import in_background
 from kernelclust._warnings import warn
 from kernelclust.constraints import Constraints
 from kernelclust.engine import FitConfig, Policy, Samples, useful_spectrum
-from kernelclust.kernels import FittedKernel, LowRankKernel, Nystroem, fit_kernel
-from kernelclust.kernels._views import given_view
+from kernelclust.kernels import FittedKernel, LowRankKernel, Nystroem, fit_kernel, given_view
 from kernelclust.kernels.auto import Auto, GraphMean
 from kernelclust.objectives import ClusterObjective
 from kernelclust.solvers import Problem, Run
