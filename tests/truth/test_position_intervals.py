@@ -245,3 +245,38 @@ def test_intervals_of_numbers_of_any_size(scale):
     X = path(0, closed=False)[0]
     model = StructuredClustering(structure="chain:6", kernel="rbf", random_state=0)
     assert_allclose(model.fit(scale * X).position_interval(scale * X), model.fit(X).position_interval(X))
+
+
+def test_arrangements_that_are_as_likely_move_the_points(chain):
+    _, _, model = chain
+    errors, structure, own = model._errors, model.structure_, np.arange(6)
+    swapped = np.array([0, 2, 1, 3, 4, 5])
+    equivalent = errors.rearranged(np.array([own, own[::-1]]), structure, model.sizes_)
+    assert_allclose(equivalent.probability, errors.probability)  # a chain that is turned round is the same chain
+    unsure = errors.rearranged(np.array([own, own, own, 5 - swapped]), structure, model.sizes_)
+    near = [errors.route.node == j for j in range(6)]
+    for j, there in ((1, 2), (2, 1)):
+        before = errors.probability[:, near[j]].sum(axis=1), errors.probability[:, near[there]].sum(axis=1)
+        after = unsure.probability[:, near[there]].sum(axis=1)
+        assert_allclose(after, 0.25 * before[0] + 0.75 * before[1])
+    others = np.isin(errors.route.node, [0, 3, 4, 5])
+    assert_allclose(unsure.probability[:, others], errors.probability[:, others])
+    wider = np.ptp(unsure.interval(np.array([1.0, 2.0]), 0.8), axis=1)
+    assert (wider > np.ptp(errors.interval(np.array([1.0, 2.0]), 0.8), axis=1) + 0.5).all()
+
+
+def test_a_cluster_beside_the_line_has_long_intervals():
+    """Some samples in the middle of a line differ from the others at their time: the node of their cluster is open."""
+    rng = np.random.default_rng(0)
+    time = rng.random(600)
+    X = np.column_stack([10 * time, 3 * np.sin(3 * time), np.zeros((600, 6))]) + 0.5 * rng.standard_normal((600, 8))
+    beside = (np.abs(time - 0.5) < 0.12) & (rng.random(600) < 0.5)
+    X[beside, 2] += 6
+    model = StructuredClustering(structure="chain:5", kernel="rbf", random_state=0).fit(X)
+    assert model.order_confidence_ < 0.5
+    aside = np.bincount(model.labels_, beside).argmax()
+    length = np.array([np.ptp(model.position_interval()[model.labels_ == j], axis=1).mean() for j in range(5)])
+    assert length[aside] > 1.5 * np.median(length)
+    assert coverage(model, X, time, 0.8, closed=False) > 0.75
+    turned = model._order.renumbered(np.arange(5)[::-1])
+    assert (turned.nodes[:, ::-1] == 4 - model._order.nodes).all()

@@ -101,7 +101,7 @@ class Fit:
         Errors of positions are known for tables X (m, d) on the host, and for all fits that began with some samples.
         """
         if self.whole is not None:
-            return self.whole.located(prediction, self.structure, self.S)
+            return self._rearranged(self.whole.located(prediction, self.structure, self.S))
         base, operator = self.kernel.base, self.kernel.operator
         G, S = self.kernel_times_labels, prediction.sums
         if base is not None or G is None:
@@ -109,7 +109,13 @@ class Fit:
             G = operator @ self._one_hot()
         found = fitted_places(prediction, self.structure, G, operator.diagonal(), S, self.labels, operator.weight)
         sampled = self.sampled(X, G, self.labels, operator.weight)
-        return found._replace(errors=sampled.position_errors(self.structure, found.places))
+        return self._rearranged(found._replace(errors=sampled.position_errors(self.structure, found.places)))
+
+    def _rearranged(self, found: Located) -> Located:
+        """Return errors of positions that know how uncertain the nodes of the clusters are."""
+        if found.errors is None or self.order is None or self.order.nodes is None:
+            return found
+        return found._replace(errors=found.errors.rearranged(self.order.nodes, self.structure, self.n))
 
     def sampled(self, X: Any, G: np.ndarray, labels: np.ndarray, weight: np.ndarray) -> Sampled:
         """Return fitted samples in the views of the default kernel, or in the table X where that is another."""

@@ -83,12 +83,14 @@ class Order:
     jitter: float = np.nan  # J
     structures: StructureTable | None = field(default=None, repr=False)
     family: str | None = None  # of the structure, in this table; None where it has none, or labels say what is where
+    nodes: np.ndarray | None = field(default=None, repr=False)  # (r, c) of the clusters, by slightly changed distances
 
     def renumbered(self, node: np.ndarray) -> Order:
         """Return the same with cluster j at node[j]."""
         old = np.argsort(node)
         table = None if self.structures is None else self.structures.renumbered(node)
-        return replace(self, links=self.links[np.ix_(old, old)], structures=table)
+        nodes = None if self.nodes is None else node[self.nodes][:, old]
+        return replace(self, links=self.links[np.ix_(old, old)], structures=table, nodes=nodes)
 
 
 @dataclass(frozen=True)
@@ -162,7 +164,8 @@ def _order_of(given: Clusters, table: StructureTable | None, family: str | None)
     kept = [repeats.kept(A) for repeats in (jitters, halves) if repeats is not None and len(repeats.nodes)]
     told = (np.mean(kept, axis=0) * (LINK + (1 - LINK) * confidence)) ** question
     shares = np.where(linked, (told + told.T) / 2, np.nan)
-    return Order(order_pvalue(A, fit, rank_fit), confidence, shares, connected, number, fit, h, J)
+    pvalue = order_pvalue(A, fit, rank_fit)
+    return Order(pvalue, confidence, shares, connected, number, fit, h, J, nodes=jitters.nodes)
 
 
 def compare_structures(given: Clusters, views: Sequence[Any] = ()) -> StructureTable | None:

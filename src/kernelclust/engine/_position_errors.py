@@ -4,11 +4,12 @@ A sample is taken to lie at a point of the straight lines between means of neigh
 across the line can be seen, noise along it cannot: it is taken to be as large as in the direction across in which it is
 largest. The probabilities of all points for a sample are then those of a Gaussian mixture. Averaged over the samples
 that were found near a point they are the distribution of the true position there, whatever way positions were found.
+Where slight changes of the distances between clusters arrange them otherwise, so are the points near them.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from scipy.linalg import eigh
 from scipy.sparse import issparse
 
 from kernelclust._threads import one_thread
-from kernelclust.structures import Route
+from kernelclust.structures import Route, Structure
 
 MAX_SAMPLES = 400  # that noise is measured with
 MAX_DIRECTIONS = 3  # across the line, in which samples scatter most, that the largest noise is sought in
@@ -41,6 +42,21 @@ class PositionErrors:
             (-np.inf, np.inf) if axis.period else (axis.coordinate.min() - 0.5, axis.coordinate.max() + 0.5)
         )
         return self._around(position, position, value, level, axis.period, (float(lowest), float(highest)))
+
+    def rearranged(self, nodes: np.ndarray, structure: Structure, size: np.ndarray) -> PositionErrors:
+        """Return the distribution where clusters of this size (c,) are at one of these `nodes` (r, c) each, as likely
+        as at another. Of equivalent numberings the one counts that moves fewest samples.
+        """
+        c = len(size)
+        steps, shares = np.minimum(self.route.network.steps, c), np.zeros((c, c))
+        for moved, count in zip(*np.unique(nodes, axis=0, return_counts=True), strict=True):
+            gain = np.empty((c, c))
+            gain[:, moved] = -steps * size
+            shares[np.arange(c), structure.align(gain)[moved]] += count / len(nodes)
+        node = self.route.node
+        elsewhere = (shares / np.bincount(node, minlength=c).clip(1))[np.ix_(node, node)]
+        elsewhere[node[:, None] == node] = 0.0
+        return replace(self, probability=self.probability @ (elsewhere + np.diag(shares[node, node])))
 
     def pseudotime_interval(self, position: np.ndarray, found: np.ndarray, at: np.ndarray, level: float) -> np.ndarray:
         """Return lower and upper ends (n, 2) of true pseudotimes.

@@ -285,8 +285,9 @@ class Placing(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         is taken to be as large as across it in the noisiest direction. This gives the probability of every position for
         a sample, which is then averaged over the samples that were given a similar position.
 
-        An interval takes for granted that the order of the clusters is right, and that samples differ by noise in more
-        than one direction: with one column, or none across the line, it is too short, and columns of
+        Where slightly changed distances between the clusters arrange them otherwise, intervals cover these nodes too.
+        Beyond that an interval takes for granted that the order of the clusters is right, and that samples differ by
+        noise in more than one direction: with one column, or none across the line, it is too short, and columns of
         mere noise make it longer. docs/guide/how-sure.md has the shares of samples that lay in their intervals.
 
         Parameters
