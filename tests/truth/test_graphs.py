@@ -114,6 +114,23 @@ def test_functions_from_a_coarse_graph_are_those_of_a_full_decomposition(W, monk
     assert cosine(exact, found) > 0.999  # the last functions have near neighbours beyond
 
 
+@pytest.mark.parametrize("kind", ["lattice", "star", "path"])
+def test_graphs_of_equal_weights_get_coarser_little_by_little(kind):
+    side = np.arange(40)
+    at = {
+        "lattice": np.stack(np.meshgrid(side, side), axis=-1).reshape(-1, 2),
+        "path": np.arange(1500)[:, None],
+        "star": np.vstack([[[0, 0]], np.tile([[1, 0]], (1500, 1))]),  # linked with the centre alone
+    }[kind]
+    D = np.abs(at[:, None] - at[None]).sum(axis=2)
+    D[1:, 1:] += 2 * (kind == "star")
+    W = sparse.csr_array((D == 1).astype(float))
+    root = 1 / np.sqrt(W.sum(axis=1))
+    truth = np.linalg.eigvalsh(np.eye(len(D)) - root[:, None] * W.toarray() * root)
+    values, _ = filtered_smoothest(W, 8)
+    assert_allclose(values[:8], truth[1:9], rtol=0.03, atol=1e-9)
+
+
 def test_large_graphs_give_the_kernel_of_small_ones(monkeypatch):
     W = neighbour_graphs(RNG.standard_normal((1200, 4)), [8])[0]
     exact = commute_factor(W, 15)

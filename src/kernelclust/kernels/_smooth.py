@@ -17,6 +17,7 @@ from kernelclust.kernels._loops import less_itself_plus
 
 COARSE = 400  # samples up to which a full decomposition is cheap
 NOT_COARSER = 0.8  # share of samples left by merging, above which it leads nowhere
+TIE = 1e-9  # relative difference of weights between which chance decides
 SPARE = 10  # functions beyond those asked for, which make the last of these converge
 ROUNDS = 12  # of filtering at most
 TOLERANCE = 0.4  # |N u - (1 - value) u| relative to the value, where filtering ends; values err by its square
@@ -64,7 +65,7 @@ def _from_coarse(W, N, root: np.ndarray, number: int) -> tuple[np.ndarray, np.nd
         values, V = eigh(np.eye(m) - N.toarray(), subset_by_index=[1, min(number, m - 1)])
         return values, V
     group, count = _merged(W)
-    if count > NOT_COARSER * m:
+    if count > NOT_COARSER * m or count <= number:
         return _best_of(N, np.cos(np.outer(1.0 + np.arange(m), 1.0 + np.arange(number))), known)
     P = sparse.csr_array((np.ones(m), group, np.arange(m + 1)), shape=(m, count))
     coarse = (P.T @ W @ P).tocsr()
@@ -79,11 +80,12 @@ def _merged(W: sparse.csr_array) -> tuple[np.ndarray, int]:
     """Groups of samples that are each other's strongest neighbours, directly or in a row: (group of each, number)."""
     m = W.shape[0]
     owner = np.repeat(np.arange(m), np.diff(W.indptr))
-    other = np.where(W.indices == owner, -1.0, W.data)
+    untied = W.data * (1 + TIE * np.cos((1.0 + owner) * (1.0 + W.indices)))  # of equals, everyone would take the first
+    other = np.where(W.indices == owner, -1.0, untied)
     strongest = np.maximum.reduceat(other, W.indptr[:-1])
     at = np.flatnonzero(other == strongest[owner])
     pick = np.empty(m, dtype=np.int32)
-    pick[owner[at][::-1]] = W.indices[at][::-1]  # the first of equals
+    pick[owner[at]] = W.indices[at]
     links = sparse.csr_array((np.ones(m), pick, np.arange(m + 1, dtype=np.int32)), shape=(m, m))
     count, group = connected_components(links, directed=False)
     return group, count
