@@ -4,9 +4,10 @@
 that only these tables use are here too, so that the library's users need not install them.
 """
 
+from reproduction.counts import count, counts_as_markdown
 from reproduction.data import Data
 from reproduction.frame import Cell, Result, Work, item_names, items, run, table_names
-from reproduction.show import as_csv, as_markdown, as_text, count, write
+from reproduction.show import as_csv, as_markdown, as_text, write
 
 __all__ = [
     "Cell",
@@ -17,6 +18,7 @@ __all__ = [
     "as_markdown",
     "as_text",
     "count",
+    "counts_as_markdown",
     "item_names",
     "items",
     "run",

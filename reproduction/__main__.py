@@ -12,9 +12,8 @@ from types import SimpleNamespace
 from kernelclust._names import check_name
 from kernelclust.cli.guard import guarded, note
 from kernelclust.cli.outputs import print_json
-from reproduction import Data, Work, as_text, count, item_names, items, table_names, write
+from reproduction import Data, Work, as_text, count, counts_as_markdown, item_names, items, table_names, write
 from reproduction import run as run_table
-from reproduction.frame import MARKS
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -36,7 +35,9 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--quick", action="store_true", help="a trial: few repetitions and samples")
     help_out = "folder for CSV, Markdown and PNG; a run that was stopped goes on there"
     run.add_argument("--out", "-o", metavar="DIR", help=help_out)
-    counting = commands.add_parser("count", help="how many cells of each paper are reproduced, better or missed")
+    counting = commands.add_parser(
+        "count", help="how many cells of each paper are reproduced, better or missed, and which"
+    )
     counting.add_argument("folder", metavar="DIR", type=Path, help="folder that `run --out DIR` wrote to")
     for command in (listing, run, counting):
         command.add_argument("--json", action="store_true", help="print JSON")
@@ -60,9 +61,7 @@ def _count(arguments: SimpleNamespace) -> None:
     if arguments.json:
         print_json(counted)
         return
-    print(f"{'':<6}" + "".join(f"{mark:>12}" for mark in MARKS))
-    for paper, numbers in counted.items():
-        print(f"{paper:<6}" + "".join(f"{numbers[mark]:>12}" for mark in MARKS))
+    print(counts_as_markdown(counted))
 
 
 def _run_named(arguments: SimpleNamespace) -> None:

@@ -47,18 +47,6 @@ def as_csv(result: Result) -> str:
     return out.getvalue()
 
 
-def count(folder: Path) -> dict[str, dict[str, int]]:
-    """Return how many cells of each paper have each mark, from the CSV files of a folder."""
-    found: dict[str, Counter[str]] = {}
-    for file in sorted(folder.glob("*.csv")):
-        with file.open(newline="") as lines:
-            for cell in csv.DictReader(lines):
-                found.setdefault(cell["table"].partition("-")[0], Counter())[cell["mark"]] += 1
-    if not found:
-        raise ValueError(f"no results in {folder}: write them with `run NAME --out {folder}`.")
-    return {paper: {mark: marks[mark] for mark in MARKS} for paper, marks in found.items()}
-
-
 def write(result: Result, folder: Path, work: Work) -> list[str]:
     """CSV, Markdown and, with matplotlib, PNG: all of them or none."""
     files: dict[str, str | bytes] = {".csv": as_csv(result), ".md": as_markdown(result)}

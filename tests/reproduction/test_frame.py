@@ -171,15 +171,23 @@ def test_a_result_is_shown_and_written(small, tmp_path):
 
 
 def test_cells_are_counted_by_paper(small, tmp_path, monkeypatch, capsys):
-    """What was written is read again: two reproduced, one missed; on other data none is compared."""
+    """What was written is read again: two reproduced, one missed; without its file none was run; other data: none."""
+    monkeypatch.setattr(frame, "table_names", lambda: ["small", "small-2"])
     write(run("small", repeats=2), tmp_path, Work(files.Data()))
-    assert count(tmp_path) == {"small": {"reproduced": 2, "better": 0, "missed": 1, "stand-in": 0}}
+    counted = count(tmp_path)["small"]
+    assert counted["reproduced"] == {"small": ["a, claim", "b, ours"]} and counted["missed"] == {"small": ["b, claim"]}
+    assert counted["better"] == counted["stand-in"] == {} and len(counted["not run"]["small-2"]) == 3
+    assert main(["count", str(tmp_path)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "| paper | reproduced | better | missed | not run | stand-in |"
+    assert lines[2] == "| small | 2 | 0 | 1 | 3 | 0 |" and "small, missed: b, claim" in lines
+    assert "small-2, not run: all 3" in lines
+    small.COLUMNS = {"ours": Column(""), "claim": CLAIM}  # compared with nothing, and so not counted
+    assert counted != count(tmp_path)["small"] and len(count(tmp_path)["small"]["not run"]["small-2"]) == 2
     small.STATE = frame.STAND_IN
     (tmp_path / "other").mkdir()
     write(run("small", repeats=2), tmp_path / "other", Work(files.Data()))
-    assert count(tmp_path / "other") == {"small": {"reproduced": 0, "better": 0, "missed": 0, "stand-in": 3}}
-    assert main(["count", str(tmp_path)]) == 0
-    assert capsys.readouterr().out.splitlines()[-1].split() == ["small", "2", "0", "1", "0"]
+    assert count(tmp_path / "other")["small"]["stand-in"] == {"small": ["a, claim", "b, claim"]}
     with pytest.raises(ValueError, match="no results"):
         count(tmp_path / "other" / "none")
 
