@@ -12,7 +12,9 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_array
 from scipy.sparse.csgraph import shortest_path
+from sklearn.feature_extraction.text import TfidfTransformer
 
 FAMILIES = {"flat": 0.32, "chain": 0.19, "ring": 0.15, "tree": 0.15, "grid": 0.07, "hierarchy": 0.12}
 GRIDS = {6: (2,), 8: (2,), 9: (3,), 10: (2,), 12: (2, 3)}  # rows of the grids of so many clusters
@@ -24,7 +26,7 @@ Links = list[tuple[int, int]]
 class Draw(NamedTuple):
     """A data set. `links` (c, c) are the true neighbours, None where there are none."""
 
-    X: np.ndarray
+    X: np.ndarray | csr_array
     y: np.ndarray | None
     n_clusters: int
     family: str
@@ -71,6 +73,8 @@ def _clusters(rng: Rng, family: str, c: int) -> Draw | None:
         return Draw(_counts(rng, Z / step), y, c, family, f"counts {family}", linked)
     if transform < 0.2 and family in ("flat", "hierarchy"):
         return Draw(_binary(rng, Z / step), y, c, family, f"binary {family}", linked)
+    if 0.2 <= transform < 0.28 and kind != "bump":
+        return Draw(_texts(rng, Z / step), y, c, family, f"texts {family}", linked)
     X = _noisy(rng, Z, y, step, ordered=linked is not None)
     return Draw(X, y, c, family, kind, linked)
 
@@ -419,6 +423,22 @@ def _binary(rng: Rng, Z: np.ndarray) -> np.ndarray:
     odds = (Z - Z.mean(axis=0)) @ rng.standard_normal((Z.shape[1], columns))
     odds = rng.uniform(1, 4) * odds / max(float(odds.std()), 1e-9) + rng.normal(0, 1, columns)
     return (rng.random(odds.shape) < 1 / (1 + np.exp(-odds))).astype(float)
+
+
+def _texts(rng: Rng, Z: np.ndarray) -> csr_array:
+    """Return TF-IDF rows of texts, with word frequencies by Zipf's law and topical words whose logarithmic rates depend
+    on Z."""
+    words = int(rng.choice([300, 1000, 3000]))
+    load = rng.standard_normal((Z.shape[1], words)) * (rng.random(words) < rng.uniform(0.1, 0.5))
+    load *= rng.random(load.shape).argsort(axis=0) < rng.integers(1, 4)  # of few directions each
+    Z = Z - Z.mean(axis=0)
+    logarithm = rng.uniform(0.4, 1.5) * (Z @ load) / max(float(np.std(Z @ load)), 1e-9)
+    logarithm -= rng.permutation(np.log(np.arange(1, words + 1)))
+    rate = np.exp(logarithm - logarithm.max(axis=1, keepdims=True))
+    length = np.exp(rng.normal(np.log(rng.choice([25, 60, 150])), 0.6, (len(Z), 1)))
+    counts = rng.poisson(length * rate / rate.sum(axis=1, keepdims=True))
+    counts[counts.sum(axis=1) == 0, 0] = 1
+    return csr_array(TfidfTransformer(sublinear_tf=True).fit_transform(csr_array(counts)))
 
 
 def _cloud(rng: Rng, c: int) -> Draw:

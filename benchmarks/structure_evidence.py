@@ -126,7 +126,7 @@ def record(seed: int, first: int = 0) -> dict[str, Any] | None:
     """Return what the library says of one data set, and the truth."""
     rng = np.random.default_rng([first, seed])
     one = draw(rng)
-    order = rng.permutation(len(one.X))
+    order = rng.permutation(one.X.shape[0])
     X, y = one.X[order], None if one.y is None else one.y[order]
     source = str(rng.choice(list(SOURCES), p=list(SOURCES.values())))
     source = "flat" if y is None and source == "true" else source
@@ -158,7 +158,7 @@ def record(seed: int, first: int = 0) -> dict[str, Any] | None:
         "family": one.family,
         "kind": one.kind,
         "c": c,
-        "m": len(X),
+        "m": X.shape[0],
         "source": source,
         "kernel": kernel,
         "asked": asked,
@@ -346,6 +346,7 @@ def judged(task: Any, kernel: str, structure: Any = None) -> dict[str, Any]:
         "group": task.group,
         "kernel": kernel,
         "numbers": labels if seen.rank is None else seen.rank[labels],
+        "samples": None if seen.samples is None else seen.samples[0],
         "labels": labels,
         "table": seen.table,
         "pairs": seen.pairs,
@@ -400,6 +401,7 @@ def score_real(load: Any, work: Parallel) -> list[Any]:
         one["said"] = max(p, key=p.get) if p else "flat"
         one["right"] = one["said"] in task.families
         one["order"] = sum(p.get(name, 0.0) for name in ("chain", "ring", "tree", "grid")) if p else 0.0
+        one["y"], one["families"], one["true links"] = task.y, task.families, task.links
         one["no order"] = task.families == _structure_tasks.NO_ORDER
         if task.families == ("tree",) and p:
             c = task.n_clusters
