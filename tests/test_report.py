@@ -186,6 +186,15 @@ def test_a_deciding_column_has_all_information_or_none_is_named():
     assert halves is None  # two of four clusters are not told apart
 
 
+@pytest.mark.parametrize("m", [12, 30, 60, 100])
+def test_numbers_that_are_all_different_tell_nothing_by_chance(m):
+    rng = np.random.default_rng(m)
+    labels = np.arange(m) % 3
+    assert deciding_column({"noise": rng.standard_normal(m), "zero": np.zeros(m)}, labels) is None
+    found = deciding_column({"which": labels + 0.01 * rng.standard_normal(m), "noise": rng.standard_normal(m)}, labels)
+    assert m == 12 or (found.column == "which" and 0.8 < found.information < 1.001)  # 12 rows are too few to tell
+
+
 def test_wrong_number_of_names_is_an_error(model):
     with pytest.raises(ValueError, match="3 names, but there are 2 columns"):
         html_report(model, X, columns=["a", "b", "c"])

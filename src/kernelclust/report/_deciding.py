@@ -13,6 +13,7 @@ from sklearn.metrics.cluster import contingency_matrix, expected_mutual_informat
 DECIDES, OTHERS = 0.8, 0.4  # a column decides alone from the first on, if no other one reaches the second
 BINS_PER_CLUSTER = 4  # that a column of numbers is divided into
 MAX_ROWS = 20_000
+CHANCE_TOL = 1e-6  # of the entropy of the labels: rounding, where chance explains all of it
 
 
 class Deciding(NamedTuple):
@@ -45,14 +46,17 @@ def information(values: np.ndarray, labels: np.ndarray) -> float:
     """Return the fraction of the information about the labels that one column (m,) has, adjusted for chance.
 
     (I - E I) / (H - E I), with I the mutual information of labels and column, H the entropy of the labels, and E I the
-    mean of I over all ways to shuffle the rows. Columns of many numbers are divided at quantiles.
+    mean of I over all ways to shuffle the rows. Columns of many numbers, or of mostly different ones, are divided at quantiles.
     """
     rows = np.unique(np.linspace(0, len(labels) - 1, min(len(labels), MAX_ROWS)).astype(int))
     values, labels = values[rows], labels[rows]
     bins = BINS_PER_CLUSTER * len(np.unique(labels))
-    if len(np.unique(values)) > max(bins, 100):
+    different = len(np.unique(values))
+    if different > max(bins, 100) or 2 * different > len(values):  # values that occur once tell all labels of any column
         values = np.searchsorted(np.quantile(values, np.arange(1, bins) / bins), values)
     counts = contingency_matrix(labels, values, sparse=True)
     chance = expected_mutual_information(counts, len(labels))
     most = float(entropy(np.bincount(labels)))
-    return (mutual_info_score(None, None, contingency=counts) - chance) / (most - chance) if most > chance else 0.0
+    if most - chance <= CHANCE_TOL * most:  # any column of these counts has the same information
+        return 0.0
+    return (mutual_info_score(None, None, contingency=counts) - chance) / (most - chance)
