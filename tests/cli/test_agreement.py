@@ -32,3 +32,21 @@ def test_three_commands_give_one_answer(tmp_path, capsys):
     for row in selected["rows"]:
         if row["name"] in by_name:  # the same numbers in both tables
             assert by_name[row["name"]] == pytest.approx(row["probability"], rel=1e-9)
+
+
+def test_an_uncertain_table_says_that_a_fit_may_report_more(tmp_path, capsys):
+    """Three noisy columns: a fit under rbf moves rows towards its chain, and is surer than the table of flat clusters."""
+    rng = np.random.default_rng(0)
+    stage = rng.integers(5, size=400)
+    X = np.column_stack([stage, 2 * stage, stage / 2]) + rng.normal(0, 1.2, (400, 3)) * [1, 2, 0.5]
+    path = str(tmp_path / "noisy.csv")
+    np.savetxt(path, X, delimiter=",", header="a,b,c", comments="")
+    given = [path, "-k", "rbf", "--standardize", "--json"]
+    answers = []
+    for line in (["select", "structure", "--among", "flat:5,chain:5,ring:5"], ["fit", "-s", "chain:5"]):
+        assert main([*line, *given]) == 0
+        answers.append(json.loads(capsys.readouterr().out))
+    selected, fitted = answers
+    chain = next(row["probability"] for row in selected["rows"] if row["name"] == "chain:5")
+    assert chain < 0.9 and fitted["structures"][0]["name"] == "chain" and fitted["structures"][0]["probability"] > chain
+    assert "a fit on one of the candidates may move samples" in selected["reason"]

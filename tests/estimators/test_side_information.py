@@ -240,6 +240,8 @@ def test_places_that_labels_leave_empty_are_reported():
         model = KernelKMeans(4).fit(X[:6], [0, 0, 1, 1, 2, 2])
     assert_array_equal(model.labels_, [0, 0, 1, 1, 2, 2])
     assert not np.any(model.predict(X) == 3)
+    with pytest.warns(UserWarning, match="clusters 2, 3 are empty: labels and links"):
+        KernelKMeans(4).fit(X[:6], [0, 0, 1, 1, 1, 0])
 
 
 def test_soft_labels_may_be_overruled():

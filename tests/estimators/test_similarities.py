@@ -204,3 +204,17 @@ def test_a_node_about_which_nothing_is_said():
         model.predict(W)
     others = np.delete(np.arange(len(W)), [5, 6])
     assert_array_equal(model.predict(W[others]), labels[others])
+
+
+@pytest.mark.parametrize(
+    ("shape", "says"),
+    [
+        (nx.path_graph(3), " is of type Graph.*structure=..."),
+        (np.eye(3), " is of type ndarray.*structure=..."),
+        ("chain:3", "='chain:3'.*structure='chain:3'"),
+        (2.5, "=2.5: give an integer, or None.$"),
+    ],
+)
+def test_a_structure_given_first_is_passed_by_name(shape, says):
+    with pytest.raises(TypeError, match="^n_clusters" + says):
+        StructuredClustering(shape).fit(np.eye(6))

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 from warnings import catch_warnings, simplefilter
 
@@ -363,8 +363,13 @@ def check_structure(n_clusters: Any, structure: Any) -> Structure:
     """The structure, of the size that it carries or that n_clusters says (8 if neither does)."""
     if n_clusters is not None:
         if not isinstance(n_clusters, Integral) or isinstance(n_clusters, bool):
-            hint = f" Pass a structure by name: structure={n_clusters!r}." if isinstance(n_clusters, str) else ""
-            raise TypeError(f"n_clusters={n_clusters!r}: give an integer, or None.{hint}")
+            if isinstance(n_clusters, Real):
+                raise TypeError(f"n_clusters={n_clusters!r}: give an integer, or None.")
+            text = repr(n_clusters) if isinstance(n_clusters, str) else None
+            raise TypeError(
+                f"n_clusters{'=' + text if text else ' is of type ' + type(n_clusters).__name__}: give an integer, or "
+                f"None. Pass a structure by name: structure={text or '...'}."
+            )
         if n_clusters < 1:
             raise ValueError(f"n_clusters={n_clusters}: give 1 or more.")
         return as_structure(structure, int(n_clusters))

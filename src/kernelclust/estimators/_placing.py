@@ -133,10 +133,9 @@ class Placing(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         told = (known.place >= 0) | known.soft_bonus.any(axis=1)  # fully or softly: these are not asked for
         self._asked[told[known.block]] = -1
         if not allow_empty and not self.sizes_.all():
-            warn(
-                f"cluster {', '.join(map(str, np.flatnonzero(self.sizes_ == 0)))} is empty: labels and links keep all "
-                "samples in other clusters."
-            )
+            empty = np.flatnonzero(self.sizes_ == 0)
+            which = f"cluster {empty[0]} is" if len(empty) == 1 else f"clusters {', '.join(map(str, empty))} are"
+            warn(f"{which} empty: labels and links keep all samples in other clusters.")
 
     def transform(self, X: Any) -> np.ndarray:
         """Distances |phi(x) - mu_j| to the means of the clusters in the kernel's feature space, as KMeans has them.

@@ -133,8 +133,8 @@ class StructuredClustering(Placing, KernelClusterer):
         `pseudotime` and `lineages` measure it from a root.
     structure_ : Structure
     cluster_names_ : (c,) array of str
-        Names of the clusters, from the structure; their numbers where it has none. Which name is on which cluster is
-        known as far as the structure and the labels tell; a warning names those that could be exchanged.
+        Names of the clusters, from the structure; their numbers where it has none. Structure
+        and known labels decide which cluster has which name; a warning lists the names that could be exchanged.
     n_iter_ : int
     diagnostics_ : Bunch
         gamma: inverse width in use. size_prior: in use. size_bound: no labeling with these cluster sizes has a

@@ -63,7 +63,7 @@ def html_report(
     model : fitted estimator
         `StructuredClustering`, one of its presets, or `MultiKernelClustering`.
     X : array or sparse matrix of shape (m, d), optional
-        The samples that it was fitted to. Without them only what the model knows is told.
+        The samples that it was fitted to. Without them the page has only what the model stores.
     title : str, optional
         Heading of the page.
     columns : sequence of str, optional
