@@ -297,9 +297,13 @@ def test_scores_of_all_tables_are_those_of_labels():
 
 
 def test_printed_means_of_001_are_those_of_single_labelings():
-    """Three of three digits agree for 33 of 40, though they are means of 50 runs; ringnorm only with other classes."""
+    """Three of three digits agree for 33 of 40, though they are means of 50 runs; ringnorm only with other classes.
+
+    Means of runs that differ, k-means of ours, agree with no table.
+    """
     printed = frame.load("001-miss-printed")
     distances = {row: printed.measure(row, 0, Work(files.Data()))["distance"] for row in printed.PAPER}
+    ours = {row: distances.pop(row) for row in list(distances) if row.endswith(printed.CONTROL)}
     far = [row for row, distance in distances.items() if distance > 0.001]
     assert far == [
         "ionosphere: MMC-multi",
@@ -308,6 +312,7 @@ def test_printed_means_of_001_are_those_of_single_labelings():
         "letterAvB: MMC-uni",
         "letterAvB: MMC-multi",
     ]
+    assert np.median(list(ours.values())) > 0.0015
 
 
 @pytest.mark.parametrize("make, classes", [("collinear", 3), ("ring", 2), ("xor", 2), ("ringnorm", 2)])
