@@ -1,7 +1,7 @@
 """Tables and figures that have no script, and why."""
 
 DRAWN = "no experiment"
-GONE = "not to be had"
+GONE = "not available"
 
 WITHOUT = {
     "000-figure-1": (DRAWN, "Mistakes of CLUHSIC go to clusters far away", "a sketch; 000-figure-5 measures it"),
@@ -14,9 +14,9 @@ WITHOUT = {
         "printed sizes; ionosphere is a copy of the row above it, 351 x 34 is right",
     ),
     "003-figure-1": (DRAWN, "A chain, a ring and a tree", "a drawing"),
-    "003-figure-2": (DRAWN, "Pictures of the data", "pictures of data that are not to be had"),
+    "003-figure-2": (DRAWN, "Pictures of the data", "pictures of data that are not available"),
     "003-figure-5": (DRAWN, "Where proteins are sorted to", "drawings of two trees"),
     "004-table-1": (DRAWN, "Sizes of the data", "printed sizes"),
-    "004-figure-1": (GONE, "Flower102 by the number of classes", "its four kernels are not to be had"),
-    "004-figure-2": (GONE, "Caltech102 by the number of classes", "its 25 kernels are not to be had"),
+    "004-figure-1": (GONE, "Flower102 by the number of classes", "its four kernels are not available"),
+    "004-figure-2": (GONE, "Caltech102 by the number of classes", "its 25 kernels are not available"),
 }

@@ -21,10 +21,10 @@ TREE, NAMES = "tree:(((EXT)),((MIT),(CYT,NUC)))", ("EXT", "MIT", "CYT", "NUC")
 FILE, LABELS = "protein_localization_multiloc", (30, 60, 90, 120)
 STRUCTURES = {"DIFFRAC": "flat:4", "CLUHSIC": TREE}
 WHY = (
-    "The sequences of Reinhardt and Hubbard are not to be had. Stand-in: MultiLoc's sequences of the same four "
+    "The sequences of Reinhardt and Hubbard are not available. Stand-in: MultiLoc's sequences of the same four "
     "locations. CLUHSIC: the discriminative kernel of DIFFRAC with the tree."
 )
-ABSENT = {"prokaryotic panel": "its sequences (EXT, CYT, RIP) are not to be had, and nothing stands in for them"}
+ABSENT = {"prokaryotic panel": "its sequences (EXT, CYT, RIP) are not available, and nothing stands in for them"}
 
 
 def errors(

@@ -37,7 +37,7 @@ AFFINITY_METHODS = ("CRSC", "RMSC")  # read kernels as affinities: on ProteinFol
 SHORT: dict[str, Any] = {"n_steps": 5}  # LMKKM in a quick run: a hundred steps take minutes
 COLUMNS = {"by labels": Column(best=True), "label-free": Column(""), "refined, label-free": Column("")}
 WHY = (
-    "The kernels are not to be had. Stand-ins: three of six views of Digital (fou, pix, mor, which the paper does not "
+    "The kernels are not available. Stand-ins: three of six views of Digital (fou, pix, mor, which the paper does not "
     "name: chosen because they give its values), seven descriptors of our own for Flower17, factors of the ProteinFold "
     "kernels; Gaussians of median width throughout. CRSC and RMSC may choose 1 + cosine on ProteinFold. Nothing stands "
     "in for Flower102 and Caltech102."

@@ -9,7 +9,7 @@ from reproduction.tables._structured import ON_TREES, labels_of, tree_scores
 TITLE = "Clustering performance on the SCOP data"
 STATE, REPEATS = STAND_IN, 10
 WHY = (
-    "The alignment kernels of 150 proteins are not to be had. Stand-in: ten proteins of each of 15 folds in 4 classes "
+    "The alignment kernels of 150 proteins are not available. Stand-in: ten proteins of each of 15 folds in 4 classes "
     "(Ding and Dubchak), three means of four kernels each. It has the paper's first two levels, class and fold. "
     "* best of its kernel and column, or not significantly worse (t-test, p >= 0.05; the paper's bold)."
 )

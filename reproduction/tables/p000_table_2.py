@@ -9,7 +9,7 @@ from reproduction.tables._structured import ON_TREES, labels_of, tree_scores
 TITLE = "Clustering performance on the WIPO data"
 STATE, REPEATS = STAND_IN, 10
 WHY = (
-    "Section D of WIPO-alpha (354 documents) is not to be had. Stand-in: 6 newsgroups of 59 posts, linear kernel of "
+    "Section D of WIPO-alpha (354 documents) is not available. Stand-in: 6 newsgroups of 59 posts, linear kernel of "
     "tf-idf; three levels, as the names have them (comp, rec; sys, graphics, sport, autos; groups). An easier set: "
     "subjects are farther apart than those of patents. * best of its column, or not significantly worse (t-test, "
     "p >= 0.05; the paper's bold)."

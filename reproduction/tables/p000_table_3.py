@@ -9,7 +9,7 @@ from reproduction.tables._structured import ON_TREES, labels_of, tree_scores
 TITLE = "Clustering performance on the facial expression data"
 STATE, REPEATS = STAND_IN, 10
 WHY = (
-    "The 185 pictures are not to be had. Stand-in: three people of UMIST, three groups of poses each; standardised "
+    "The 185 pictures are not available. Stand-in: three people of UMIST, three groups of poses each; standardised "
     "pixels, exp(-|x - x'|²/d). * best of its column, or not significantly worse (t-test, p >= 0.05; the paper's bold)."
 )
 SIGNIFICANCE = 0.05

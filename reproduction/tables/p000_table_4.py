@@ -9,7 +9,7 @@ from reproduction.tables._structured import ON_RINGS, labels_of, ring_scores
 TITLE = "Clustering performance on the teapot subset"
 STATE, REPEATS = STAND_IN, 10
 WHY = (
-    "The teapot pictures are not to be had. Stand-in: a photograph turned full circle, 5 of every 40 steps left out as "
+    "The teapot pictures are not available. Stand-in: a photograph turned full circle, 5 of every 40 steps left out as "
     "in the paper; standardised pixels, exp(-|x - x'|²/d)."
 )
 COLUMNS = {"accuracy %": Column(), "ring loss": Column("lower", 2.0)}

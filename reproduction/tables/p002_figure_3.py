@@ -15,7 +15,7 @@ from reproduction.tables._sets import expressions, face, shuffled
 TITLE = "Nine groups of faces, of three people each"
 STATE, REPEATS = STAND_IN, 10
 WHY = (
-    "The 185 pictures are not to be had. Stand-ins: pieces of photographs shifted in three directions (made), people "
+    "The 185 pictures are not available. Stand-ins: pieces of photographs shifted in three directions (made), people "
     "of UMIST in three groups of poses. The paper says: k-means finds the nine groups too, but only CLUHSIC puts those "
     "of a person together. Right place: accuracy as far as the hierarchy allows renaming. CLUHSIC: the library's, with "
     "placement and restarts; Algorithm 1: point moves alone, as the paper has it, from one random labeling."

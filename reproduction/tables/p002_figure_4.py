@@ -14,7 +14,7 @@ from reproduction.tables._methods import algorithm_1, gaussian, random_starts
 TITLE = "A turning object on a ring of 10, frames 90-105 and 290-305 brought close to each other"
 STATE, REPEATS, QUICK = STAND_IN, 10, 1
 WHY = (
-    "The teapot is not to be had. Stand-in: a photograph turned full circle in 400 steps; frames of each range are "
+    "The teapot is not available. Stand-in: a photograph turned full circle in 400 steps; frames of each range are "
     "mixed with those of the other, as the paper does not say how it disturbs them. It says: k-means puts opposite "
     "angles into one cluster, CLUHSIC on a ring does not, and its clusters follow the angle. CLUHSIC: the library's, "
     "with placement and restarts; Algorithm 1: point moves alone, as the paper has it, from one random labeling."

@@ -17,7 +17,7 @@ from reproduction.tables._sets import coil, face, shuffled, teapot_chain
 TITLE = "Clustering performance of solvers of CLUHSIC"
 STATE, REPEATS, QUICK = STAND_IN, 50, 1
 WHY = (
-    "Teapot, faces and COIL-100 are not to be had. Stand-ins: a photograph turned by half a circle (made here), three "
+    "Teapot, faces and COIL-100 are not available. Stand-ins: a photograph turned by half a circle (made here), three "
     "people of UMIST, four objects of COIL-20. As in the paper, methods without structure get their best names; "
     "two-step is kernel k-means down the tree. Tree loss of coil: 1 within an object, 2 across. * best of its set and "
     "column, or not significantly worse (t-test at 0.01, as in the paper); the solvers greedy, NMF and SDPLR are "

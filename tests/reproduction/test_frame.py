@@ -345,7 +345,7 @@ def test_wrong_names_suggest_the_nearest(capsys):
     assert main(["run", "002-tabel-1"]) == 2
     assert "Did you mean '002-table-1'?" in capsys.readouterr().err
     assert main(["run", "004-figure-1"]) == 2
-    assert "not to be had" in capsys.readouterr().err
+    assert "not available" in capsys.readouterr().err
     assert main(["run", "002-figure-1", "002-tabel-1"]) == 2  # before the first one is run
     out, err = capsys.readouterr()
     assert out == "" and "Did you mean '002-table-1'?" in err
