@@ -1,6 +1,7 @@
 """The compiled climb is its plain twin, only climbs, keeps its running sums right, and stops."""
 
 import itertools
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -146,6 +147,35 @@ def test_swapped_labels_halve_one_cluster_and_merge_two_most_promising_first(wei
     halved = np.where(labels == 3, 2, labels)
     options = [np.r_[halved[:10], np.where(side == 4, 3, 1), halved[20:]] for side in cut if len(set(side)) == 2]
     assert_allclose(within(best), min(within(one) for one in options))
+
+
+@pytest.mark.parametrize("c", [3, 4, 100])
+def test_swapped_labels_merge_the_two_clusters_that_lose_least_in_memory_of_c_squared(c):
+    """Against every pair; a table of what each halved cluster costs with each pair would have c^3 / 2 entries."""
+    rng = np.random.default_rng(c)
+    m = 4 * c
+    E, weight, labels = rng.standard_normal((m, 3)), rng.random(m) + 0.5, rng.permutation(m) % c
+    groups = [labels == j for j in range(c)]
+    n = np.array([weight[group].sum() for group in groups])
+    means = [np.average(E[group], axis=0, weights=weight[group]) for group in groups]
+    lost = {
+        (i, j): n[i] * n[j] / (n[i] + n[j]) * ((means[i] - means[j]) ** 2).sum()
+        for i, j in itertools.combinations(range(c), 2)
+    }
+    cheapest = [min((pair for pair in lost if h not in pair), key=lost.get) for h in range(c)]
+    tracemalloc.start()
+    found = list(starts.swapped(E, weight, labels, c))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert len(found) == c and peak < 2e6
+    halved = set()
+    for changed in found:
+        (h,) = (h for h in range(c) if len(set(changed[groups[h]])) == 2)
+        i, j = cheapest[h]
+        assert (changed[groups[i]] == i).all() and (changed[groups[j]] == i).all()
+        assert set(changed[groups[h]]) == {h, j}
+        halved.add(h)
+    assert halved == set(range(c))
 
 
 def test_a_cluster_moves_to_where_it_is_needed():

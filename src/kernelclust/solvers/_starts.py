@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 from scipy.linalg import qr
+from scipy.spatial.distance import pdist
 
 from kernelclust.kernels import Spectrum, feature_sums
 from kernelclust.objectives import Assignment, ClusterObjective
@@ -153,11 +154,12 @@ def swapped(E: np.ndarray, weight: np.ndarray, labels: np.ndarray, n_clusters: i
     means, n = _means(E, weight, labels, n_clusters)
     second, saved = _halves(E, weight, labels, means)
     i, j = np.triu_indices(n_clusters, 1)
-    lost = n[i] * n[j] / (n[i] + n[j]) * np.square(means[i] - means[j]).sum(axis=1)
-    clusters = np.arange(n_clusters)[:, None]
-    cost = np.where((i == clusters) | (j == clusters), np.inf, lost)  # (c, pairs)
-    pair = cost.argmin(axis=1)
-    for halved in np.argsort(cost[clusters[:, 0], pair] - saved):
+    lost = n[i] * n[j] / (n[i] + n[j]) * pdist(means, "sqeuclidean")
+    cheapest = lost.argmin()
+    pair = np.full(n_clusters, cheapest)
+    for halved in (i[cheapest], j[cheapest]):
+        pair[halved] = np.where((i == halved) | (j == halved), np.inf, lost).argmin()
+    for halved in np.argsort(lost[pair] - saved):
         kept, free = i[pair[halved]], j[pair[halved]]
         changed = np.where(labels == free, kept, labels)
         changed[(labels == halved) & second] = free
