@@ -35,7 +35,7 @@ def test_three_commands_give_one_answer(tmp_path, capsys):
 
 
 def test_an_uncertain_table_says_that_a_fit_may_report_more(tmp_path, capsys):
-    """Three noisy columns: a fit under rbf moves rows towards its chain, and is surer than the table of flat clusters."""
+    """Three noisy columns: a fit under rbf moves rows towards its chain, and is surer than a table of flat clusters."""
     rng = np.random.default_rng(0)
     stage = rng.integers(5, size=400)
     X = np.column_stack([stage, 2 * stage, stage / 2]) + rng.normal(0, 1.2, (400, 3)) * [1, 2, 0.5]

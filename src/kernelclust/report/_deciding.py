@@ -46,13 +46,14 @@ def information(values: np.ndarray, labels: np.ndarray) -> float:
     """Return the fraction of the information about the labels that one column (m,) has, adjusted for chance.
 
     (I - E I) / (H - E I), with I the mutual information of labels and column, H the entropy of the labels, and E I the
-    mean of I over all ways to shuffle the rows. Columns of many numbers, or of mostly different ones, are divided at quantiles.
+    mean of I over all ways to shuffle the rows. Columns of many numbers, or of mostly different ones, are divided at
+    quantiles.
     """
     rows = np.unique(np.linspace(0, len(labels) - 1, min(len(labels), MAX_ROWS)).astype(int))
     values, labels = values[rows], labels[rows]
     bins = BINS_PER_CLUSTER * len(np.unique(labels))
     different = len(np.unique(values))
-    if different > max(bins, 100) or 2 * different > len(values):  # values that occur once tell all labels of any column
+    if different > max(bins, 100) or 2 * different > len(values):  # values that occur once tell all labels
         values = np.searchsorted(np.quantile(values, np.arange(1, bins) / bins), values)
     counts = contingency_matrix(labels, values, sparse=True)
     chance = expected_mutual_information(counts, len(labels))
