@@ -196,9 +196,10 @@ def answered(task: auto.Task, kernel: str, seed: int) -> list[float]:
     """Structured accuracy in % without labels, what answers add, and the accuracy under the best naming."""
     y, model = task.y, unlabelled(task, kernel, seed)
     found = model.fit(task.X).labels_
-    ask = model.order_.queries(max(ASKED))
     alone = 100 * auto.structured_accuracy(y, found, task.structure)
-    gains = []
+    if model.order_ is None:  # of flat clusters there is nothing to ask
+        return [alone, *[0.0 for _ in ASKED], 100 * auto.clustering_accuracy(y, found)]
+    ask, gains = model.order_.queries(max(ASKED)), []
     for n in ASKED:
         known = np.full(len(y), -1)
         known[ask[:n]] = y[ask[:n]]

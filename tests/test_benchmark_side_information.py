@@ -42,3 +42,12 @@ def test_a_draw_and_every_method(script, monkeypatch):
         assert labels.shape == (48,), name
         if "labelled only" not in name and "LabelSpreading" not in name:
             assert np.array_equal(labels[known >= 0], known[known >= 0]), name
+
+
+@pytest.mark.parametrize("structure", ["flat:3", "chain:3"])
+def test_answers_to_questions(script, structure):
+    """Of flat clusters nothing is asked."""
+    y = np.repeat(np.arange(3), 15)
+    X = 3 * y[:, None] + 0.1 * np.random.default_rng(0).standard_normal((45, 2))
+    task = script.auto.Task(X, y, structure)
+    assert_allclose(script.answered(task, "rbf", 0), [100, 0, 0, 100])

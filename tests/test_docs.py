@@ -4,13 +4,18 @@ import ast
 import importlib
 import re
 import runpy
+import sys
 import warnings
 from pathlib import Path
+from types import ModuleType
 
 import matplotlib
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+
+from kernelclust import StructuredClustering
+from kernelclust.metrics import clustering_accuracy, structured_accuracy
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([*ROOT.glob("docs/*.md"), *ROOT.glob("docs/guide/*.md")])
@@ -73,10 +78,66 @@ def test_what_the_guide_says_of_labels_and_links_holds():
     assert np.mean(known == np.round(seen["hour"] / 4).astype(int) % 6) > 0.95  # labels turn the ring the right way
 
 
-@pytest.mark.parametrize("name", ["kernels", "views", "max-margin", "beyond-labels"])
+@pytest.mark.parametrize("name", ["guide/views", "guide/max-margin", "guide/beyond-labels", "guide/seriation"])
 def test_code_of_the_guide_runs(name):
-    (code,) = code_of(ROOT / f"docs/guide/{name}.md")
+    (code,) = code_of(ROOT / f"docs/{name}.md")
     exec(code, {})
+
+
+def test_series_are_ordered_by_warped_distances(monkeypatch):
+    """The guide takes the distances from tslearn."""
+    tslearn = ModuleType("tslearn.metrics")
+    tslearn.cdist_dtw = warped_distances
+    monkeypatch.setitem(sys.modules, "tslearn", ModuleType("tslearn"))
+    monkeypatch.setitem(sys.modules, "tslearn.metrics", tslearn)
+    seen: dict = {}
+    exec("\n".join(code_of(ROOT / "docs/guide/kernels.md")), seen)
+    grown = seen["grown"]
+    assert structured_accuracy(grown, seen["stages"].labels_, "chain:4") == 1
+    for kernel in ("auto", "rbf"):
+        direct = StructuredClustering(structure="chain:4", kernel=kernel, random_state=0).fit(seen["series"])
+        assert structured_accuracy(grown, direct.labels_, "chain:4") < 0.5
+
+
+def warped_distances(X):
+    """Distances (m, m) by dynamic time warping of series (m, t)."""
+    m, t = X.shape
+    cost = np.full((t + 1, t + 1, m, m), np.inf)
+    cost[0, 0] = 0
+    for i in range(t):
+        for j in range(t):
+            before = np.minimum(np.minimum(cost[i, j + 1], cost[i + 1, j]), cost[i, j])
+            cost[i + 1, j + 1] = before + (X[:, i][:, None] - X[:, j]) ** 2
+    return np.sqrt(cost[-1, -1])
+
+
+def test_what_the_page_of_questions_shows_holds(capsys):
+    seen: dict = {}
+    exec("\n".join(code_of(ROOT / "docs/faq.md")), seen)
+    assert clustering_accuracy(np.repeat(np.arange(3), 75), seen["families"]) == 1
+    assert next(iter(seen["found"].diagnostics_.structures)).name == "hierarchy"
+    assert float(capsys.readouterr().out.split()[-1]) > 0.9  # of the copy in scikit-learn
+
+
+def test_what_the_page_of_cells_shows_holds():
+    pytest.importorskip("anndata")
+    seen: dict = {}
+    exec("\n".join(code_of(ROOT / "docs/guide/cells.md")), seen)
+    adata, cells, dividing = seen["adata"], seen["cells"], seen["dividing"]
+    assert np.corrcoef(adata.obs["kernelclust_pseudotime"], seen["time_of_cells"])[0, 1] > 0.95
+    groups = np.repeat(["egg", "stem", "skin", "bone"], 30)
+    assert np.mean(cells.obs["kernelclust"].astype(str) == groups) > 0.95
+    assert all(len(names) == 10 for names in seen["ends"].values())
+    assert np.mean(groups[np.array(seen["ends"]["skin"], dtype=int)] == "skin") == 1
+    around, phase = 2 * np.pi * dividing.obs["kernelclust_position"].to_numpy() / 8, seen["phase"]
+    assert max(abs(np.exp(1j * (around - phase)).mean()), abs(np.exp(1j * (around + phase)).mean())) > 0.95
+    left = dividing.X[:, :20] @ np.exp(2j * np.pi * np.arange(20) / 20)  # of the cycle
+    both = np.corrcoef([left.real, left.imag, np.cos(phase), np.sin(phase)])
+    assert np.abs(both[:2, 2:]).max() < 0.2
+    assert abs(np.corrcoef(dividing.X[:, 20], seen["kind"])[0, 1]) > 0.7
+    assert seen["test"].statistic > 0 and seen["test"].pvalue < 0.05 and seen["agreement"] > 0.9
+    assert list(adata.obs["leiden"].cat.categories) == ["0", "1", "2", "3"]
+    assert adata.uns["leiden_arrangement"]["groups"].tolist() == ["3", "0", "2", "1"]
 
 
 WORDS = "".join(page.read_text() for page in [ROOT / "README.md", *PAGES])
