@@ -191,13 +191,13 @@ def centred(K: np.ndarray, weight: np.ndarray) -> np.ndarray:
     return K - rows[:, None] - rows + share @ rows
 
 
-def discriminative(K: np.ndarray, weight: np.ndarray, ridge: float) -> np.ndarray:
-    """D^-1/2 M (M + ridge)^-1 D^-1/2 with M = D^1/2 K D^1/2; without roots, small weights lose nothing."""
+def discriminative(K: np.ndarray, weight: np.ndarray, ridge: float, P: np.ndarray) -> np.ndarray:
+    """D^-1/2 M (M + ridge)^-1 D^-1/2 P with M = D^1/2 K D^1/2; without roots, small weights lose nothing."""
     whole = K * weight + ridge * np.eye(len(K))
     try:
-        return np.linalg.solve(whole, K)
+        return np.linalg.solve(whole, K @ P)
     except np.linalg.LinAlgError:  # the ridge is less than rounding, and the room that this leaves F is huge
-        return np.linalg.lstsq(whole, K, rcond=None)[0]
+        return np.linalg.lstsq(whole, K @ P, rcond=None)[0]
 
 
 def dependence(model: Any, K: np.ndarray, weight: np.ndarray, labels: np.ndarray) -> tuple[float, float]:
@@ -212,12 +212,10 @@ def dependence(model: Any, K: np.ndarray, weight: np.ndarray, labels: np.ndarray
     seen = n + model.diagnostics_.size_prior * n.sum() / c
     N = {None: np.ones(c), "l1": seen @ np.abs(T), "l2": np.sqrt(seen @ T**2)}[normalize]
     P = weight[:, None] * np.eye(c)[labels] @ T * np.divide(1.0, N, out=np.zeros(c), where=N > 0)
-    K, change = centred(K, weight), 1.0
-    if model.diagnostics_.ridge is not None:
-        change = 1 / model.diagnostics_.ridge
-        K = discriminative(K, weight, model.diagnostics_.ridge)
+    K, ridge = centred(K, weight), model.diagnostics_.ridge
+    KP, change = (K @ P, 1.0) if ridge is None else (discriminative(K, weight, ridge, P), 1 / ridge)
     columns = np.abs(P).sum(axis=0)
-    value = coef * (A * (P.T @ K @ P)).sum() - penalty * columns.sum()
+    value = coef * (A * (P.T @ KP)).sum() - penalty * columns.sum()
     return float(value), float(coef * change * columns @ np.abs(A) @ columns)  # the penalty has no K
 
 

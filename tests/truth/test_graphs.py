@@ -22,7 +22,13 @@ from kernelclust.kernels import (
     fit_kernel,
     graph,
 )
-from kernelclust.kernels._graphs import commute_factor, commute_kernel, nearest_neighbours, neighbour_graphs
+from kernelclust.kernels._graphs import (
+    commute_factor,
+    commute_kernel,
+    nearest_neighbours,
+    neighbour_graphs,
+    smoothest,
+)
 from kernelclust.kernels._new_samples import NeighbourSearch, neighbour_search
 from kernelclust.kernels._smooth import filtered_smoothest
 
@@ -85,6 +91,17 @@ def test_a_fit_looks_at_every_view_once(monkeypatch):
 
 
 # -- smoothest functions ----------------------------------------------------------------------------------------------
+
+
+def test_the_smoothest_functions_of_a_long_path_are_its_cosines():
+    """The Lanczos method alone does not find them in its restarts."""
+    m = 900
+    W = sparse.diags_array([np.ones(m - 1), np.ones(m - 1)], offsets=[1, -1]).tocsr()
+    values, V = smoothest(W, 20)
+    k = np.arange(1, 21)
+    assert_allclose(values, 1 - np.cos(np.pi * k / (m - 1)), rtol=1e-8)
+    true = np.sqrt(W.sum(axis=1))[:, None] * np.cos(np.pi * np.outer(np.arange(m), k) / (m - 1))
+    assert_allclose(np.abs((V * true).sum(axis=0)) / np.linalg.norm(true, axis=0), 1, rtol=1e-8)
 
 
 def cosine(A, B):

@@ -5,12 +5,14 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 from scipy.spatial.distance import cdist
+from sklearn.utils import gen_batches
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
 from kernelclust.kernels._base import GammaKernel
 
 ROUNDING = 1e-14
 FAR = 800.0  # exp(-800) is zero
+PAIRS = 8192  # of sparse samples whose differences are held at once
 CANCELS = 1e8  # gamma |x|^2 beyond which |x|^2 - 2 x.y + |y|^2 loses near neighbours: distances are taken directly
 
 
@@ -62,12 +64,10 @@ class RBF(GammaKernel):
 
 
 def _mend(K: np.ndarray, X, Y, x: np.ndarray, y: np.ndarray, gamma: float) -> None:
-    """Take distances directly, row by row, where |x|^2 - 2 x.y + |y|^2 left nothing certain of them."""
-    for i in range(len(K)):
-        near = np.flatnonzero(K[i] > ROUNDING * (x[i] + y) - FAR)
-        if len(near):
-            apart = Y[near] - sparse.vstack([X[i]] * len(near), format="csr")
-            K[i, near] = -gamma * row_norms(apart, squared=True)
+    """Take distances directly where |x|^2 - 2 x.y + |y|^2 left nothing certain of them."""
+    i, j = np.nonzero(K > ROUNDING * np.add.outer(x, y) - FAR)
+    for part in gen_batches(len(i), PAIRS):
+        K[i[part], j[part]] = -gamma * row_norms(X[i[part]] - Y[j[part]], squared=True)
 
 
 PART = RBF
