@@ -246,6 +246,9 @@ def test_arrange_renumbers_groups_and_takes_their_colours_along():
     assert stored["groups"].tolist() == ["2", "0", "3", "1", "4"]
     found = arrange_array(adata.obsm["X_pca"], before, "chain")
     assert stored["evidence"]["order_confidence"] == found.order_confidence
+    assert stored["evidence"]["structure_probabilities"]["chain"] == found.structures["chain"].probability
+    links = np.triu(stored["evidence"]["structure_links"] > 0.5)
+    assert np.argwhere(links).tolist() == [[0, 1], [1, 2], [2, 3], [3, 4]]  # by the new numbers
     assert np.array_equal(adata.uns["leiden_colors"][adata.obs["leiden"].cat.codes], [color[name] for name in before])
     assert set(adata.obs) == {"leiden"} and list(adata.obsm) == ["X_pca"]
 

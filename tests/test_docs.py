@@ -152,6 +152,22 @@ def test_structures_in_the_documents_exist(structure):
     assert as_structure(structure, None if sized else 8).n_clusters > 1
 
 
+def test_the_numbers_of_the_evidence_are_those_of_the_program():
+    from kernelclust.engine import _order as order
+    from kernelclust.engine._structure_weights import CONFIDENCE
+
+    page = (ROOT / "docs/mathematics.md").read_text()
+    rows = re.findall(r"^\| (chain|ring|tree|grid)[\w ]* \|((?: -?\d+\.\d+ \|){5})$", page, flags=re.MULTILINE)
+    shown = {name: [float(cell) for cell in cells.split("|")[:-1]] for name, cells in rows}
+    assert shown == {name: pytest.approx(weights, abs=5.1e-4) for name, weights in CONFIDENCE.items()}
+    atanh, half, kept, less = order.CONNECTED
+    assert f"{atanh} \\operatorname{{artanh}} T + {half}\\, h + {kept}\\, J - {less}" in page
+    assert f"{order.PARTS:.0f} J - {order.LESS:.0f}" in page and f"{order.JITTERS} perturbations" in page
+    assert f"e^{{{order.JITTER} " in page and f"N = {order.NOISE_DRAWS}$ for up to {order.MANY_CLUSTERS} cl" in page
+    assert f"and {order.FEWER_DRAWS} beyond" in page and f"({order.NOISE_SAMPLES} points for each)" in page
+    assert f"{order.LINK} + {1 - order.LINK:.1f}$ `order_confidence_`" in page and f"at least {order.KEPT}" in page
+
+
 def test_the_readme_links_to_nothing_that_a_package_index_lacks():
     links = re.findall(r"(?<!!)\[[^\]]*\]\(([^)]+)\)", (ROOT / "README.md").read_text())
     assert links and all(link.startswith("https://") for link in links)

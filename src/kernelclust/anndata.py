@@ -501,7 +501,7 @@ def _arranged(adata: Any, X: Any, source: str, groupby: Any, structure: Any, roo
         )
     params = {"structure": str(found.structure), "kernel": str(kernel), "groupby": groupby}
     told = {name: getattr(found, attribute) for attribute, name in ARRANGEMENT_EVIDENCE.items()}
-    evidence = {name: value for name, value in told.items() if value is not None}
+    evidence = {name: value for name, value in told.items() if value is not None} | _table(found.structures)
     interval = None if begin is None or not found.has_intervals else found.pseudotime_interval(order[begin])
     return _Found(placed, found.labels, begin, params | _origin(source), evidence, interval)
 
@@ -530,7 +530,14 @@ def _evidence(model: StructuredClustering) -> dict[str, Any]:
     if model.order_ is not None:
         found |= {f"order_{name}": getattr(model.order_, name) for name in ("pvalue", "links", "margin")}
     found |= {name: model.diagnostics_[name] for name in ("view_agreement", "rbf_agreement")}
-    if (table := structures_of(model)) is not None:
-        found["structure_probabilities"] = {row.name: row.probability for row in table}
-        found["structure_links"] = table.links
-    return {name: value for name, value in found.items() if value is not None}
+    return {name: value for name, value in found.items() if value is not None} | _table(structures_of(model))
+
+
+def _table(structures: Any) -> dict[str, Any]:
+    """Return the probabilities of structures, and of links between clusters."""
+    if structures is None:
+        return {}
+    return {
+        "structure_probabilities": {row.name: row.probability for row in structures},
+        "structure_links": structures.links,
+    }

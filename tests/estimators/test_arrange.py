@@ -56,6 +56,9 @@ def test_the_evidence_is_that_of_a_fit():
     assert_array_equal(found.labels, model.labels_)
     assert found.objective == pytest.approx(model.objective_)
     assert found.placement_margin == pytest.approx(model.order_.margin)
+    for one, other in zip(found.structures, model.order_.structures, strict=True):
+        assert (one.name, one.arrangement) == (other.name, other.arrangement)
+        assert one.probability == pytest.approx(other.probability)
     for one, other in zip(found.alternatives, model.order_.alternatives(5), strict=True):
         assert_array_equal(one.nodes, other.nodes)
         assert one.score == pytest.approx(other.score)
@@ -291,3 +294,17 @@ def test_intervals_and_pseudotime_are_those_of_a_fit_with_these_clusters():
         similarities.position_interval()
     with pytest.raises(ValueError, match="level=2: give a number between 0 and 1"):
         found.position_interval(level=2)
+
+
+def test_the_table_of_structures_calls_groups_by_their_place():
+    """Whatever structure is asked for, the table is of the same groups, and a warning says where it is."""
+    stage = np.array(["m", "c", "x", "a", "k", "b"])[np.repeat(np.arange(6), 20)]
+    Z = 4.0 * np.repeat(np.arange(6), 20)[:, None] + np.random.default_rng(0).standard_normal((120, 3))
+    chain = arrange(Z, stage, "chain", kernel="rbf", root="b")
+    assert chain.order == ["b", "k", "a", "x", "c", "m"] and chain.structures["chain"].arrangement == tuple(range(6))
+    with pytest.warns(UserWarning, match=r"A chain .* see `structures` of the arrangement\."):
+        ring = arrange(Z, stage, "ring", kernel="rbf")
+    told = [ring.order[j] for j in ring.structures["chain"].arrangement]
+    assert told in either(chain.order)
+    assert ring.structures["chain"].probability == pytest.approx(chain.structures["chain"].probability)
+    assert arrange(Z, stage, "flat", kernel="rbf").structures is None

@@ -211,4 +211,4 @@ def arrange(kernel: FittedKernel, labels: np.ndarray, config: FitConfig, node: n
         value = objective.value(S, n)
         solution = Solution(node[labels], value, S, 0, "converged", [value])
         found = judge(kernel, problem, solution, structure, rule)
-        return found if given else with_order(found, problem)
+        return found if given else with_order(found, problem, table_at="see `structures` of the arrangement")

@@ -272,10 +272,16 @@ def _numbered(found: Fit, gain: np.ndarray) -> Fit:
     return replace(found, labels=labels, S=S, n=n, kernel_times_labels=KPi, placing=placing, order=judged)
 
 
-def with_order(found: Fit, problem: Problem, companions: Sequence[tuple[np.ndarray, np.ndarray]] | None = None) -> Fit:
+def with_order(
+    found: Fit,
+    problem: Problem,
+    companions: Sequence[tuple[np.ndarray, np.ndarray]] | None = None,
+    table_at: str = "see order_.structures",
+) -> Fit:
     """Return the fit with the confidence of its order, and warn where that is low or another structure fits better.
 
     `companions` are cluster sums and sizes by other kernels that judge the order too; None takes those of the kernel.
+    `table_at` says where the user finds the probabilities of structures.
     """
     set_stage(EVIDENCE, "confidence of the order")
     c, constraints = len(found.n), problem.constraints
@@ -291,7 +297,7 @@ def with_order(found: Fit, problem: Problem, companions: Sequence[tuple[np.ndarr
     )
     table = _structures(clusters, _shown_by(found)) if is_judged(clusters) else None
     order = order_of(clusters, table, None if known.any() else family_of(found.structure))
-    if doubt := doubt_in_words(order, str(found.structure)):
+    if doubt := doubt_in_words(order, str(found.structure), table_at):
         warn(doubt)
     return replace(found, order=order)
 

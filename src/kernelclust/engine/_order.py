@@ -202,9 +202,9 @@ def _principal_components(views: list[Any], weight: np.ndarray, n_clusters: int)
     return leading_directions(spectrum.embedding, n_clusters)
 
 
-def doubt_in_words(order: Order, structure: str) -> str:
-    """Return the warning that an order deserves; empty for none."""
-    better = _fits_better(order)
+def doubt_in_words(order: Order, structure: str, table: str = "see order_.structures") -> str:
+    """Return the warning that an order deserves; empty for none. `table` says where the probabilities are."""
+    better = _fits_better(order, table)
     if not order.confidence < UNSURE:
         return f"'{structure}' may be the wrong structure for these clusters.{better}" if better else ""
     said = f"the order of these clusters on '{structure}' is uncertain"
@@ -224,7 +224,7 @@ def doubt_in_words(order: Order, structure: str) -> str:
     )
 
 
-def _fits_better(order: Order) -> str:
+def _fits_better(order: Order, table: str) -> str:
     """Return the sentence that names a structure which is clearly more probable than the one asked for; empty for
     none.
     """
@@ -234,7 +234,7 @@ def _fits_better(order: Order) -> str:
     if likely.probability <= max(CLEARLY, CLEAR_ODDS * asked.probability):
         return ""
     name = "No order" if likely.name == "flat" else f"A {likely.name}"
-    than = f"a {asked.name} ({asked.probability:.2f}): see order_.structures."
+    than = f"a {asked.name} ({asked.probability:.2f}): {table}."
     return f" {name} (probability {likely.probability:.2f}) fits these clusters better than {than}"
 
 

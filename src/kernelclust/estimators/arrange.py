@@ -48,6 +48,9 @@ class Arrangement:
         This arrangement and the best different ones, up to five, as in `StructuredClustering.arrangements`.
     position : (m,) or (m, 2) array, or None
         Continuous place of every sample between the groups, as in `StructuredClustering.position`; NaN without a group.
+    structures : StructureTable or None
+        Probabilities of no order, a chain, a ring, a tree, a grid and a hierarchy over these groups, called by place,
+        whatever `structure` was asked for; as in `StructuredClustering.order_`. None where structures are not compared.
     """
 
     labels: np.ndarray
@@ -61,6 +64,7 @@ class Arrangement:
     link_confidence: np.ndarray | None
     alternatives: list[engine.Alternative]
     position: np.ndarray | None
+    structures: engine.StructureTable | None = field(default=None, repr=False)
     _errors: engine.PositionErrors | None = field(default=None, repr=False)
 
     def pseudotime(self, root: Hashable = None) -> np.ndarray:
@@ -224,6 +228,7 @@ def _arranged(
         link_confidence=None if found.order is None else found.order.links,
         alternatives=engine.alternatives(found.placing, shape, found.n, 5 if node is None else 1),
         position=None if position is None else among_all(position, used, len(codes)),
+        structures=None if found.order is None else found.order.structures,
         _errors=located.errors,
     )
 
