@@ -377,7 +377,7 @@ def _is_sure(one: dict[str, Any]) -> bool:
 
 
 def score_chains(draws: int, work: Parallel) -> list[Any]:
-    """Print how often true chains that come out in order have a confidence of 0.7."""
+    """Print how often true chains that come out in order have a confidence of 0.7 and p <= 0.05."""
     tasks = [(task, kernel, "chain:6") for task in _structure_tasks.chains(draws) for kernel in KERNELS]
     found = work(delayed(judged)(*task) for task in tasks)
     for group in dict.fromkeys(one["group"] for one in found):
@@ -388,7 +388,8 @@ def score_chains(draws: int, work: Parallel) -> list[Any]:
                 if (task.group, k) == (group, kernel)
                 and strictly_right(task.y, one["labels"], np.eye(6), "chain", None)
             ]
-            print(f"  {group}, {kernel}: {len(rows)} in order, >= .7 in {np.mean([_is_sure(one) for one in rows]):.2f}")
+            sure, small = (np.mean([f(one) for one in rows]) for f in (_is_sure, lambda one: one["pvalue"] <= 0.05))
+            print(f"  {group}, {kernel}: {len(rows)} in order, >= .7 in {sure:.2f}, p <= .05 in {small:.2f}")
     return found
 
 

@@ -132,3 +132,11 @@ def test_hints_to_install_something_name_packages_that_exist():
     project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
     extras = {re.split(r"[<>=\[;]", one)[0] for some in project["optional-dependencies"].values() for one in some}
     assert named >= {"cvxpy", "matplotlib", "pillow"} and named <= extras and "pip install 'kernelclust" not in text
+
+
+def test_the_default_kernel_keeps_a_noisy_chain():
+    rng = np.random.default_rng(2)
+    stage = rng.integers(5, size=300)
+    X = stage[:, None] + rng.normal(0, 1.0, (300, 3))
+    model = StructuredClustering(structure="chain:5", random_state=0).fit((X - X.mean(axis=0)) / X.std(axis=0))
+    assert abs(np.corrcoef(model.labels_, stage)[0, 1]) > 0.85 and model.order_confidence_ > 0.7
