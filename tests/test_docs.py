@@ -138,6 +138,7 @@ def test_what_the_page_of_cells_shows_holds():
     assert seen["test"].statistic > 0 and seen["test"].pvalue < 0.05 and seen["agreement"] > 0.9
     assert list(adata.obs["leiden"].cat.categories) == ["0", "1", "2", "3"]
     assert adata.uns["leiden_arrangement"]["groups"].tolist() == ["3", "0", "2", "1"]
+    assert np.corrcoef(adata.obs["lineage_pseudotime"], seen["time_of_cells"])[0, 1] > 0.95
 
 
 WORDS = "".join(page.read_text() for page in [ROOT / "README.md", *PAGES])

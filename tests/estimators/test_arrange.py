@@ -308,3 +308,5 @@ def test_the_table_of_structures_calls_groups_by_their_place():
     assert told in either(chain.order)
     assert ring.structures["chain"].probability == pytest.approx(chain.structures["chain"].probability)
     assert arrange(Z, stage, "flat", kernel="rbf").structures is None
+    with pytest.raises(ValueError, match="name one, such as 'chain'; `structures` of the result"):
+        arrange(Z, stage, "auto")

@@ -377,12 +377,12 @@ def check_structure(n_clusters: Any, structure: Any) -> Structure:
     return as_structure(structure, None if sized else DEFAULT_CLUSTERS)
 
 
-def known_structure(n_clusters: Any, structure: Any, where: str) -> Structure:
+def known_structure(n_clusters: Any, structure: Any, where: str, advice: str = "name a structure") -> Structure:
     """The structure, which is no structure to be found."""
     found = check_structure(n_clusters, structure)
     if found.is_sought:
         raise ValueError(
-            f"structure '{found}' is found by StructuredClustering.fit, not supported yet by {where}: name a structure."
+            f"structure '{found}' is found by StructuredClustering.fit, not supported yet by {where}: {advice}."
         )
     return found
 

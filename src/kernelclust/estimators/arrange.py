@@ -301,7 +301,8 @@ def _is_open_tree(structure: Any) -> bool:
 def _structure_for(structure: Any, called: list) -> Structure:
     """The structure, which must have a place for every group and no more."""
     sized = not (isinstance(structure, str) and ":" not in structure)
-    found = known_structure(None if sized else len(called), structure, "arrange")
+    advice = "name one, such as 'chain'; `structures` of the result has the probabilities of all kinds"
+    found = known_structure(None if sized else len(called), structure, "arrange", advice)
     if found.n_clusters != len(called):
         raise ValueError(
             f"structure '{found}' has {found.n_clusters} places, but labels has {len(called)} groups "
