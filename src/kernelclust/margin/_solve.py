@@ -201,12 +201,12 @@ def zero_solution_slack(model: DecisionModel, loss: TableLoss, n_clusters: int) 
 
 def trivial_slack(loss: TableLoss, n_clusters: int) -> float:
     """Return xi of w = 0, which puts all samples into one cluster: its largest loss to clusters of equal sizes."""
-    whole = isinstance(loss.n, int)
+    n, whole = loss.n, isinstance(loss.n, int)
     tables = np.zeros((n_clusters, n_clusters, n_clusters), dtype=int if whole else float)
     for m in range(n_clusters):  # samples spread over clusters 1..m, and 0 too for the last
         used = np.arange(1, m + 1) if m else np.arange(n_clusters)
-        spread = np.bincount(np.arange(loss.n) % len(used), minlength=len(used)) if whole else loss.n / len(used)
-        tables[m, used, 0] = spread if whole else spread / loss.factor
+        spread = (n + np.arange(len(used))[::-1]) // len(used) if whole else n / len(used) / loss.factor
+        tables[m, used, 0] = spread
     return float(loss.of_tables(tables).max())
 
 

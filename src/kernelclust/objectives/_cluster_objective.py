@@ -82,7 +82,7 @@ class ClusterObjective:
         where = np.ix_(node, node)
         return bool(np.allclose(self.A[where], self.A) and np.allclose(self.T[where], self.T))
 
-    def added_size(self, total: float) -> float:
+    def added_size(self, total: Any) -> Any:
         """Return what the size prior adds to every size."""
         return self.size_prior * total / self.n_clusters
 

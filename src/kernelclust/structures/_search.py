@@ -95,8 +95,9 @@ class _Search:
             n_cells = int(cells.max()) + 1
             mark = self.cell_marks[cells]
             neighbour_marks = np.repeat([mark[:k], mark[k:]], k, axis=0)
-            signature = _scramble(around + neighbour_marks).sum(axis=1)
-            cells = np.unique(_scramble(signature + mark), return_inverse=True)[1].reshape(-1)
+            signature = _scramble(around + neighbour_marks).sum(axis=1, dtype=np.uint64)
+            codes: Marks = _scramble(signature + mark)
+            cells = np.unique(codes, return_inverse=True)[1].reshape(-1)
 
     def neutral_colours(self, nodes: Nodes, cells: Codes) -> Codes:
         """Return the most frequent colour between any two cells, shape (n_cells, n_cells)."""
