@@ -22,7 +22,7 @@ from kernelclust.kernels._graphs import (
     distinct_rows,
     fuzzy_union,
     n_neighbors_for,
-    neighbour_graphs,
+    neighbour_graph,
     smoothest,
 )
 from kernelclust.kernels._views import informative_views
@@ -81,7 +81,7 @@ def test_the_mean_kernel_is_its_definition():
 
 def test_functions_that_are_left_out_are_a_diagonal_where_their_eigenvalues_are_one():
     """L^+ = F (1 / values - 1) F' + D^-1 with all functions; with all of them the kernel is L^+ itself."""
-    W = neighbour_graphs(X, [30])[0]
+    W = neighbour_graph(X, 30)
     degree, m = W.sum(axis=1), len(X)
     values, vectors = smoothest(W, m - 1)
     F = vectors / np.sqrt(degree)[:, None]
@@ -142,7 +142,7 @@ def test_sparse_eigenvectors_are_the_dense_ones(restarts, monkeypatch):
     """By products with the graph (50), and by factorising it when they do not converge (1)."""
     monkeypatch.setattr(_graphs, "RESTARTS", restarts)
     data = RNG.standard_normal((260, 3))
-    W = neighbour_graphs(data, [6])[0]
+    W = neighbour_graph(data, 6)
     values, vectors = smoothest(W, 12)
     root = 1 / np.sqrt(W.sum(axis=1))
     dense, basis = np.linalg.eigh(np.eye(260) - root[:, None] * W.toarray() * root)
@@ -154,7 +154,7 @@ def test_sparse_eigenvectors_are_the_dense_ones(restarts, monkeypatch):
 
 
 def test_all_functions_of_a_graph_make_its_kernel():
-    W = neighbour_graphs(X, [5])[0]
+    W = neighbour_graph(X, 5)
     B = commute_factor(W, len(X) - 1)
     H = np.eye(len(X)) - 1 / len(X)
     assert_allclose(H @ B @ B.T @ H, H @ commute_kernel(W) @ H, atol=1e-8)
@@ -184,7 +184,7 @@ def test_samples_beyond_the_graphs_have_the_features_of_their_neighbours(monkeyp
 def test_views_that_disagree_have_wider_graphs(monkeypatch):
     narrow = mean_kernel(X)
     monkeypatch.setattr(auto, "MIN_VIEW_AGREEMENT", 1.1)
-    k = n_neighbors_for(len(X), 3, 1.5)
+    k = n_neighbors_for(len(X), 3)
     assert_allclose(mean_kernel(X), mean_of(X, auto.WIDE * k))
     assert_allclose(mean_kernel(X[:, :3]), mean_of(X[:, :3], k))  # few columns, two views: no noise
     assert_allclose(narrow, mean_of(X, k))
@@ -198,7 +198,7 @@ def mean_of(data, k):
 
 def test_far_groups_are_joined_by_their_shortest_links():
     far = np.vstack([RNG.standard_normal((15, 2)) + shift for shift in (0, 100, 200)])
-    for W in neighbour_graphs(far, [3, 5]):
+    for W in (neighbour_graph(far, 3), neighbour_graph(far, 5)):
         assert sparse.csgraph.connected_components(W)[0] == 1
         assert abs(W - W.T).max() == 0
         between = W.toarray()[:15, 15:30]
@@ -260,8 +260,7 @@ def test_a_view_that_tells_nothing_is_left_out():
 
 
 def test_number_of_neighbours():
-    assert [n_neighbors_for(m, 5, 1.0) for m in (10, 50, 1000)] == [3, 5, 10]
-    assert n_neighbors_for(1000, 5, 1.5) == 15
+    assert [n_neighbors_for(m, 5) for m in (10, 50, 1000)] == [4, 8, 15]
 
 
 # -- evidence ---------------------------------------------------------------------------------------------------------

@@ -17,19 +17,19 @@ from kernelclust.kernels import (
     Graph,
     PrecomputedGraph,
     _graphs,
+    _new_samples,
     _smooth,
     _views,
     fit_kernel,
-    graph,
 )
 from kernelclust.kernels._graphs import (
     commute_factor,
     commute_kernel,
-    nearest_neighbours,
-    neighbour_graphs,
+    n_neighbors_for,
+    neighbour_graph,
     smoothest,
 )
-from kernelclust.kernels._new_samples import NeighbourSearch, neighbour_search
+from kernelclust.kernels._new_samples import NeighbourSearch, nearest_others, neighbour_search
 from kernelclust.kernels._smooth import filtered_smoothest
 
 pytestmark = pytest.mark.usefixtures("few_starts")
@@ -55,7 +55,7 @@ def test_every_way_finds_the_same_neighbours():
     for data in (wide, wide[:800], narrow, sparse.csr_matrix(narrow)):
         dense = data.toarray() if sparse.issparse(data) else data
         truth = NearestNeighbors(n_neighbors=7, algorithm="brute").fit(dense).kneighbors()
-        found = nearest_neighbours(data, 7)
+        found = nearest_others(neighbour_search(data), 7)
         assert_allclose(found[0], truth[0], atol=1e-6)
         assert np.mean(found[1] == truth[1]) > 0.999
 
@@ -65,14 +65,14 @@ def test_a_tree_finds_neighbours_of_curves_and_products_those_of_clouds():
     curve = np.sin(place + np.arange(12)) + 0.01 * RNG.standard_normal((1500, 12))
     cloud = RNG.standard_normal((1500, 12))
     for data, expected in ((curve, "kd_tree"), (cloud, "brute"), (np.tile(curve, 3), "brute")):
-        search = neighbour_search(data, 5)
+        search = neighbour_search(data)
         assert search._fit_method == expected
-        index = search.kneighbors(data[:40], return_distance=False)
+        index = search.kneighbors(data[:40], 5, return_distance=False)
         assert_array_equal(index, np.argsort(cdist(data[:40], data), axis=1)[:, :5])
 
 
 def test_a_fit_looks_at_every_view_once(monkeypatch):
-    calls = {"view": 0, "distinct": 0, "neighbours": 0}
+    calls = {"view": 0, "distinct": 0, "search": 0, "neighbours": 0}
 
     def counted(name, function):
         def call(*args, **settings):
@@ -83,11 +83,12 @@ def test_a_fit_looks_at_every_view_once(monkeypatch):
 
     monkeypatch.setattr(_views.View, "__call__", counted("view", _views.View.__call__))
     monkeypatch.setattr(_views, "distinct_rows", counted("distinct", _views.distinct_rows))
-    monkeypatch.setattr(_graphs, "nearest_neighbours", counted("neighbours", _graphs.nearest_neighbours))
+    monkeypatch.setattr(_new_samples, "neighbour_search", counted("search", _new_samples.neighbour_search))
+    monkeypatch.setattr(_graphs, "nearest_others", counted("neighbours", _graphs.nearest_others))
     data, _ = make_blobs(90, 6, centers=3, random_state=0)
     StructuredClustering(3, structure="chain", kernel="auto", random_state=0).fit(data)
     # X as given twice: the rbf clusters that are compared are searched for in the background
-    assert calls == {"view": 4, "distinct": 3, "neighbours": 3}
+    assert calls == {"view": 4, "distinct": 3, "search": 3, "neighbours": 3}
 
 
 # -- smoothest functions ----------------------------------------------------------------------------------------------
@@ -112,7 +113,7 @@ def cosine(A, B):
 def some_graphs():
     even = RNG.standard_normal((1500, 3))
     far = np.vstack([RNG.standard_normal((500, 3)) + shift for shift in (0, 50, 200)])
-    return [neighbour_graphs(data, [8])[0] for data in (even, far)]
+    return [neighbour_graph(data, 8) for data in (even, far)]
 
 
 @pytest.mark.parametrize("W", some_graphs(), ids=["even", "thin links"])
@@ -149,7 +150,7 @@ def test_graphs_of_equal_weights_get_coarser_little_by_little(kind):
 
 
 def test_large_graphs_give_the_kernel_of_small_ones(monkeypatch):
-    W = neighbour_graphs(RNG.standard_normal((1200, 4)), [8])[0]
+    W = neighbour_graph(RNG.standard_normal((1200, 4)), 8)
     exact = commute_factor(W, 15)
     monkeypatch.setattr(_graphs, "LARGE", 1000)
     assert cosine(commute_factor(W, 15), exact) > 0.9999
@@ -165,7 +166,7 @@ def test_a_graph_that_does_not_get_coarser_is_no_trap():
 # -- graphs that users bring ------------------------------------------------------------------------------------------
 
 DATA, _ = make_blobs(90, 4, centers=3, cluster_std=1.5, random_state=0)
-W = graph.neighbour_graph(DATA, 3)
+W = neighbour_graph(DATA, n_neighbors_for(90, 3))
 
 
 @pytest.mark.parametrize("approximation", [None, "nystroem"])
@@ -204,7 +205,7 @@ def test_a_weight_counts_as_that_many_copies_of_a_row_of_the_kernel():
 
 
 def pieces(sizes=(40, 30, 20), isolated=0):
-    blocks = [graph.neighbour_graph(RNG.standard_normal((size, 3)), 2) for size in sizes]
+    blocks = [neighbour_graph(RNG.standard_normal((size, 3)), n_neighbors_for(size, 2)) for size in sizes]
     blocks += [sparse.csr_array((1, 1))] * isolated
     return sparse.csr_array(sparse.block_diag(blocks)), np.repeat(np.arange(len(blocks)), [b.shape[0] for b in blocks])
 

@@ -28,8 +28,8 @@ from kernelclust.kernels import (
     kernel_names,
     leading_spectrum,
 )
+from kernelclust.kernels._graphs import n_neighbors_for, neighbour_graph
 from kernelclust.kernels.diffusion import normalized_factor, plain_factor
-from kernelclust.kernels.graph import neighbour_graph
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((40, 3))
@@ -125,7 +125,7 @@ GROUPS = np.repeat(np.arange(3), 15)
 
 
 def test_the_graph_is_made_connected_by_its_shortest_links():
-    W = neighbour_graph(FAR, 3, 3)
+    W = neighbour_graph(FAR, 3)
     count = sparse.csgraph.connected_components(W)[0]
     assert count == 1
     assert abs(W - W.T).max() == 0
@@ -149,7 +149,7 @@ def test_a_disconnected_graph_scores_the_right_clustering_highest(kernel):
 
 
 def test_the_graph_kernel_is_the_pseudo_inverse_and_its_factor_the_smoothest_part():
-    W = neighbour_graph(X, 3).toarray()
+    W = neighbour_graph(X, n_neighbors_for(len(X), 3)).toarray()
     degree = W.sum(1)
     L = np.diag(degree) - W
     truth = np.linalg.pinv(L, hermitian=True)
@@ -172,7 +172,7 @@ def test_the_graph_kernel_is_the_pseudo_inverse_and_its_factor_the_smoothest_par
 def test_diffusion_is_the_exponential_of_the_laplacian(laplacian, time, rank):
     from scipy.linalg import expm
 
-    W = neighbour_graph(X, 3).toarray()
+    W = neighbour_graph(X, n_neighbors_for(len(X), 3)).toarray()
     D = np.diag(W.sum(1))
     root = 1 / np.sqrt(W.sum(1))
     truth = expm(-time * (root[:, None] * (D - W) * root if laplacian == "normalized" else D - W))

@@ -136,8 +136,7 @@ def order_of(clusters: Clusters, table: StructureTable | None = None, family: st
 
     `table` are the probabilities of structures over these clusters, and `family` is the one that was asked for.
     """
-    with one_thread():
-        return replace(_order_of(clusters, table, family), structures=table, family=family)
+    return replace(_order_of(clusters, table, family), structures=table, family=family)
 
 
 def is_judged(given: Clusters) -> bool:
@@ -364,8 +363,7 @@ def noise_fits(A: np.ndarray) -> tuple[np.ndarray, ...]:
 @lru_cache(maxsize=64)
 def _noise_fits(A: bytes, c: int) -> tuple[np.ndarray, ...]:
     kernel, rng = np.frombuffer(A).reshape(c, c), np.random.RandomState(0)
-    with one_thread():
-        return tuple(draw(kernel, d, rng) for draw in (_draw_noise, _draw_centres) for d in NOISE_DIMENSIONS)
+    return tuple(draw(kernel, d, rng) for draw in (_draw_noise, _draw_centres) for d in NOISE_DIMENSIONS)
 
 
 def _n_draws(c: int) -> int:

@@ -21,6 +21,7 @@ from kernelclust._model_files import model_bytes
 from kernelclust._names import check_flag, check_number
 from kernelclust._progress import log, progress_listener, working
 from kernelclust._terms import Term
+from kernelclust._threads import one_thread
 from kernelclust._warnings import warn
 from kernelclust.constraints import Constraints, different_rows, make_constraints
 from kernelclust.engine import Fit, check_sought
@@ -103,7 +104,7 @@ class KernelClusterer(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         """Fit; a failure leaves the last fit whole, or none."""
         y = arguments[0] if arguments else None
         with working(f"{type(self).__name__}.fit"), Tasks.of_fit(self, X, y) as tasks, progress_listener(tasks):
-            with whole_or_nothing(self):
+            with whole_or_nothing(self), one_thread():
                 return self._fit(X, *arguments)
 
     def fit_predict(self, X: Any, y: Any = None, **params: Any) -> np.ndarray:

@@ -13,7 +13,6 @@ from sklearn.utils.validation import validate_data
 
 from kernelclust._arrays import to_host
 from kernelclust._progress import progress_listener, set_step
-from kernelclust._threads import one_thread
 from kernelclust._warnings import warn
 from kernelclust.engine import go_on
 from kernelclust.engine.holders import (
@@ -81,9 +80,8 @@ def _fit(model: Any, partitions: Partitions, widths: list[int], kernels: list[Ke
     features = raw.over_all(*given, unit=bool(config.method.unit_diagonal), center=bool(config.method.center))
     set_step("products of {} features of all samples", width)
     gram = sum(partitions.each(feature_gram, raw=features, width=width))
-    with one_thread():
-        objective, min_weight = few.fit.moving_objective, subsample.min_weight
-        weights = feature_alternation(gram, features.columns, few, config, objective, total.weight, min_weight)
+    objective, min_weight = few.fit.moving_objective, subsample.min_weight
+    weights = feature_alternation(gram, features.columns, few, config, objective, total.weight, min_weight)
     pool = FeaturePool.of(partitions, Features(features, weights.scale, center=False), subsample, few.fit)
     climbing = {"max_iter": int(model.max_iter), "report": model._report}
     found = go_on(pool, subsample, few.fit, config.objective.rule, climbing, partial(_relearned, weights))

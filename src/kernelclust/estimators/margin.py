@@ -10,7 +10,6 @@ from sklearn.utils import Bunch, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from kernelclust._names import check_flag, check_name, check_number
-from kernelclust._threads import one_thread
 from kernelclust._warnings import warn
 from kernelclust.constraints import check_labels
 from kernelclust.estimators._base import KernelClusterer, few_different_rows, warn_if_all_known
@@ -193,8 +192,7 @@ class MaxMarginClustering(KernelClusterer):
                 "clusters, or one."
             )
         known = self._check_known(y, X.shape[0])
-        with one_thread():
-            return self._fit_checked(X, weight, used, known)
+        return self._fit_checked(X, weight, used, known)
 
     def _fit_blocks(self, place: Host, X, y, sample_weight) -> None:
         """Fit samples that are read block by block where they are."""
@@ -207,16 +205,15 @@ class MaxMarginClustering(KernelClusterer):
                 "sample_weight holds zeros: not supported yet for samples in blocks. Leave these rows out of X."
             )
         known = self._check_known(y, n)
-        with one_thread():
-            planes = solve_blocks(
-                place.partitions(X),
-                int(X.shape[1]),
-                weight,
-                self._problem(),
-                known=known if (known >= 0).any() else None,
-                rng=check_random_state(self.random_state),
-                report=self._report,
-            )
+        planes = solve_blocks(
+            place.partitions(X),
+            int(X.shape[1]),
+            weight,
+            self._problem(),
+            known=known if (known >= 0).any() else None,
+            rng=check_random_state(self.random_state),
+            report=self._report,
+        )
         self._keep(Embedding.of(None), planes, weight)
         self._used, self.labels_ = None, place.back(planes.labels, X)
         self._judge(planes, False)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 from scipy import sparse
 from scipy.linalg import eigh, lapack
@@ -13,11 +11,10 @@ from scipy.spatial.distance import cdist
 from sklearn.neighbors import NearestNeighbors
 
 from kernelclust._names import check_number
-from kernelclust.kernels._new_samples import neighbour_search
+from kernelclust.kernels._new_samples import nearest_others, neighbour_search
 from kernelclust.kernels._smooth import filtered_smoothest, narrow
 
 LEAST_LINK = 1e-3  # weight of a link of the spanning tree at least
-JOINED = 20  # neighbours among which a spanning tree is sought
 STEPS = 60  # for the width of a sample's weights, at most
 FEW_PAIRS = 1e6  # of samples in two parts of a graph, up to which all their distances are computed at once
 SMALL = 200  # samples up to which a full decomposition is as fast
@@ -25,34 +22,23 @@ RESTARTS = 50  # of the Lanczos method, before the graph is factorised
 LARGE = 1000  # samples beyond which functions are found from a coarse graph, to three digits or so
 
 
-def n_neighbors_for(n_samples: int, n_clusters: int, size: float = 1.0) -> int:
-    """Neighbours a sample has: size x clip(m / 2c, 3, 10), so that they stay within a small group."""
-    return round(size * float(np.clip(n_samples // (2 * n_clusters), 3, 10)))
+def n_neighbors_for(n_samples: int, n_clusters: int) -> int:
+    """Return the number of neighbours of a sample, 1.5 x clip(m / 2c, 3, 10): they stay within a small group."""
+    return round(1.5 * float(np.clip(n_samples // (2 * n_clusters), 3, 10)))
 
 
-def neighbour_graphs(X, numbers: Sequence[int]) -> list[sparse.csr_array]:
-    """A connected graph (m x m, symmetric weights in (0, 1]) for each number of neighbours.
+def neighbour_graph(X, k: int, search: NearestNeighbors | None = None) -> sparse.csr_array:
+    """Return the connected graph (m x m, symmetric weights in (0, 1]) of the k nearest neighbours, found by a search
+    among all samples.
 
     A sample's nearest neighbour has weight 1; others fall off as exp(-(d - d_nearest) / sigma_i), with sigma_i such
     that the weights add up to log2 of their number (as in UMAP; McInnes, Healy and Melville, 2018). Two one-sided
     weights a, b make a + b - ab. Links of a minimum spanning tree get a small weight at least.
     """
-    m = X.shape[0]
-    if m < 2:
-        return [sparse.csr_array((m, m)) for _ in numbers]
-    for number in numbers:
-        check_number("n_neighbors", number, whole=True, least=1)
-    numbers = [min(int(number), m - 1) for number in numbers]
-    distance, index = nearest_neighbours(X, max(numbers))
-    enough = max(JOINED, min(numbers))  # a spanning tree needs no far neighbours
-    links = _joining_links(X, distance[:, :enough], index[:, :enough])
-    return [_with_links(fuzzy_union(distance[:, :k], index[:, :k]), links) for k in numbers]
-
-
-def nearest_neighbours(X, k: int) -> tuple[np.ndarray, np.ndarray]:
-    """Distances (m x k, ascending, float64) and indices (m x k) of the k < m nearest other samples."""
-    distance, index = neighbour_search(X, k).kneighbors()
-    return distance.astype(np.float64), index
+    check_number("n_neighbors", k, whole=True, least=1)
+    search = neighbour_search(X) if search is None else search
+    distance, index = nearest_others(search, min(int(k), X.shape[0] - 1))
+    return _with_links(fuzzy_union(distance, index), _joining_links(X, distance, index))
 
 
 def fuzzy_union(distance: np.ndarray, index: np.ndarray) -> sparse.csr_array:

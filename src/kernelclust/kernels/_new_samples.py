@@ -22,8 +22,9 @@ from kernelclust.kernels._base import Kernel
 from kernelclust.kernels._function import SimilarityFunction
 from kernelclust.kernels.operators import KernelOperator, row_blocks
 
+COMPARED = 5  # fitted samples that a new one is compared with, the nearest
 MAX_TREE_COLUMNS = 32
-N_TREE_QUERIES = 50
+N_TREE_QUERIES, TREE_NEIGHBOURS = 50, 15  # that a tree is tried with
 MAX_TREE_WORK = 1.0  # fraction of the samples that a search of a tree compares, times the columns; above, products win
 AT_ONCE = 2**26  # distances that are computed at a time on a device
 ROUNDING = 1e-7  # of the length of a sample: distances up to it, by products of samples, are rounding
@@ -246,8 +247,8 @@ class ExactFeatures(FeatureMap):
 # -- by the nearest fitted samples, for kernels that exist only between these ------------------------------------------
 
 
-def neighbour_search(Z: Any, k: int) -> NearestNeighbors:
-    """Return the faster search for k neighbours among samples Z: by a tree where samples fill few dimensions.
+def neighbour_search(Z: Any) -> NearestNeighbors:
+    """Return the faster search for neighbours among samples Z: by a tree where samples fill few dimensions.
 
     One core, 10 000 samples, time of the tree over that of products: 0.4 on curves in 10 columns and for normal samples
     in 5 (work 0.4), 1.0 in 7 (1.7), 2.8 in 10 (5.6).
@@ -255,10 +256,16 @@ def neighbour_search(Z: Any, k: int) -> NearestNeighbors:
     if not sparse.issparse(Z) and Z.shape[1] <= MAX_TREE_COLUMNS:
         tree = KDTree(Z, leaf_size=30)
         queries = Z[np.unique(np.linspace(0, len(Z) - 1, N_TREE_QUERIES).astype(int))]
-        tree.query(queries, k=k, return_distance=False)
+        tree.query(queries, k=min(TREE_NEIGHBOURS, len(Z)), return_distance=False)
         if tree.get_n_calls() / (len(queries) * len(Z)) * Z.shape[1] <= MAX_TREE_WORK:
-            return NearestNeighbors(n_neighbors=k, algorithm="kd_tree").fit(Z)  # fitted on a tree it cannot be pickled
-    return NearestNeighbors(n_neighbors=k, algorithm="brute").fit(Z)
+            return NearestNeighbors(algorithm="kd_tree").fit(Z)  # fitted on a tree it cannot be pickled
+    return NearestNeighbors(algorithm="brute").fit(Z)
+
+
+def nearest_others(search: NearestNeighbors, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return distances (m x k, ascending) and indices (m x k) of the k < m nearest other samples of a search."""
+    distance, index = search.kneighbors(n_neighbors=k)
+    return distance.astype(np.float64), index
 
 
 @dataclass
@@ -273,7 +280,7 @@ class NeighbourSearch:
     def __post_init__(self) -> None:
         if len(self.samples) != self.Z.shape[0]:
             raise ValueError(f"{self.Z.shape[0]} rows to search, but names of {len(self.samples)} samples.")
-        self.nearest = neighbour_search(self.Z, min(5, self.Z.shape[0]))
+        self.nearest = neighbour_search(self.Z)
 
     def __call__(self, X_new) -> tuple[np.ndarray, np.ndarray]:
         """Weights (n, k) that fall with distance, and the samples (n, k) they belong to."""
@@ -286,7 +293,7 @@ class NeighbourSearch:
         if not sparse.issparse(Z):
             far = np.sqrt(np.finfo(Z.dtype).max) / 1e4  # squares of distances beyond would overflow
             Z = np.clip(Z, -far, far)
-        distance, index = self.nearest.kneighbors(Z)
+        distance, index = self.nearest.kneighbors(Z, min(COMPARED, self.Z.shape[0]))
         closest, rounding = distance[:, :1], ROUNDING * row_norms(Z)[:, None]
         apart = closest > rounding
         weight = np.where(apart, closest, 1.0) / np.where(apart, distance, 1.0)
@@ -303,7 +310,7 @@ class NeighbourSearch:
         away = xp.sum(Y * Y, axis=1)[None, :] - 2 * (Z @ xp.matrix_transpose(Y))
         names, found = xp.arange(Y.shape[0], device=Z.device), []
         never = xp.asarray(xp.inf, dtype=Z.dtype, device=Z.device)
-        for _ in range(self.nearest.n_neighbors):
+        for _ in range(min(COMPARED, self.Z.shape[0])):
             found.append(xp.argmin(away, axis=1))
             away = xp.where(names[None, :] == found[-1][:, None], never, away)
         index = xp.stack(found, axis=1)

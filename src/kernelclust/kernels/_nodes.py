@@ -6,26 +6,18 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from kernelclust._names import check_number
 from kernelclust._threads import in_order, one_thread
 from kernelclust.kernels._base import Kernel
 from kernelclust.kernels._fitted_kernel import FittedKernel
-from kernelclust.kernels._graphs import n_neighbors_for, neighbour_graphs
+from kernelclust.kernels._graphs import n_neighbors_for, neighbour_graph
 from kernelclust.kernels._new_samples import FeatureMap, Features, GraphFeatures, Neighbours
 from kernelclust.kernels._views import ViewData, given_view
 from kernelclust.kernels.operators import DenseKernel, LowRankKernel, row_blocks
 
 MAX_GRAPH_SAMPLES = 10_000
-SIZE = 1.5
 FUNCTIONS = 10  # beyond 2c that are kept of a graph
-
-
-def neighbour_graph(X, n_clusters: int, n_neighbors: int | None = None) -> sparse.csr_array:
-    """Connected graph of the neighbours, symmetric weights."""
-    k = n_neighbors_for(X.shape[0], n_clusters, SIZE) if n_neighbors is None else n_neighbors
-    return neighbour_graphs(X, [k])[0]
 
 
 def n_functions(wanted: int | None, n_clusters: int, n_nodes: int) -> int:
@@ -92,14 +84,15 @@ class NeighbourKernel(GraphKernel):
             data = ViewData(view, view(few))
             which = data.which
             if len(data.first) < 2:
-                return FittedKernel(LowRankKernel(np.zeros((m, 1)), weight), Neighbours([data.search()]))
-            W = neighbour_graph(data.nodes, n_clusters, self.n_neighbors)
+                return FittedKernel(LowRankKernel(np.zeros((m, 1)), weight), Neighbours([data.search]))
+            k = n_neighbors_for(len(data.first), n_clusters) if self.n_neighbors is None else self.n_neighbors
+            W = neighbour_graph(data.nodes, k, data.search.nearest)
             if dense:
                 K = gram(W)
                 K = K if len(data.first) == len(which) else K[np.ix_(which, which)]
-                return FittedKernel(DenseKernel(K, weight), Neighbours([data.search()]))
+                return FittedKernel(DenseKernel(K, weight), Neighbours([data.search]))
             B = factor(W, n_functions(self.n_functions, n_clusters, W.shape[0]))
-            features = GraphFeatures([data.search()], [B])
+            features = GraphFeatures([data.search], [B])
             B = data.spread(B)
             B = B if len(graphed) == m else extended(features, X, graphed, B)
             return FittedKernel(LowRankKernel(B, weight, overwrite=True), Features(features))

@@ -82,6 +82,7 @@ class ViewData:
         """Values of nodes (rows) for all samples."""
         return values if len(self.first) == len(self.which) else values[self.which]
 
+    @cached_property
     def search(self) -> NeighbourSearch:
         return NeighbourSearch(self.nodes, self.first, self.view)
 

@@ -36,9 +36,9 @@ from sklearn.metrics.pairwise import euclidean_distances
 from kernelclust._progress import stage_progress
 from kernelclust._threads import in_order
 from kernelclust.kernels._fitted_kernel import COMMUTE, FittedKernel
-from kernelclust.kernels._graphs import n_neighbors_for, neighbour_graphs, smoothest
+from kernelclust.kernels._graphs import n_neighbors_for, neighbour_graph, smoothest
 from kernelclust.kernels._new_samples import Features, GraphFeatures
-from kernelclust.kernels._nodes import MAX_GRAPH_SAMPLES, SIZE, GraphKernel, extended, graph_samples, n_functions
+from kernelclust.kernels._nodes import MAX_GRAPH_SAMPLES, GraphKernel, extended, graph_samples, n_functions
 from kernelclust.kernels._views import View, ViewData, informative_views
 from kernelclust.kernels.operators import LowRankKernel, one_hot
 
@@ -115,8 +115,8 @@ class Auto(GraphKernel):
 
         def factor(data: ViewData, width: int = 1) -> np.ndarray:
             nodes = data.nodes.shape[0]
-            k = self.n_neighbors or width * n_neighbors_for(nodes, n_clusters, SIZE)
-            W = neighbour_graphs(data.nodes, [k])[0]
+            k = self.n_neighbors or width * n_neighbors_for(nodes, n_clusters)
+            W = neighbour_graph(data.nodes, k, data.search.nearest)
             B = _graph_factor(W, n_functions(self.n_functions, n_clusters, nodes), np.bincount(data.which, share))
             return B / np.sqrt(len(useful))
 
@@ -129,7 +129,7 @@ class Auto(GraphKernel):
             factors = list(in_order(lambda data: factor(data, WIDE), useful, large=m >= MIN_PARALLEL_SAMPLES))
         if not factors:  # all samples are equal
             useful, factors, agreement = views[:1], [np.zeros((1, 1))], None
-        features = GraphFeatures([data.search() for data in useful], factors)
+        features = GraphFeatures([data.search for data in useful], factors)
         B = np.hstack([data.spread(B) for data, B in zip(useful, factors, strict=True)])
         if len(graphed) < m:
             B = extended(features, X, graphed, B)

@@ -12,9 +12,7 @@ from dataclasses import dataclass, replace
 
 from kernelclust.kernels._fitted_kernel import COMMUTE, FittedKernel
 from kernelclust.kernels._graphs import commute_factor, commute_kernel
-from kernelclust.kernels._nodes import NeighbourKernel, neighbour_graph
-
-__all__ = ["PART", "Graph", "neighbour_graph"]
+from kernelclust.kernels._nodes import NeighbourKernel
 
 
 @dataclass(eq=False, repr=False)

@@ -12,7 +12,6 @@ from sklearn.utils import check_random_state
 
 from kernelclust._progress import KERNEL, SEARCH, set_stage
 from kernelclust._solution import Solution
-from kernelclust._threads import one_thread
 from kernelclust._warnings import each_once, warn
 from kernelclust.constraints import Constraints
 from kernelclust.engine import Fit, distance_exponent, judge, useful_spectrum, with_order
@@ -67,11 +66,6 @@ class ManyFit:
 
 def fit_many(views: Views, weight: np.ndarray, config: MultiKernelConfig, known: Constraints | None = None) -> ManyFit:
     """Fit samples of positive weight."""
-    with one_thread():
-        return _fit(views, weight, config, known)
-
-
-def _fit(views: Views, weight: np.ndarray, config: MultiKernelConfig, known: Constraints | None) -> ManyFit:
     structure, c, method = config.structure, config.structure.n_clusters, config.method
     rng = check_random_state(config.random_state)
     set_stage(KERNEL, "the kernels of {} samples", len(weight))

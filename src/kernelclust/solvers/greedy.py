@@ -12,7 +12,7 @@ import numpy as np
 
 from kernelclust._names import check_name, check_starts
 from kernelclust._solution import Solution
-from kernelclust._threads import in_order, one_thread
+from kernelclust._threads import in_order
 from kernelclust._warnings import warn
 from kernelclust.constraints import Constraints, contradicted, numbered, repair
 from kernelclust.kernels import LowRankKernel, feature_sums
@@ -228,24 +228,23 @@ class Greedy(Solver):
         number = self._n_starts(free, run.quick)
         chosen = np.arange(m) if m <= MAX_SUBSAMPLE else np.sort(rng.choice(m, MAX_SUBSAMPLE, replace=False))
         spectrum = problem.spectrum.at(chosen)
-        with one_thread():
-            part = whole.at(chosen)
-            small = part.kernel
-            candidates = [starts.spectral_start(spectrum, c)]
-            candidates += starts.plus_plus_starts(part.E, small.weight, c, rng, number)
-            if climber.structured and c > 2:
-                candidates += [starts.projected_start(spectrum, objective.A, rng) for _ in range(number)]
-            if part.constraints is not None:
-                candidates += [starts.seeded_start(part.E, small.weight, part.constraints.seeds, c, rng)]
-                if len(part.E) <= MAX_FOR_RANDOM_STARTS:  # links and sizes shape the optimum more than the data do
-                    candidates += [starts.random_start(len(part.E), c, rng) for _ in range(number // 2)]
-            quick = climber if not climber.structured else self._structured(problem, run, QUICK_RESTARTS)
-            quick = replace(quick, climbing=quick.climbing | {"tol": max(self.tol, START_TOL)})
-            tried = _climb_all(part, quick, candidates)
-            best = max(tried, key=lambda solution: solution.value)
-            if free:
-                best = _swap(part, quick, best, QUICK_SWAPS if run.quick else MAX_SWAPS)
-            tried.append(_perturb(part, quick, best, 0 if run.quick else ROUNDS, rng))
+        part = whole.at(chosen)
+        small = part.kernel
+        candidates = [starts.spectral_start(spectrum, c)]
+        candidates += starts.plus_plus_starts(part.E, small.weight, c, rng, number)
+        if climber.structured and c > 2:
+            candidates += [starts.projected_start(spectrum, objective.A, rng) for _ in range(number)]
+        if part.constraints is not None:
+            candidates += [starts.seeded_start(part.E, small.weight, part.constraints.seeds, c, rng)]
+            if len(part.E) <= MAX_FOR_RANDOM_STARTS:  # links and sizes shape the optimum more than the data do
+                candidates += [starts.random_start(len(part.E), c, rng) for _ in range(number // 2)]
+        quick = climber if not climber.structured else self._structured(problem, run, QUICK_RESTARTS)
+        quick = replace(quick, climbing=quick.climbing | {"tol": max(self.tol, START_TOL)})
+        tried = _climb_all(part, quick, candidates)
+        best = max(tried, key=lambda solution: solution.value)
+        if free:
+            best = _swap(part, quick, best, QUICK_SWAPS if run.quick else MAX_SWAPS)
+        tried.append(_perturb(part, quick, best, 0 if run.quick else ROUNDS, rng))
         tried = _distinct(sorted(tried, key=lambda solution: -solution.value))
         for rank, solution in enumerate(tried):
             run.report(f"start {rank}: F = {solution.value:.6g} in the leading eigenvectors")
