@@ -7,6 +7,7 @@ import pytest
 from flat_parameters import build
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
+from scipy.spatial import cKDTree
 from scipy.spatial.distance import cdist
 from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
@@ -29,7 +30,7 @@ from kernelclust.kernels._graphs import (
     neighbour_graph,
     smoothest,
 )
-from kernelclust.kernels._new_samples import NeighbourSearch, nearest_others, neighbour_search
+from kernelclust.kernels._new_samples import NeighbourSearch, nearest, nearest_others, neighbour_search
 from kernelclust.kernels._smooth import filtered_smoothest
 
 pytestmark = pytest.mark.usefixtures("few_starts")
@@ -64,11 +65,21 @@ def test_a_tree_finds_neighbours_of_curves_and_products_those_of_clouds():
     place = np.linspace(0, 6, 1500)[:, None]
     curve = np.sin(place + np.arange(12)) + 0.01 * RNG.standard_normal((1500, 12))
     cloud = RNG.standard_normal((1500, 12))
-    for data, expected in ((curve, "kd_tree"), (cloud, "brute"), (np.tile(curve, 3), "brute")):
+    for data, expected in ((curve, cKDTree), (cloud, NearestNeighbors), (np.tile(curve, 3), NearestNeighbors)):
         search = neighbour_search(data)
-        assert search._fit_method == expected
-        index = search.kneighbors(data[:40], 5, return_distance=False)
+        assert isinstance(search, expected)
+        index = nearest(search, data[:40], 5)[1]
         assert_array_equal(index, np.argsort(cdist(data[:40], data), axis=1)[:, :5])
+
+
+def test_no_sample_is_its_own_neighbour_among_others_at_no_distance():
+    close = 1e-200 * np.arange(40.0)[:, None]  # squares of the differences are zero
+    search = neighbour_search(close)
+    assert isinstance(search, cKDTree)
+    distance, index = nearest_others(search, 3)
+    assert distance.shape == index.shape == (40, 3)
+    assert not (index == np.arange(40)[:, None]).any()
+    assert_array_equal(distance, 0)
 
 
 def test_a_fit_looks_at_every_view_once(monkeypatch):

@@ -7,11 +7,12 @@ from scipy import sparse
 from scipy.linalg import eigh, lapack
 from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
 from scipy.sparse.linalg import ArpackNoConvergence, eigsh
+from scipy.spatial import cKDTree
 from scipy.spatial.distance import cdist
 from sklearn.neighbors import NearestNeighbors
 
 from kernelclust._names import check_number
-from kernelclust.kernels._new_samples import nearest_others, neighbour_search
+from kernelclust.kernels._new_samples import nearest, nearest_others, neighbour_search
 from kernelclust.kernels._smooth import filtered_smoothest, narrow
 
 LEAST_LINK = 1e-3  # weight of a link of the spanning tree at least
@@ -27,7 +28,7 @@ def n_neighbors_for(n_samples: int, n_clusters: int) -> int:
     return round(1.5 * float(np.clip(n_samples // (2 * n_clusters), 3, 10)))
 
 
-def neighbour_graph(X, k: int, search: NearestNeighbors | None = None) -> sparse.csr_array:
+def neighbour_graph(X, k: int, search: cKDTree | NearestNeighbors | None = None) -> sparse.csr_array:
     """Return the connected graph (m x m, symmetric weights in (0, 1]) of the k nearest neighbours, found by a search
     among all samples.
 
@@ -128,9 +129,9 @@ def _closest_pair(X, one: np.ndarray, other: np.ndarray) -> tuple[float, int, in
         apart = cdist(X[one], X[other])
         i, j = np.unravel_index(apart.argmin(), apart.shape)
         return float(apart[i, j]), int(one[i]), int(other[j])
-    distance, nearest = NearestNeighbors(n_neighbors=1).fit(X[other]).kneighbors(X[one])
+    distance, index = nearest(neighbour_search(X[other]), X[one], 1)
     best = int(np.argmin(distance[:, 0]))
-    return float(distance[best, 0]), int(one[best]), int(other[nearest[best, 0]])
+    return float(distance[best, 0]), int(one[best]), int(other[index[best, 0]])
 
 
 def _symmetric(links: dict, m: int) -> sparse.csr_array:

@@ -84,15 +84,15 @@ class NeighbourKernel(GraphKernel):
             data = ViewData(view, view(few))
             which = data.which
             if len(data.first) < 2:
-                return FittedKernel(LowRankKernel(np.zeros((m, 1)), weight), Neighbours([data.search]))
+                return FittedKernel(LowRankKernel(np.zeros((m, 1)), weight), Neighbours([data.neighbours]))
             k = n_neighbors_for(len(data.first), n_clusters) if self.n_neighbors is None else self.n_neighbors
-            W = neighbour_graph(data.nodes, k, data.search.nearest)
+            W = neighbour_graph(data.nodes, k, data.neighbours.search)
             if dense:
                 K = gram(W)
                 K = K if len(data.first) == len(which) else K[np.ix_(which, which)]
-                return FittedKernel(DenseKernel(K, weight), Neighbours([data.search]))
+                return FittedKernel(DenseKernel(K, weight), Neighbours([data.neighbours]))
             B = factor(W, n_functions(self.n_functions, n_clusters, W.shape[0]))
-            features = GraphFeatures([data.search], [B])
+            features = GraphFeatures([data.neighbours], [B])
             B = data.spread(B)
             B = B if len(graphed) == m else extended(features, X, graphed, B)
             return FittedKernel(LowRankKernel(B, weight, overwrite=True), Features(features))

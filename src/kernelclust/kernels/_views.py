@@ -83,7 +83,7 @@ class ViewData:
         return values if len(self.first) == len(self.which) else values[self.which]
 
     @cached_property
-    def search(self) -> NeighbourSearch:
+    def neighbours(self) -> NeighbourSearch:
         return NeighbourSearch(self.nodes, self.first, self.view)
 
 

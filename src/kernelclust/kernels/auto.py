@@ -116,7 +116,7 @@ class Auto(GraphKernel):
         def factor(data: ViewData, width: int = 1) -> np.ndarray:
             nodes = data.nodes.shape[0]
             k = self.n_neighbors or width * n_neighbors_for(nodes, n_clusters)
-            W = neighbour_graph(data.nodes, k, data.search.nearest)
+            W = neighbour_graph(data.nodes, k, data.neighbours.search)
             B = _graph_factor(W, n_functions(self.n_functions, n_clusters, nodes), np.bincount(data.which, share))
             return B / np.sqrt(len(useful))
 
@@ -129,7 +129,7 @@ class Auto(GraphKernel):
             factors = list(in_order(lambda data: factor(data, WIDE), useful, large=m >= MIN_PARALLEL_SAMPLES))
         if not factors:  # all samples are equal
             useful, factors, agreement = views[:1], [np.zeros((1, 1))], None
-        features = GraphFeatures([data.search for data in useful], factors)
+        features = GraphFeatures([data.neighbours for data in useful], factors)
         B = np.hstack([data.spread(B) for data, B in zip(useful, factors, strict=True)])
         if len(graphed) < m:
             B = extended(features, X, graphed, B)
