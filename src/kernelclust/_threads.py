@@ -68,10 +68,11 @@ def in_order(work: Callable[[Item], Result], items: Iterable[Item], *, large: bo
     """work(item) for every item, several at a time, one BLAS thread each; results come in order, so that sums of them
     are the same bits for any number of threads. Work that is not `large` loses more by threads than it gains.
 
-    Where an item fails, or the caller wants no more results, items that have not begun are left out.
+    Where an item fails, or the caller wants no more results, items that have not begun are left out. A single item may
+    divide its own work.
     """
     with one_thread():
-        if n_threads() == 1 or not large:
+        if n_threads() == 1 or not large or len(items := list(items)) == 1:
             yield from map(work, items)
             return
         with ThreadPoolExecutor(n_threads(), initializer=_mark) as pool:

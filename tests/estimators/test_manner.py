@@ -18,8 +18,9 @@ from kernelclust import (
     MaxMarginClustering,
     MultiKernelClustering,
     StructuredClustering,
+    _threads,
 )
-from kernelclust._threads import one_thread
+from kernelclust._threads import in_order, n_threads, one_thread
 from kernelclust.kernels import auto
 from kernelclust.policies import auto as policy
 
@@ -136,3 +137,11 @@ def test_blas_threads_are_restored_whatever_runs_beside():
         with pytest.raises(ValueError, match="NaN"):
             KernelKMeans(4).fit(X * np.nan)
         assert blas_threads() == before
+
+
+def test_a_single_item_of_work_has_all_threads(monkeypatch):
+    """A pass over the kernel was made by one thread, because one start was climbed from in a thread of its own."""
+    monkeypatch.setattr(_threads, "_openmp_effective_n_threads", lambda: 3)
+    assert list(in_order(lambda item: n_threads(), [0])) == [3]
+    assert list(in_order(lambda item: n_threads(), [0, 1])) == [1, 1]
+    assert n_threads() == 3
