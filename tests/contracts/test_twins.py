@@ -58,11 +58,6 @@ def cases():
     pull = A[:, p] @ M.T
     yield loops + "fill_pull", (np.zeros((6, 6)), 2, p, A, M)
     yield loops + "cycle_rise", (p, 0, 3, 5, pull, A, M, linear)
-    ranks, ends = np.zeros((6, 6), dtype=np.intp), np.column_stack(np.triu_indices(6, 1))
-    ends = ends[rng.permutation(15)]
-    ranks[ends[:, 0], ends[:, 1]] = ranks[ends[:, 1], ends[:, 0]] = np.arange(15)
-    yield "engine._loops._lives", (ranks, ends, np.sort(rng.standard_normal(15)))
-    yield "engine._loops._toggle", (np.zeros(2, dtype=np.uint64), 7, ranks, ends)
     nearest, links = np.full((20, 3), np.inf), np.zeros((3, 3), dtype=np.intp)
     yield "engine._near_loops._fill_near", (rng.standard_normal((4, 20)), np.array([0, 5, 13, 20]), 4, nearest, links)
     yield "margin._loops._rise", (2, 5, *table[:4], 0.3)

@@ -6,11 +6,11 @@ logarithms and without subtraction, so that scores of any size are exact to roun
 
 from __future__ import annotations
 
+from functools import cache
+from math import log
 from typing import NamedTuple
 
 import numpy as np
-
-from kernelclust._compiled import compiled, floats
 
 SAFE = 1e-100  # sums of shares from which nothing that floating point leaves out counts
 
@@ -40,118 +40,66 @@ def ring_sum(s: np.ndarray) -> ArrangementSum:
 
 
 def _path_sum(s: np.ndarray, ring: bool) -> ArrangementSum:
-    c = len(s)
-    before, links = np.full((2**c, c), -1, dtype=np.intp), np.zeros((c, c))
-    log_sum, last = _fill_paths(floats(s), ring, before, links)
-    order, members = [int(last)], 2**c - 1
+    """Go from sets of clusters, numbered by their bits, to larger ones: log f(M, j), and the heaviest path with the
+    cluster before its last one. A ring is a path that begins at cluster 0 and is closed.
+
+    `shares` are the f(M, .) of a set in units of exp(`highest`), the largest of them, which needs few exponentials.
+    Where units are too far apart for that, terms are added by their logarithms.
+    """
+    c, everyone = len(s), 2 ** len(s) - 1
+    step = np.where(np.eye(c, dtype=bool), -np.inf, s)
+    top = step.max()
+    weight = np.exp(step - top)
+    log_sums, heaviest = np.full((2, everyone + 1, c), -np.inf)
+    shares, highest = np.zeros((everyone + 1, c)), np.zeros(everyone + 1)
+    before = np.zeros((everyone + 1, c), dtype=np.intp)
+    first = np.arange(1 if ring else c)
+    log_sums[1 << first, first], heaviest[1 << first, first], shares[1 << first, first] = 0.0, 0.0, 1.0
+    for sets, members, last in _larger_sets(c, ring):
+        rest = members ^ (1 << last)
+        total = np.einsum("ij,ij->i", shares[rest], weight[last])
+        tiny = total < SAFE
+        log_sums[members, last] = highest[rest] + top + np.log(np.where(tiny, 1.0, total))
+        log_sums[members[tiny], last[tiny]] = _log_sum(log_sums[rest[tiny]] + step[last[tiny]])
+        highest[sets] = log_sums[sets].max(axis=1)
+        shares[sets] = np.exp(log_sums[sets] - highest[sets, None])
+        paths = heaviest[rest] + step[last]
+        before[members, last] = best = paths.argmax(axis=1)
+        heaviest[members, last] = paths[np.arange(len(best)), best]
+    closing = step[0] if ring else np.zeros(c)
+    log_sum = float(_log_sum(log_sums[everyone] + closing)) - log(2)  # every arrangement has two directions
+    order, members = [int(np.argmax(heaviest[everyone] + closing))], everyone
     while len(order) < c:
         previous = int(before[members, order[-1]])
         members ^= 1 << order[-1]
         order.append(previous)
-    return ArrangementSum(float(log_sum), np.array(order), links)
+    some = np.arange(1, everyone, 2 if ring else 1)
+    others = (everyone ^ some) | (1 if ring else 0)
+    unit = highest[some] + highest[others] + top - log_sum
+    if unit.max() < -log(SAFE):
+        links = weight * ((shares[some].T * np.exp(unit)) @ shares[others])
+    else:
+        links = np.exp(log_sums[some][:, :, None] + step + log_sums[others][:, None] - log_sum).sum(axis=0)
+    if ring:
+        links[:, 0] = links[0]
+    return ArrangementSum(log_sum, np.array(order), links)
 
 
-@compiled
-def _fill_paths(s, ring, before, links):
-    """Fill which cluster comes `before` the last one of the heaviest path, over sets of clusters, numbered by their
-    bits, and last clusters; return log Z and the last cluster of the heaviest arrangement. A ring is a path that begins
-    at cluster 0 and is closed.
-
-    `shares` are the sums of the paths through one set in units of exp(`highest`), the largest of them: sums over a set
-    need exponentials of its own alone. Where units are too far apart for that, terms are added by their logarithms.
-    """
-    c = len(s)
-    everyone = (1 << c) - 1
-    log_sums, heaviest = np.full((everyone + 1, c), -np.inf), np.full((everyone + 1, c), -np.inf)
-    shares, highest = np.zeros((everyone + 1, c)), np.full(everyone + 1, -np.inf)
-    top, weight = -np.inf, np.empty((c, c))
-    for j in range(c):
-        for k in range(j):
-            top = max(top, s[j, k])
-    for j in range(c):
-        for k in range(c):
-            weight[j, k] = np.exp(s[j, k] - top) if j != k else 0.0
-    inside, outside = np.empty(c, dtype=np.intp), np.empty(c, dtype=np.intp)
-    for members in range(1, everyone + 1):
-        if ring and not members & 1:
-            continue
-        n_inside = _split(members, inside, outside)
-        for at in range(n_inside):
-            k = inside[at]
-            rest = members ^ (1 << k)
-            if n_inside == 1:
-                log_sums[members, k] = heaviest[members, k] = 0.0
-            if n_inside == 1 or (ring and k == 0):
-                continue
-            total, most, previous = 0.0, -np.inf, -1
-            for other in range(n_inside):
-                j = inside[other]
-                if j != k:
-                    total += shares[rest, j] * weight[j, k]
-                    if heaviest[rest, j] + s[j, k] > most:
-                        most, previous = heaviest[rest, j] + s[j, k], j
-            heaviest[members, k], before[members, k] = most, previous
-            if total > SAFE:
-                log_sums[members, k] = highest[rest] + top + np.log(total)
-                continue
-            high, total = -np.inf, 0.0
-            for other in range(n_inside):
-                j = inside[other]
-                if j != k:
-                    high = max(high, log_sums[rest, j] + s[j, k])
-            for other in range(n_inside):
-                j = inside[other]
-                if j != k:
-                    total += np.exp(log_sums[rest, j] + s[j, k] - high)
-            log_sums[members, k] = high + np.log(total)
-        for at in range(n_inside):
-            highest[members] = max(highest[members], log_sums[members, inside[at]])
-        for at in range(n_inside):
-            shares[members, inside[at]] = np.exp(log_sums[members, inside[at]] - highest[members])
-    high, best, last, total = -np.inf, -np.inf, 0, 0.0
-    for j in range(c):
-        closing = s[j, 0] if ring else 0.0
-        high = max(high, log_sums[everyone, j] + closing)
-        if heaviest[everyone, j] + closing > best:
-            best, last = heaviest[everyone, j] + closing, j
-    for j in range(c):
-        total += np.exp(log_sums[everyone, j] + (s[j, 0] if ring else 0.0) - high)
-    log_sum = high + np.log(total / 2)  # every arrangement has two directions
-    for members in range(1, everyone):
-        if ring and not members & 1:
-            continue
-        others = (everyone ^ members) | (1 if ring else 0)
-        n_inside = _split(members, inside, outside)
-        factor = np.exp(highest[members] + top + highest[others] - log_sum)
-        begin = 0
-        for at in range(n_inside):
-            j = inside[at]
-            while begin < c - n_inside and outside[begin] < j:
-                begin += 1
-            for other in range(begin, c - n_inside):
-                k = outside[other]
-                if factor * SAFE < 1:
-                    links[j, k] += shares[members, j] * weight[j, k] * shares[others, k] * factor
-                else:
-                    links[j, k] += np.exp(log_sums[members, j] + s[j, k] + log_sums[others, k] - log_sum)
-    for j in range(c):
-        for k in range(j):
-            links[j, k] = links[k, j]
-    return log_sum, last
+@cache
+def _larger_sets(c: int, ring: bool) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """Return the sets of 2, 3, ..., c clusters, and each again with every cluster that a path through it can end at."""
+    sets = np.arange(1, 2**c, 2 if ring else 1)
+    inside = sets[:, None] >> np.arange(c) & 1
+    inside[:, : 1 if ring else 0] = 0  # a ring ends elsewhere than it begins
+    size = inside.sum(axis=1) + (1 if ring else 0)
+    pairs = [np.nonzero((size == k)[:, None] & (inside > 0)) for k in range(2, c + 1)]
+    return [(sets[size == k], sets[row], last) for k, (row, last) in enumerate(pairs, 2)]
 
 
-@compiled
-def _split(members, inside, outside):
-    """Write the clusters inside and outside of a set, and return how many are inside."""
-    n_inside = n_outside = 0
-    for k in range(len(inside)):
-        if members >> k & 1:
-            inside[n_inside] = k
-            n_inside += 1
-        else:
-            outside[n_outside] = k
-            n_outside += 1
-    return n_inside
+def _log_sum(logs: np.ndarray) -> np.ndarray:
+    """Return log sum exp over the last axis, which has a finite entry."""
+    top = logs.max(axis=-1, keepdims=True)
+    return np.asarray(np.log(np.exp(logs - top).sum(axis=-1)) + top[..., 0])
 
 
 def tree_sum(s: np.ndarray) -> ArrangementSum:

@@ -18,7 +18,7 @@ from scipy.cluster.hierarchy import cophenet, fcluster, linkage
 from scipy.spatial.distance import cdist, squareform
 
 from kernelclust.engine._arrangement_sums import chain_sum, ring_sum, tree_sum
-from kernelclust.engine._loops import loop_lives
+from kernelclust.engine._homology import loop_lives
 from kernelclust.engine._near_loops import near
 from kernelclust.engine._steps import is_connected, links
 from kernelclust.engine._structure_table import Arrangement, StructureProbability, StructureTable

@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.spatial.distance import cdist
 
-from kernelclust.engine._loops import loop_lives
+from kernelclust.engine._homology import loop_lives
 from kernelclust.engine._structures import LANDMARKS, pairs_of
 
 
