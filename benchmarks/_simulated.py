@@ -33,6 +33,20 @@ def months(each: int, seed: int) -> Task:
     return Task((X - X.mean(axis=0)) / X.std(axis=0), y, "ring:12")
 
 
+def ordinary(rising: int, noise: int, seed: int) -> Task:
+    """A table, standardised: columns that rise over five stages, each at its own time and with its own errors, beside
+    columns of noise."""
+    rng = np.random.default_rng([seed, rising, noise])
+    y = np.repeat(np.arange(5), rng.integers(20, 120))
+    place = (y + rng.uniform(0, 1, len(y))) / 5
+    middle, slope = rng.uniform(0.2, 0.8, rising), rng.uniform(2, 12, rising)
+    rises = 1 / (1 + np.exp(-slope * (place[:, None] - middle)))
+    rises /= rises.std(axis=0)
+    X = np.c_[rises + rng.uniform(0.3, 1.2, rising) * rng.standard_normal(rises.shape), np.zeros((len(y), noise))]
+    X[:, rising:] = rng.standard_normal((len(y), noise))
+    return Task((X - X.mean(axis=0)) / X.std(axis=0), y, "chain:5")
+
+
 def noisy(kind: str, seed: int) -> Task:
     """Places on a random curved chain, ring or grid under isotropic noise, such that the nearest true mean is right for
     80 to 99 %: 10 to 60 samples a place, even and uneven, apart or touching, in 2 to 50 columns. Draws whose true

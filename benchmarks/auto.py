@@ -6,7 +6,8 @@ DIR holds the .npz files named in docs/real-data.md (or set KERNELCLUST_DATA). L
 table: structured accuracy / accuracy under the best naming in %, mean over tasks and seeds. The rivals get X as given.
 choice: graphs or rbf? Would a stability without labels (cluster one half, predict the other, compare with clustering
 that; adjusted Rand index, 4 halvings) have chosen between kernel="auto" and "rbf"?
-simulated: the same on made-up months (m = 360, 1440, 4800) and random noisy chains, rings and grids; needs no DIR.
+simulated: the same on made-up months (m = 360, 1440, 4800), random noisy chains, rings and grids, and tables whose
+columns rise over five stages beside columns of noise; needs no DIR.
 speed: seconds and memory on made-up data; needs no DIR.
 """
 
@@ -24,7 +25,7 @@ from pathlib import Path
 import numpy as np
 import real_data
 from _rivals import kmeans_path, spectral_fiedler
-from _simulated import months, noisy
+from _simulated import months, noisy, ordinary
 from real_data import Task
 from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
@@ -34,6 +35,7 @@ from kernelclust.metrics import clustering_accuracy, structured_accuracy
 from kernelclust.objectives import Dependence
 from kernelclust.structures import as_structure
 
+TABLES = ((3, 2), (12, 6))  # columns that rise over stages, and columns of noise
 BARS = {"COIL chain 7": (1, 83.0), "UMIST chain, gaps": (0, 94.0), "news 2x3": (0, 68.0), "UMIST trees": (1, 90.0)}
 
 
@@ -119,6 +121,7 @@ def simulated(methods: dict[str, Callable], n_draws: int) -> None:
     heading(methods)
     made = {f"months, m = {12 * each}": [months(each, seed) for seed in range(n_draws)] for each in (30, 120, 400)}
     made |= {f"noisy {kind}s": [noisy(kind, seed) for seed in range(8 * n_draws)] for kind in ("chain", "ring", "grid")}
+    made |= {f"tables, {r} + {n} columns": [ordinary(r, n, seed) for seed in range(20 * n_draws)] for r, n in TABLES}
     for name, tasks in made.items():
         line(f"{name} ({len(tasks)})", {method: score(tasks, run, [0]) for method, run in methods.items()})
 

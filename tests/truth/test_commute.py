@@ -257,16 +257,28 @@ def test_rbf_that_finds_other_clusters_is_named():
     assert model.diagnostics_.rbf_agreement == pytest.approx(alignment(other, model.labels_, np.ones(200)))
 
 
-def test_rbf_clusters_count_weights_as_copies_in_any_order():
+@pytest.mark.parametrize("text", ["flat:4", "chain:4"])
+def test_rbf_clusters_count_weights_as_copies_in_any_order(text):
     data, _ = make_blobs(60, centers=4, n_features=3, random_state=1)
-    rng = np.random.default_rng(0)
+    rng, structure = np.random.default_rng(0), as_structure(text)
     copies, order = rng.integers(1, 4, 60), rng.permutation(60)
-    labels = rbf_clusters(data, Samples(data, copies.astype(float)), 4)
+    labels = rbf_clusters(data, Samples(data, copies.astype(float)), structure)
     each = np.repeat(data, copies, axis=0)
-    repeated = rbf_clusters(each, Samples(each, np.ones(copies.sum())), 4)
+    repeated = rbf_clusters(each, Samples(each, np.ones(copies.sum())), structure)
     assert adjusted_rand_score(np.repeat(labels, copies), repeated) == 1
-    turned = rbf_clusters(data[order], Samples(data[order], copies[order].astype(float)), 4)
+    turned = rbf_clusters(data[order], Samples(data[order], copies[order].astype(float)), structure)
     assert adjusted_rand_score(labels[order], turned) == 1
+
+
+def test_rbf_clusters_know_a_chain_or_ring_and_no_other_structure():
+    rng = np.random.default_rng(0)
+    place = rng.uniform(0, 8, 240)
+    wide = np.column_stack([place, np.sin(place / 2)]) + 0.5 * rng.standard_normal((240, 2))
+    samples = Samples(wide, np.ones(240))
+    flat, chain, grid = (rbf_clusters(wide, samples, as_structure(text)) for text in ("flat:8", "chain:8", "grid:2x4"))
+    assert_array_equal(flat, grid)
+    refined = fitted(wide, "chain:8", kernel="rbf").labels_
+    assert adjusted_rand_score(chain, refined) > adjusted_rand_score(flat, refined)
 
 
 def test_presets_keep_rbf_and_commute_kernels_say_what_they_are():
@@ -304,7 +316,8 @@ def test_rbf_settles_ties_of_chains_and_rings_with_more_than_a_few_samples_per_c
         for samples in (some, np.repeat(some, 2, axis=0)):  # copies are no more samples
             advice = tie_break(samples, "ring:12")
             assert (advice is None) == (each == 10)
-    assert_array_equal(advice[0], rbf_clusters(samples - samples.mean(axis=0), Samples(samples, np.ones(264)), 12))
+    given = samples - samples.mean(axis=0), Samples(samples, np.ones(264)), as_structure("ring:12")
+    assert_array_equal(advice[0], rbf_clusters(*given))
     assert tie_break(data, "tree:3x4") is None and tie_break(data, "flat:12") is None
     assert tie_break(data, "chain:12")[1] == policy.NEAR_TIE
 
