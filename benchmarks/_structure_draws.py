@@ -90,13 +90,16 @@ def _sizes(rng: Rng, c: int) -> np.ndarray:
 
 def _chain(rng: Rng, y: np.ndarray, c: int, within: np.ndarray) -> Latent:
     place, links = _along(rng, y, c, within), [(j, j + 1) for j in range(c - 1)]
-    kind = str(rng.choice(["line", "arc", "curve", "wide curve", "walk", "stages", "bump", "winding chain", "views"]))
+    kind = str(
+        rng.choice(["line", "arc", "curve", "wide curve", "walk", "stages", "bump", "winding", "waves", "views"])
+    )
     if kind == "views":  # up to a little more than half a turn
         return Latent(_views(rng, place * rng.uniform(0.15, 0.55)), links, kind)
-    if kind == "winding chain":
+    if kind in ("winding", "waves"):
         towards = np.clip(y + np.where(within[:, 0] < 0.5, -1, 1), 0, c - 1)
         towards = np.where(towards == y, np.where(y == 0, 1, c - 2), towards)
-        return Latent(_winding(rng, c, links, y, towards, np.abs(within[:, 0] - 0.5)), links, kind)
+        make = _winding if kind == "winding" else _waves
+        return Latent(make(rng, c, links, y, towards, np.abs(within[:, 0] - 0.5)), links, f"{kind} chain")
     if kind == "line":
         return Latent(np.c_[place, 0 * place], links, kind)
     if kind == "arc":

@@ -51,12 +51,12 @@ KERNELS = ("rbf", "auto")
 
 
 class Recorded:
-    """Record, while it is open, the pairs of clusters that were compared, their numbers, the table of structures, and
-    what the order was judged by."""
+    """Record, while it is open, the samples and pairs of clusters that were compared, the table of structures, and what
+    the order was judged by."""
 
     def __enter__(self) -> Recorded:
-        self.pairs = self.signals = self.rank = self.table = self.samples = None
-        self._functions = _structures.pairs_of, _order._order_of, _order.Clusters.rank, _order.structure_table
+        self.pairs = self.signals = self.rows = self.table = self.samples = None
+        self._functions = _structures.pairs_of, _order._order_of, _order._kept, _order.structure_table
 
         def pairs_of(*given: Any) -> Any:
             self.pairs = self._functions[0](*given)
@@ -67,20 +67,23 @@ class Recorded:
             self.signals = order.fit, order.halves, order.jitter
             return order
 
-        def rank(given: Any) -> np.ndarray:
-            self.rank = self._functions[2].fget(given)
-            return self.rank
+        def kept(*given: Any) -> np.ndarray:
+            self._last = self._functions[2](*given)
+            return self._last
 
         def table(*given: Any) -> Any:
-            self.samples, self.table = given, self._functions[3](*given)
+            self.rows, self.samples, self.table = self._last, given, self._functions[3](*given)
             return self.table
 
-        _structures.pairs_of, _order._order_of, _order.Clusters.rank = pairs_of, order_of, property(rank)
-        _order.structure_table = table
+        _structures.pairs_of, _order._order_of, _order._kept, _order.structure_table = pairs_of, order_of, kept, table
         return self
 
+    def classes(self, y: np.ndarray, c: int) -> np.ndarray:
+        """Return the class of most samples of each cluster, as `pairs_of` numbers them."""
+        return np.bincount(y[self.rows] * c + self.samples[2], minlength=c * c).reshape(c, c).argmax(axis=0)
+
     def __exit__(self, *_: Any) -> None:
-        _structures.pairs_of, _order._order_of, _order.Clusters.rank, _order.structure_table = self._functions
+        _structures.pairs_of, _order._order_of, _order._kept, _order.structure_table = self._functions
 
 
 def asked_for(one: Draw, rng: np.random.Generator) -> tuple[str, Any]:
@@ -151,8 +154,8 @@ def record(seed: int, first: int = 0) -> dict[str, Any] | None:
     if y is not None and one.links is not None:
         follows = asked == one.family or (asked, one.family) == ("chain", "ring")  # a ring that is cut at one place
         right = follows and strictly_right(y, labels, one.links, one.family, linked)
-        node = np.bincount(y * c + labels, minlength=c * c).reshape(c, c).argmax(axis=0)[np.argsort(seen.rank)]
-        links = one.links[np.ix_(node, node)] if len(set(node)) == c else None  # clusters as `pairs_of` numbers them
+        node = seen.classes(y, c)
+        links = one.links[np.ix_(node, node)] if len(set(node)) == c else None
     return {
         "seed": seed,
         "family": one.family,
@@ -345,8 +348,8 @@ def judged(task: Any, kernel: str, structure: Any = None) -> dict[str, Any]:
     return {
         "group": task.group,
         "kernel": kernel,
-        "numbers": labels if seen.rank is None else seen.rank[labels],
-        "samples": None if seen.samples is None else seen.samples[0],
+        "classes": None if seen.samples is None or task.y is None else seen.classes(task.y, c),
+        "samples": None if seen.samples is None else (seen.samples[0], seen.samples[2]),
         "labels": labels,
         "table": seen.table,
         "pairs": seen.pairs,
@@ -405,8 +408,7 @@ def score_real(load: Any, work: Parallel) -> list[Any]:
         one["y"], one["families"], one["true links"] = task.y, task.families, task.links
         one["no order"] = task.families == _structure_tasks.NO_ORDER
         if task.families == ("tree",) and p:
-            c = task.n_clusters
-            node = np.bincount(task.y * c + one["numbers"], minlength=c * c).reshape(c, c).argmax(axis=0)
+            node = one["classes"]
             one["links right"] = sum(bool(task.links[node[j], node[k]]) for j, k in one["table"]["tree"].arrangement)
     for kernel in KERNELS:
         rows = [one for one in found if one["kernel"] == kernel]

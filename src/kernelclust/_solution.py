@@ -15,7 +15,8 @@ class Solution:
     won and never falls; `stopped_because` is "converged", "max_iter" (sweeps) or "max_steps" (of a relaxation).
     `warm_start_sums` is what the solver would need to go on from here. Relaxations add the value of their relaxed
     labels and, where it is one, an upper bound on every F. `placed` says that the clusters are those without structure,
-    and have places of it alone.
+    and have places of it alone. `flat_labels` are the clusters that were found before the structure, where the solver
+    found them.
     """
 
     labels: np.ndarray
@@ -28,6 +29,7 @@ class Solution:
     relaxed_value: float | None = None
     warm_start_sums: np.ndarray = field(default_factory=lambda: np.empty((0, 0)), repr=False)
     placed: bool = False
+    flat_labels: np.ndarray | None = field(default=None, repr=False)
 
     @property
     def converged(self) -> bool:

@@ -29,7 +29,6 @@ from kernelclust.kernels._views import informative_views
 from kernelclust.objectives import Dependence
 from kernelclust.policies import auto as policy
 from kernelclust.policies.auto import alignment
-from kernelclust.solvers import Greedy
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((45, 6)) * [1, 2, 3, 1, 1, 5] + 2.0
@@ -371,17 +370,3 @@ def test_unlike_units_are_named():
         KernelKMeans(2, random_state=0).fit(wide)
     with pytest.warns(UserWarning, match="standardise"):
         KernelKMeans(2, random_state=0).fit(RNG.standard_normal((40, 64)) * np.r_[1e3, np.ones(63)])
-
-
-def test_grids_take_the_better_of_the_clusters_of_graphs_and_rbf(monkeypatch):
-    rng = np.random.default_rng(7)
-    place = np.column_stack(np.divmod(np.repeat(np.arange(9), 20), 3))
-    data = place @ rng.standard_normal((2, 10)) + 0.9 * rng.standard_normal((180, 10))
-    seen, start = [], Greedy.starting_from
-    monkeypatch.setattr(Greedy, "starting_from", lambda self, labels: seen.append(labels) or start(self, labels))
-    model = StructuredClustering(structure="grid:3x3", kernel="auto", random_state=0).fit(data)
-    assert len(seen) == 2
-    rbf = {"structure": "grid:3x3", "kernel": "rbf", "random_state": 0}
-    values = [StructuredClustering(**rbf, solver=Greedy(init=labels)).fit(data).objective_ for labels in seen]
-    assert abs(values[0] - values[1]) > 1e-3 * values[0]
-    assert_allclose(model.objective_, max(values))

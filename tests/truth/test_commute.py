@@ -20,7 +20,7 @@ from kernelclust.objectives import ClusterObjective, Dependence, flat_objective
 from kernelclust.policies import AutoPolicy, policy_for
 from kernelclust.policies import auto as policy
 from kernelclust.policies.auto import alignment, rbf_clusters
-from kernelclust.solvers import Greedy, Problem, Run, best_placement, greedy, placement_problem
+from kernelclust.solvers import Advice, Greedy, Problem, Run, best_placement, greedy, placement_problem
 from kernelclust.structures import as_structure
 
 
@@ -146,7 +146,7 @@ def two_pairs(width, advice, tie=0.001):
     kernel = LowRankKernel(corners)
     flat = ClusterObjective(np.eye(2), np.eye(2), "l2")
     spectrum = leading_spectrum(kernel, 2, 1, np.random.RandomState(0))
-    problem = Problem(kernel, spectrum, flat, flat, advice=None if advice is None else (advice, tie))
+    problem = Problem(kernel, spectrum, flat, flat, advice=None if advice is None else Advice(advice, None, tie))
     return Greedy().solve(problem, Run(), np.random.RandomState(0)).labels
 
 
@@ -257,28 +257,27 @@ def test_rbf_that_finds_other_clusters_is_named():
     assert model.diagnostics_.rbf_agreement == pytest.approx(alignment(other, model.labels_, np.ones(200)))
 
 
-@pytest.mark.parametrize("text", ["flat:4", "chain:4"])
-def test_rbf_clusters_count_weights_as_copies_in_any_order(text):
+def test_rbf_clusters_count_weights_as_copies_in_any_order():
     data, _ = make_blobs(60, centers=4, n_features=3, random_state=1)
-    rng, structure = np.random.default_rng(0), as_structure(text)
+    rng, chain = np.random.default_rng(0), as_structure("chain:4")
     copies, order = rng.integers(1, 4, 60), rng.permutation(60)
-    labels = rbf_clusters(data, Samples(data, copies.astype(float)), structure)
     each = np.repeat(data, copies, axis=0)
-    repeated = rbf_clusters(each, Samples(each, np.ones(copies.sum())), structure)
-    assert adjusted_rand_score(np.repeat(labels, copies), repeated) == 1
-    turned = rbf_clusters(data[order], Samples(data[order], copies[order].astype(float)), structure)
-    assert adjusted_rand_score(labels[order], turned) == 1
+    found = rbf_clusters(data, Samples(data, copies.astype(float)), 4)
+    repeated = rbf_clusters(each, Samples(each, np.ones(copies.sum())), 4)
+    turned = rbf_clusters(data[order], Samples(data[order], copies[order].astype(float)), 4)
+    for labels in (lambda clusters: clusters.labels, lambda clusters: clusters.on(chain)):
+        assert adjusted_rand_score(np.repeat(labels(found), copies), labels(repeated)) == 1
+        assert adjusted_rand_score(labels(found)[order], labels(turned)) == 1
 
 
-def test_rbf_clusters_know_a_chain_or_ring_and_no_other_structure():
+def test_rbf_clusters_on_a_structure_are_those_of_a_refined_fit():
     rng = np.random.default_rng(0)
     place = rng.uniform(0, 8, 240)
     wide = np.column_stack([place, np.sin(place / 2)]) + 0.5 * rng.standard_normal((240, 2))
-    samples = Samples(wide, np.ones(240))
-    flat, chain, grid = (rbf_clusters(wide, samples, as_structure(text)) for text in ("flat:8", "chain:8", "grid:2x4"))
-    assert_array_equal(flat, grid)
-    refined = fitted(wide, "chain:8", kernel="rbf").labels_
-    assert adjusted_rand_score(chain, refined) > adjusted_rand_score(flat, refined)
+    found = rbf_clusters(wide, Samples(wide, np.ones(240)), 8)
+    refined, on_chain = fitted(wide, "chain:8", kernel="rbf").labels_, found.on(as_structure("chain:8"))
+    assert adjusted_rand_score(on_chain, refined) > adjusted_rand_score(found.labels, refined)
+    assert structured_accuracy(refined, on_chain, "chain:8") > 0.9
 
 
 def test_presets_keep_rbf_and_commute_kernels_say_what_they_are():
@@ -300,9 +299,9 @@ def test_the_size_prior_needs_three_views_that_disagree(monkeypatch):
     assert fitted(data[:, :3], "flat:3").diagnostics_.size_prior == 0
 
 
-def tie_break(data, text):
+def tie_break(data, text, **settings):
     structure, weight = as_structure(text), np.ones(len(data))
-    found = AutoPolicy(FitConfig(structure), Samples(data, weight))
+    found = AutoPolicy(FitConfig(structure, **settings), Samples(data, weight))
     found.kernel = fit_kernel(
         data, weight, kernel="auto", n_clusters=structure.n_clusters, rng=np.random.RandomState(0)
     )
@@ -316,10 +315,13 @@ def test_rbf_settles_ties_of_chains_and_rings_with_more_than_a_few_samples_per_c
         for samples in (some, np.repeat(some, 2, axis=0)):  # copies are no more samples
             advice = tie_break(samples, "ring:12")
             assert (advice is None) == (each == 10)
-    given = samples - samples.mean(axis=0), Samples(samples, np.ones(264)), as_structure("ring:12")
-    assert_array_equal(advice[0], rbf_clusters(*given))
+    found = rbf_clusters(samples - samples.mean(axis=0), Samples(samples, np.ones(264)), 12)
+    assert_array_equal(advice.flat, found.labels)
+    assert_array_equal(advice.structured, found.on(as_structure("ring:12")))
     assert tie_break(data, "tree:3x4") is None and tie_break(data, "flat:12") is None
-    assert tie_break(data, "chain:12")[1] == policy.NEAR_TIE
+    assert tie_break(data, "chain:12").tie == policy.NEAR_TIE
+    assert tie_break(data, "grid:3x4").structured is None  # rbf refines on grids itself
+    assert tie_break(data, "chain:12", solver=Greedy(init=np.arange(144) % 12)) is None  # a start of the user
 
 
 def test_a_kernel_that_the_user_chose_leaves_nothing_to_decide():

@@ -13,7 +13,7 @@ from kernelclust._solution import Solution
 from kernelclust.constraints import Constraints
 from kernelclust.kernels import FittedKernel, Spectrum
 from kernelclust.objectives import Dependence
-from kernelclust.solvers import Problem, Run, Solver
+from kernelclust.solvers import Advice, Problem, Run, Solver
 from kernelclust.solvers.greedy import Greedy
 from kernelclust.structures import Structure
 
@@ -61,8 +61,8 @@ class Policy:
         given = self.config.objective.size_prior
         return 0.0 if isinstance(given, str) else float(given)
 
-    def tie_break(self) -> tuple[np.ndarray, float] | None:
-        """Return labels that settle near ties of the search, and the fraction of F that is a near tie."""
+    def tie_break(self) -> Advice | None:
+        """Return labels that settle near ties of the search."""
         return None
 
     def refines(self, kernel: FittedKernel) -> bool:

@@ -16,8 +16,8 @@ from kernelclust._threads import one_thread
 from kernelclust._warnings import warn
 from kernelclust.constraints import Constraints, equal_rows
 from kernelclust.engine._config import FitConfig, Policy, Samples, distance_exponent
-from kernelclust.engine._found import check_sought, found_structure, with_table
-from kernelclust.engine._judge import Fit, judge, shows_structures, structures_over, with_order
+from kernelclust.engine._found import check_sought, found_structure
+from kernelclust.engine._judge import Fit, called_as_in, judge, shows_structures, structures_over, with_order
 from kernelclust.kernels import (
     FittedKernel,
     KernelOperator,
@@ -88,7 +88,11 @@ def _found(policy: Policy, spectrum: Spectrum | None, rng: np.random.RandomState
         found = _at_nodes(flat, settled, policy.samples, node)
     for warning in said:
         warn(str(warning.message), warning.category)
-    return with_table(found, table, flat.labels)
+    if table is None:
+        return found
+    table = called_as_in(found, table, flat.labels)
+    order = None if found.order is None else replace(found.order, structures=table)
+    return replace(found, order=order, structures=table)
 
 
 def _at_nodes(flat: Fit, config: FitConfig, samples: Samples, node: np.ndarray) -> Fit:
@@ -106,6 +110,7 @@ def _at_nodes(flat: Fit, config: FitConfig, samples: Samples, node: np.ndarray) 
         history=[value],
         warm_start_sums=np.empty((0, 0)),
         placed=True,
+        flat_labels=flat.labels,
     )
     found = judge(kernel, problem, solution, config.structure, config.objective.rule)
     found = replace(found, diagnostics=flat.diagnostics, data_kernel=flat.data_kernel)

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 
 from kernelclust._warnings import warn
-from kernelclust.engine._judge import Fit
 from kernelclust.engine._shapes import structure_probabilities
 from kernelclust.engine._structure_table import StructureTable
 from kernelclust.engine._structures import MAX_CLUSTERS, MIN_CLUSTERS
@@ -99,14 +96,3 @@ def _leaves_in_order(nested: Any, node: np.ndarray, count: list[int]) -> Any:
     node[nested] = count[0]
     count[0] += 1
     return str(count[0] - 1)
-
-
-def with_table(found: Fit, table: StructureTable | None, flat_labels: np.ndarray) -> Fit:
-    """Return a fit with the table that its structure was found by, clusters numbered as in the fit."""
-    if table is None:
-        return found
-    c, weight = len(found.n), found.kernel.operator.weight
-    alike = np.bincount(flat_labels * c + found.labels, weight, minlength=c * c).reshape(c, c)
-    table = table.renumbered(linear_sum_assignment(alike, maximize=True)[1])
-    order = None if found.order is None else replace(found.order, structures=table)
-    return replace(found, order=order, structures=table)

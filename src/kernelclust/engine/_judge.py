@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from scipy.optimize import linear_sum_assignment
 
 from kernelclust._progress import EVIDENCE, set_stage
 from kernelclust._solution import Solution
@@ -295,7 +296,7 @@ def with_order(
         movable=problem.placing(found.objective, found.labels).get("movable"),
         views=[squared_distances(S, n) for S, n in companions],
     )
-    table = _structures(clusters, _shown_by(found)) if is_judged(clusters) else None
+    table = structures_over(found) if is_judged(clusters) else None
     order = order_of(clusters, table, None if known.any() else family_of(found.structure))
     if doubt := doubt_in_words(order, str(found.structure), table_at):
         warn(doubt)
@@ -309,9 +310,28 @@ def _clusters(found: Fit) -> Clusters:
 
 
 def structures_over(found: Fit) -> StructureTable | None:
-    """Return the probabilities of structures over the clusters of a fit; None where they cannot be compared."""
+    """Return the probabilities of structures over the clusters that were found before any structure, called by the
+    clusters of the fit that share most samples with them; None where they cannot be compared.
+
+    So a fit, `select_structure` and `compare` have the same numbers, whatever structure was asked for.
+    """
     set_stage(EVIDENCE, "probabilities of structures")
-    return _structures(_clusters(found), _shown_by(found)) if (found.n > 0).all() else None
+    clusters, flat, c = _clusters(found), found.solution.flat_labels, len(found.n)
+    if flat is None:
+        return _structures(clusters, _shown_by(found)) if (found.n > 0).all() else None
+    n = np.bincount(flat, clusters.weight, minlength=c)
+    if not (n > 0).all():
+        return None
+    sums = one_hot(flat, c, clusters.weight).T @ clusters.E
+    table = _structures(replace(clusters, labels=flat, n=n, S=sums @ sums.T), _shown_by(found))
+    return None if table is None else called_as_in(found, table, flat)
+
+
+def called_as_in(found: Fit, table: StructureTable, labels: np.ndarray) -> StructureTable:
+    """Return a table over clusters `labels`, called by the clusters of a fit that share most samples with them."""
+    c = len(found.n)
+    alike = np.bincount(labels * c + found.labels, found.kernel.operator.weight, minlength=c * c).reshape(c, c)
+    return table.renumbered(linear_sum_assignment(alike, maximize=True)[1])
 
 
 def _shown_by(found: Fit) -> FittedKernel:

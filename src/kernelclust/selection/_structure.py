@@ -144,8 +144,5 @@ def _reason(rows: Sequence[StructureRow], best: int, names: Sequence[str], table
     elif rest > 1 - UNSURE:
         said += f" Structures that are no candidates have {rest:.2f}."
     if chosen.probability < UNSURE:
-        said += (
-            " Below 0.9 this is uncertain. These clusters were fitted without a structure; a fit on one of the "
-            "candidates may move samples towards it, and then report a higher probability."
-        )
+        said += " Below 0.9 this is uncertain."
     return f"{said} This is a hint, not a proof."

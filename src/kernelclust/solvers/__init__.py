@@ -3,7 +3,7 @@
 import sys
 
 from kernelclust._terms import as_term, exposes_terms, term_names
-from kernelclust.solvers._base import Problem, Run, Solver
+from kernelclust.solvers._base import Advice, Problem, Run, Solver
 from kernelclust.solvers._climb import climb
 from kernelclust.solvers._placement import (
     PlacementProblem,
@@ -17,6 +17,7 @@ from kernelclust.solvers._placement import (
 from kernelclust.solvers._starts import cluster_means, fill_empty, many_kmeans, move_together, seeded_start
 
 __all__ = [
+    "Advice",
     "PlacementProblem",
     "Problem",
     "Run",

@@ -22,11 +22,19 @@ def _silent(line: str) -> None:
 
 
 @dataclass(frozen=True)
-class Problem:
-    """The kernel and its spectrum, F, F without structure, what is known about samples, and which are copies.
-
-    `advice` are labels without structure that another kernel gives, and the share of F within which they settle ties.
+class Advice:
+    """Labels that another kernel gives, without structure and on it (None for none), and the share of F within which
+    they settle ties.
     """
+
+    flat: np.ndarray
+    structured: np.ndarray | None
+    tie: float
+
+
+@dataclass(frozen=True)
+class Problem:
+    """The kernel and its spectrum, F, F without structure, what is known about samples, and which are copies."""
 
     kernel: KernelOperator
     spectrum: Spectrum
@@ -34,7 +42,7 @@ class Problem:
     flat: ClusterObjective
     constraints: Constraints | None = None
     copies: Constraints | None = None
-    advice: tuple[np.ndarray, float] | None = None
+    advice: Advice | None = None
     structure: Structure | None = None  # that the objective has A of; found from A where it is not given
     placement: str | None = "distance"  # how clusters find their places; None: by point moves alone
     distance_exponent: float = 1.0  # of the squared distances that "distance" places by
