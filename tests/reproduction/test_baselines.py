@@ -162,7 +162,7 @@ def test_distances_in_feature_space():
 @pytest.mark.parametrize("c", [1, 2, 5, 30])
 def test_flat_is_the_ordinary_cut(method, c):
     X = rng.standard_normal((30, 3))
-    expected = fcluster(linkage(X, method), c, "maxclust")
+    expected = fcluster(linkage(X, method), c, "maxclust") if c < 30 else np.arange(30)  # SciPy 1.12 merges two of 30
     assert same_partition(tree_linkage(X @ X.T, f"flat:{c}", method), expected)
 
 

@@ -55,7 +55,7 @@ def distance_fit(D: np.ndarray, G: np.ndarray) -> tuple[float, float]:
     far, step = np.maximum(D[pairs], 0.0), G[pairs]
     if not far.max(initial=0.0) > 0:
         return 0.0, 0.0
-    far = np.sqrt(far / far.max()).round(9)  # rounding makes no ranks
+    far = (np.sqrt(far) / np.sqrt(far.max())).round(9)  # rounding makes no ranks
     return _correlation(far, step), _correlation(rankdata(far), rankdata(step))
 
 
