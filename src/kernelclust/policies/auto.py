@@ -1,7 +1,7 @@
 """The default policy, kernel="auto": what a fit decides beyond its kernel (`kernels/auto.py`).
 
 - the size prior, where the views of X disagree (`size_prior`);
-- near ties of the search on chains and rings, by the clusters of an rbf kernel (`tie_break`);
+- near ties of the search on chains, rings and grids, by the clusters of an rbf kernel (`tie_break`);
 - the kernel on grids, where graphs find the clusters and an rbf kernel arranges and refines them (`search`);
 - what the user is told: `view_agreement`, `rbf_agreement` (`diagnostics`).
 """
