@@ -50,7 +50,7 @@ def extended(features: FeatureMap, X: Any, graphed: np.ndarray, B: np.ndarray) -
     rest = np.setdiff1d(np.arange(X.shape[0]), graphed, assume_unique=True)
     out = np.empty((X.shape[0], B.shape[1]))
     out[graphed] = B
-    blocks = [rest[rows] for rows in row_blocks(len(rest), 1, 2**13)]
+    blocks = [rest[rows] for rows in row_blocks(len(rest), 1, 2**11)]
     for index, found in zip(blocks, in_order(lambda index: features(X[index]), blocks), strict=True):
         out[index] = found
     return out

@@ -86,7 +86,8 @@ class AutoPolicy(Policy):
         structure = self.config.structure
         if self._rbf is None or not self._open_start or not self._has_order() or self._follows_order():
             return None
-        return Advice(self._rbf.labels, self._rbf.on(structure) if structure.is_one_dimensional else None, NEAR_TIE)
+        rbf, arranged = self._rbf, structure.is_one_dimensional
+        return Advice(rbf.labels, in_background(lambda: rbf.on(structure)) if arranged else None, NEAR_TIE)
 
     def refines(self, kernel: FittedKernel) -> bool:
         """Return True for chains and rings of few samples per cluster too: neighbours are the next steps there.

@@ -23,12 +23,12 @@ def _silent(line: str) -> None:
 
 @dataclass(frozen=True)
 class Advice:
-    """Labels that another kernel gives, without structure and on it (None for none), and the share of F within which
-    they settle ties.
+    """Labels that another kernel gives, without structure and on it (a function that returns them; None for none), and
+    the share of F within which they settle ties.
     """
 
     flat: np.ndarray
-    structured: np.ndarray | None
+    structured: Callable[[], np.ndarray] | None
     tie: float
 
 

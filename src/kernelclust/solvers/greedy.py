@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import partial
+from functools import cache, partial
 from itertools import islice
 from typing import Any
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from kernelclust._names import check_name, check_starts
 from kernelclust._solution import Solution
-from kernelclust._threads import in_order
+from kernelclust._threads import in_background, in_order
 from kernelclust._warnings import warn
 from kernelclust.constraints import Constraints, contradicted, numbered, repair
 from kernelclust.kernels import LowRankKernel, feature_sums
@@ -117,11 +117,12 @@ class Greedy(Solver):
         """Find labels with a large F."""
         if self.search == "global":
             return self._best_start(problem, self._structured(problem, run), run, rng)
+        from_advice = self._from_structured_advice(problem, run)
         flat = self._flat(problem, run, rng)
         if _same_objective(problem.flat, problem.objective):
             return flat
         run.report(f"flat: F = {flat.value:.6g} after {flat.n_iter} sweeps; placing and refining")
-        return replace(self._arranged(problem, self._advised(problem, flat, run), run), flat_labels=flat.labels)
+        return replace(self._arranged(problem, self._advised(problem, flat, from_advice, run), run), flat_labels=flat.labels)
 
     def _arranged(self, problem: Problem, flat: Solution, run: Run) -> Solution:
         """Return clusters at nodes, improved there where that is asked for."""
@@ -187,13 +188,23 @@ class Greedy(Solver):
             if not contradicted(known, found.labels, whole.E):
                 return own
             return max(own, self._best_start(problem, climber, run, rng), key=lambda solution: solution.value)
-        best = self._best_start(problem, climber, run, rng)
-        if problem.advice is None or not chosen:
-            return best
-        advised = _climb_all(_whole(problem, climber), climber, [problem.advice.flat])[0]
-        return advised if advised.value > best.value - problem.advice.tie * abs(best.value) else best
+        advice = problem.advice
+        if advice is None or not chosen:
+            return self._best_start(problem, climber, run, rng)
+        from_advice = _meanwhile(problem, lambda: _climb_all(_whole(problem, climber), climber, [advice.flat])[0])
+        best, advised = self._best_start(problem, climber, run, rng), from_advice()
+        return advised if advised.value > best.value - advice.tie * abs(best.value) else best
 
-    def _advised(self, problem: Problem, flat: Solution, run: Run) -> Solution:
+    def _from_structured_advice(self, problem: Problem, run: Run) -> Callable[[], Solution] | None:
+        """Return a function that returns where a climb without structure leads from the structured advice."""
+        if problem.advice is None or problem.advice.structured is None:
+            return None
+        advice, climber = problem.advice.structured, _Climber(problem.flat, self.climbing(run), _numbered)
+        return _meanwhile(problem, lambda: _climb_all(_whole(problem, climber), climber, [advice()])[0])
+
+    def _advised(
+        self, problem: Problem, flat: Solution, from_advice: Callable[[], Solution] | None, run: Run
+    ) -> Solution:
         """Return where a climb from the structured advice leads, where that nearly ties with the flat clusters; or the
         advice as it is, where it does not nearly tie before the climb: there, neighbours of the kernel are noise.
 
@@ -201,17 +212,15 @@ class Greedy(Solver):
         decides; tables of 5 columns 44.6, 43.7 %; chains 72.3, 71.1 %; rings 76.1, 75.4 %; months the same.
         """
         advice = problem.advice
-        if advice is None or advice.structured is None:
+        if advice is None or advice.structured is None or from_advice is None:
             return flat
-        climber = _Climber(problem.flat, self.climbing(run), _numbered)
-        whole, least = _whole(problem, climber), flat.value - advice.tie * abs(flat.value)
-        advised = _climb_all(whole, climber, [advice.structured])[0]
+        least, advised = flat.value - advice.tie * abs(flat.value), from_advice()
         if advised.value <= least:
             return flat
         if advised.history[0] > least:
             return replace(advised, n_iter=flat.n_iter + advised.n_iter)
-        as_it_is = replace(climber, climbing=climber.climbing | {"max_iter": 0})
-        unmoved = _climb_all(whole, as_it_is, [advice.structured])[0]
+        as_it_is = _Climber(problem.flat, self.climbing(run) | {"max_iter": 0}, _numbered)
+        unmoved = _climb_all(_whole(problem, as_it_is), as_it_is, [advice.structured()])[0]
         return replace(unmoved, n_iter=flat.n_iter, stopped_because=flat.stopped_because)
 
     def _structured(self, problem: Problem, run: Run, restarts: int = N_RESTARTS) -> _Climber:
@@ -404,6 +413,11 @@ def _climb_all(part: _Part, climber: _Climber, candidates: Sequence[np.ndarray])
 
 def _in_threads(part: _Part, work: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Any]:
     return in_order(work, items, large=len(part.E) >= MIN_PARALLEL_SAMPLES)
+
+
+def _meanwhile(problem: Problem, work: Callable[[], Any]) -> Callable[[], Any]:
+    """Begin work whose result is needed later, where samples are many enough for a thread of its own."""
+    return in_background(work) if problem.kernel.weight.size >= MIN_PARALLEL_SAMPLES else cache(work)
 
 
 def _best(solutions: list[Solution], run: Run) -> Solution:
