@@ -58,8 +58,6 @@ def cases():
     pull = A[:, p] @ M.T
     yield loops + "fill_pull", (np.zeros((6, 6)), 2, p, A, M)
     yield loops + "cycle_rise", (p, 0, 3, 5, pull, A, M, linear)
-    nearest, links = np.full((20, 3), np.inf), np.zeros((3, 3), dtype=np.intp)
-    yield "engine._near_loops._fill_near", (rng.standard_normal((4, 20)), np.array([0, 5, 13, 20]), 4, nearest, links)
     yield "margin._loops._rise", (2, 5, *table[:4], 0.3)
     D, order = np.abs(K[:9, :9] + K[:9, :9].T), rng.permutation(9)
     for cyclic in (False, True):

@@ -317,7 +317,7 @@ def test_rbf_settles_ties_of_chains_and_rings_with_more_than_a_few_samples_per_c
             assert (advice is None) == (each == 10)
     found = rbf_clusters(samples - samples.mean(axis=0), Samples(samples, np.ones(264)), 12)
     assert_array_equal(advice.flat, found.labels)
-    assert_array_equal(advice.structured, found.on(as_structure("ring:12")))
+    assert_array_equal(advice.structured(), found.on(as_structure("ring:12")))
     assert tie_break(data, "tree:3x4") is None and tie_break(data, "flat:12") is None
     assert tie_break(data, "chain:12").tie == policy.NEAR_TIE
     assert tie_break(data, "grid:3x4").structured is None  # rbf refines on grids itself

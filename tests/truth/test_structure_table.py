@@ -15,7 +15,6 @@ from sklearn.metrics import silhouette_score
 import kernelclust
 from kernelclust import StructuredClustering
 from kernelclust.engine._arrangement_sums import chain_sum, heaviest_tree, ring_sum, tree_sum
-from kernelclust.engine._near_loops import near
 from kernelclust.engine._order import Clusters, compare_structures, doubt_in_words, leading_directions, order_of
 from kernelclust.engine._structure_weights import FAMILIES, LINK_WEIGHTS, WEIGHTS
 from kernelclust.engine._structures import (
@@ -23,6 +22,7 @@ from kernelclust.engine._structures import (
     families_of,
     family_of,
     link_scores,
+    near,
     numbers_of,
     pairs_of,
     probabilities,

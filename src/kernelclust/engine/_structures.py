@@ -19,7 +19,6 @@ from scipy.spatial.distance import cdist, squareform
 
 from kernelclust.engine._arrangement_sums import chain_sum, ring_sum, tree_sum
 from kernelclust.engine._homology import loop_lives
-from kernelclust.engine._near_loops import near
 from kernelclust.engine._steps import is_connected, links
 from kernelclust.engine._structure_table import Arrangement, StructureProbability, StructureTable
 from kernelclust.engine._structure_weights import CLIP, FAMILIES, INTERCEPTS, LINK_WEIGHTS, WEIGHTS
@@ -127,6 +126,25 @@ def pairs_of(E: np.ndarray, weight: np.ndarray, labels: np.ndarray) -> Pairs | N
     ]
     features = np.where(off[:, :, None], np.stack(parts, axis=2), 0.0)
     return Pairs(features, np.where(off, np.sqrt(D), 0.0), _longest_loops(E, weight), touch)
+
+
+def near(E: np.ndarray, labels: np.ndarray, n_neighbors: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the distance (m, c) of samples E (m, q) to the nearest other one of each cluster (inf where there is
+    none), and how many of the nearest samples of cluster j are in cluster k (c, c).
+
+    Samples are sorted by cluster. Of neighbours that are equally far those of the own cluster count first.
+    """
+    counts = np.bincount(labels)
+    c, ends = len(counts), np.cumsum(counts)
+    squares = cdist(E, E, "sqeuclidean")
+    np.fill_diagonal(squares, np.inf)
+    nearest = np.sqrt(np.minimum.reduceat(squares, ends - counts, axis=1))
+    for first, end in zip(ends - counts, ends, strict=True):
+        own = squares[first:end, first:end]
+        np.nextafter(own, -np.inf, out=own)
+    neighbours = np.argpartition(squares, n_neighbors - 1, axis=1)[:, :n_neighbors]
+    links = np.bincount((labels[:, None] * c + labels[neighbours]).ravel(), minlength=c * c)
+    return nearest, links.reshape(c, c)
 
 
 def _moments(E: np.ndarray, weight: np.ndarray, labels: np.ndarray, c: int) -> tuple[np.ndarray, ...]:

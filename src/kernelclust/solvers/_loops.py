@@ -356,9 +356,9 @@ def sweep_features(limit, sums, rows, blocks, state, form, tol, values):
     S and n are those of the last rise. Returns the number of rises, and whether the last sweep raised nothing; that is
     False after `limit` rises.
     """
-    weight, label, n, x, S = blocks.weight, state.label, state.n, state.x, state.S
-    wanted = np.empty(1, np.intp)
-    held = Held(True, 0, wanted[:0], rows, weight[:0], weight[:0])
+    weight, own, allow_empty = blocks
+    label, counts, n, x, S, _, scratch = state
+    always = limit > 0  # True itself is another type, for which numba would compile the functions once more
     before = label.copy()
     for rises in range(limit):
         size = 0.0
@@ -366,11 +366,24 @@ def sweep_features(limit, sums, rows, blocks, state, form, tol, values):
             for k in range(len(n)):
                 size += abs(form.A[j, k] * S[j, k] * x[j] * x[k])
         threshold = tol * form.coef * size
-        moves = sweep(0, len(label), sums, held, wanted, 0, blocks, None, state, form, None, threshold)[1]
+        moves = 0
+        for u in range(len(label)):
+            a, w = label[u], weight[u]
+            empties = counts[a] == 1
+            if empties and not allow_empty:
+                continue
+            gains(u, u, sums, always, rows, None, scratch[0])
+            b = visit_plain(a, w, own[u], empties, always, threshold, n, x, S, scratch, form)
+            if b != a:
+                label[u] = b
+                counts[a] -= 1
+                counts[b] += 1
+                move_row(u, w, 0.0, weight[:0], rows, sums, a, b)
+                moves += 1
         if moves == 0:
             return rises, True
         sums_of(rows, weight, state, sums, form)
-        values[rises + 1] = form_value(S, n, form, None, state.scratch)
+        values[rises + 1] = form_value(S, n, form, None, scratch)
         if values[rises + 1] <= values[rises]:  # gains were made of rounding
             for u in range(len(label)):
                 label[u] = before[u]

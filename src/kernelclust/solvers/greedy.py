@@ -122,7 +122,9 @@ class Greedy(Solver):
         if _same_objective(problem.flat, problem.objective):
             return flat
         run.report(f"flat: F = {flat.value:.6g} after {flat.n_iter} sweeps; placing and refining")
-        return replace(self._arranged(problem, self._advised(problem, flat, from_advice, run), run), flat_labels=flat.labels)
+        return replace(
+            self._arranged(problem, self._advised(problem, flat, from_advice, run), run), flat_labels=flat.labels
+        )
 
     def _arranged(self, problem: Problem, flat: Solution, run: Run) -> Solution:
         """Return clusters at nodes, improved there where that is asked for."""
