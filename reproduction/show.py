@@ -6,6 +6,7 @@ import csv
 import io
 import warnings
 from collections import Counter
+from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 
 from kernelclust._files import write_files
@@ -71,10 +72,12 @@ def _cell_text(cell: Cell) -> str:
 
 
 def _number(value: float) -> str:
+    """Return three decimals or one; halves are rounded up as printed, so that 74.35 is 74.4."""
     size = abs(value)
     if size and (size < 1e-3 or size >= 1e5):
         return f"{value:.2e}"
-    return f"{value:.1f}" if size >= 10 else f"{value:.3f}".rstrip("0").rstrip(".") if value else "0"
+    rounded = Decimal(repr(float(value))).quantize(Decimal("0.1" if size >= 10 else "0.001"), ROUND_HALF_UP)
+    return str(rounded) if size >= 10 else f"{rounded:f}".rstrip("0").rstrip(".")
 
 
 def _below(result: Result) -> list[str]:

@@ -16,8 +16,8 @@ WHY = (
     "Stand-ins of tables I to IV, kernels divided by the number of samples: with a unit diagonal the errors are larger "
     "by orders of magnitude. Printed are the first four values of C; further ones fall by 100 each, as do these. The "
     "errors go as the square of the loss, whose scale is not stated: structured losses here have mean one between "
-    "different clusters, which gives the printed ratio to the zero-one loss (1.2 to 1.4). gamma of (10): the condition "
-    "holds for smaller ones, at C = m; at C = 0.1m for ten times as large ones."
+    "different clusters, which gives about the printed ratio to the zero-one loss (1.2 to 1.4). gamma of (10): the "
+    "condition holds for smaller ones, at C = m; at C = 0.1m for ten times as large ones."
 )
 C = {"C = m": 1.0, "C = 0.1m": 0.1, "C = 0.01m": 0.01, "C = 0.001m": 0.001}
 COLUMNS = {**dict.fromkeys(C, Column("lower", 1.0)), "gamma of (10)": FREE}

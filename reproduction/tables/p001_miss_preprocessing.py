@@ -54,13 +54,15 @@ PREPARED = {
     "ionosphere": IONOSPHERE,
     "satellite": DENSE,
 }
+UNSCALED, UNSCALED_OF_ALL = "tf idf, rows not of length one", "tf idf of all four groups, rows not of length one"
 WORDS = {  # least posts of a word, whether words and idf are of all four groups, log of counts, rows of length one
     "(1 + log tf) idf": (3, False, True, True),
     "tf idf of all four groups": (1, True, False, True),
     "(1 + log tf) idf of all four groups": (1, True, True, True),
     "words of 10 posts": (10, False, True, True),
     "words of 30 posts": (30, False, True, True),
-    "tf idf, rows not of length one": (1, False, False, False),
+    UNSCALED: (1, False, False, False),
+    UNSCALED_OF_ALL: (1, True, False, False),
 }
 TEXTS, DIRECTIONS = ("Text-1", "Text-2"), (20, 50, 100)
 COLUMNS = {
@@ -70,7 +72,7 @@ COLUMNS = {
 PAPER: dict[str, dict[str, float]] = {
     **{f"{name}: {form}": {} for name, forms in PREPARED.items() for form in (*forms, *KERNELS)},
     **{f"{name}: {words}, {rank} directions": {} for name in TEXTS for words in WORDS for rank in DIRECTIONS},
-    **{f"{name}: tf idf, rows not of length one, all directions": {} for name in TEXTS},
+    **{f"{name}: {words}, all directions": {} for name in TEXTS for words in (UNSCALED, UNSCALED_OF_ALL)},
 }
 FILES = {row: _margin.FILES[row.split(":")[0]] for row in PAPER if row.split(":")[0] in _margin.FILES}
 

@@ -7,7 +7,7 @@ from sklearn.cluster import KMeans
 
 from reproduction.frame import STAND_IN, Column, Work
 from reproduction.tables import _margin
-from reproduction.tables.p001_miss_preprocessing import WORDS, _text
+from reproduction.tables.p001_miss_preprocessing import UNSCALED, WORDS, _text
 
 TITLE = "k-means on tf-idf whose rows are not scaled to length one"
 STATE, REPEATS, QUICK = STAND_IN, 50, 2
@@ -22,7 +22,7 @@ FILES = {row: _margin.FILES[row] for row in PAPER}
 
 
 def measure(row: str, seed: int, work: Work) -> dict[str, float]:
-    X, y = _text(row, WORDS["tf idf, rows not of length one"], work)
+    X, y = _text(row, WORDS[UNSCALED], work)
     labels = KMeans(2, init="random", n_init=1, random_state=seed).fit_predict(X)
     scores = {name: score(y, labels) for name, score in _margin.MEASURES.items()}
     return scores | {"smaller cluster": float(np.bincount(labels, minlength=2).min())}
