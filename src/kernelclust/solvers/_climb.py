@@ -48,16 +48,18 @@ def climb(
     task = _Task(kernel, objective, labels, warm_start_sums, constraints, tol, allow_empty)
     sums = task.sums
     S, n = sums.cluster_sums(labels), task.sizes(labels)
-    history = [task.value(S, n, labels)[0]]
+    F, scale = task.value(S, n, labels)
+    history = [F]
     stopped_because = "max_iter"
     spare = task.uneven and not kernel.cheap  # where a pass is dear, one for all, before it is said that nothing moves
     n_iter = 0
     while n_iter < max_iter:
-        labels, S, n, values, settled = task.sweeps(labels, S, n, history[-1], n_iter, max_iter - n_iter)
-        n_iter += len(values) + settled
-        history += values
-        set_step("searching: F = {:.6g} after {} sweeps of a start", history[-1], n_iter)
-        if not settled:
+        raised = task.sweep(labels, S, n, F, scale, n_iter)
+        n_iter += 1
+        set_step("searching: F = {:.6g} after {} sweeps of a start", F if raised is None else raised[3], n_iter)
+        if raised is not None:
+            labels, S, n, F, scale = raised
+            history.append(F)
             continue
         if spare and len(history) > 1:
             spare, sums.sums = False, sums.rebuilt(labels, len(n))
@@ -66,15 +68,15 @@ def climb(
         if placement is not None:
             node = placement(S, n) if constraints is None else placement(S, n, **constraints.placing(labels))
             order = np.argsort(node)
-            placed = task.value(S[np.ix_(order, order)], n[order], node[labels])[0]
-            if placed > history[-1] + task.threshold(S, n, labels):
-                labels, S, n = node[labels], S[np.ix_(order, order)], n[order]
+            placed = task.value(S[np.ix_(order, order)], n[order], node[labels])
+            if placed[0] > F + task.tol * scale:
+                labels, S, n, (F, scale) = node[labels], S[np.ix_(order, order)], n[order], placed
                 sums.sums = np.ascontiguousarray(sums.sums[order])
-                history.append(placed)
+                history.append(F)
                 continue
         stopped_because = "converged"
         break
-    return Solution(labels, history[-1], S, n_iter, stopped_because, history, warm_start_sums=sums.sums)
+    return Solution(labels, F, S, n_iter, stopped_because, history, warm_start_sums=sums.sums)
 
 
 class _Task:
@@ -102,34 +104,28 @@ class _Task:
     def sizes(self, labels: np.ndarray) -> np.ndarray:
         return np.bincount(labels, self.kernel.weight, minlength=self.objective.n_clusters)
 
-    def value(self, S: np.ndarray, n: np.ndarray, labels: np.ndarray) -> tuple[float, np.ndarray]:
-        """Return F with what soft labels add to it, and the terms of F."""
+    def value(self, S: np.ndarray, n: np.ndarray, labels: np.ndarray) -> tuple[float, float]:
+        """Return F with what soft labels add to it, and the sum of the absolute terms of F."""
         value, terms = self.objective.value_and_terms(S, n)
-        return value + (0.0 if self.constraints is None else self.constraints.gain(labels)), terms
+        return value + (0.0 if self.constraints is None else self.constraints.gain(labels)), float(np.abs(terms).sum())
 
-    def threshold(self, S: np.ndarray, n: np.ndarray, labels: np.ndarray) -> float:
-        """Return how much F has to rise for a move."""
-        return self.tol * float(np.abs(self.value(S, n, labels)[1]).sum())
-
-    def sweeps(self, labels: np.ndarray, S: np.ndarray, n: np.ndarray, value: float, n_iter: int, limit: int) -> tuple:
-        """Return labels, S and n after up to `limit` sweeps, F after each that raised it, and whether one did not."""
-        if self.constraints is None and self.loss is None and self.sums.held_features is not None:
-            state = self._state(labels.copy(), S, n)
-            values, settled = self.sums.sweep_all(limit, value, self.blocks, state, self.form, self.tol)
-            return state.label, state.S, state.n, values, settled
+    def sweep(
+        self, labels: np.ndarray, S: np.ndarray, n: np.ndarray, F: float, scale: float, n_iter: int
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, float, float] | None:
+        """Return labels, S, n, F and its scale after a sweep that raised F; None after one that did not."""
         sums, c = self.sums, len(n)
-        before = labels, S, n, sums.sums.copy()
-        labels, moves = self._sweep(labels, S, n, self.threshold(S, n, labels))
+        before = sums.sums.copy()
+        labels, moves = self._sweep(labels, S, n, self.tol * scale)
         if self.kernel.cheap and (n_iter + 1) % (1 if self.uneven else REBUILD_SWEEPS) == 0:
             sums.sums = sums.rebuilt(labels, c)
-        S, n = sums.cluster_sums(labels), self.sizes(labels)
         if not moves:
-            return labels, S, n, [], True
-        raised = self.value(S, n, labels)[0]
-        if raised <= value:  # gains were made of rounding
-            labels, S, n, sums.sums = before
-            return labels, S, n, [], True
-        return labels, S, n, [raised], False
+            return None
+        S, n = sums.cluster_sums(labels), self.sizes(labels)
+        raised, scale = self.value(S, n, labels)
+        if raised <= F:  # gains were made of rounding
+            sums.sums = before
+            return None
+        return labels, S, n, raised, scale
 
     def _state(self, label: np.ndarray, S: np.ndarray, n: np.ndarray) -> State:
         objective, known, T = self.objective, self.constraints, self.objective.T

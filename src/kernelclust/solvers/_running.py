@@ -14,7 +14,7 @@ from scipy import sparse
 
 from kernelclust._compiled import changeable, floats
 from kernelclust.kernels import BLOCK, KernelOperator, feature_sums, one_hot, row_blocks
-from kernelclust.solvers._loops import Blocks, Form, Held, Known, Loss, State, sweep, sweep_features
+from kernelclust.solvers._loops import Blocks, Form, Held, Known, Loss, State, sweep
 
 FIRST_ROWS = 16  # rows that are fetched at first, and twice as many each time,
 MAX_COPIED_ENTRIES = 2**17  # up to so many entries where they are only copied
@@ -140,19 +140,6 @@ class Features:
             moves += sweep(chunk.start, chunk.stop, self.sums, held, wanted, 0, *task)[1]
         return moves
 
-    @property
-    def held_features(self) -> np.ndarray | None:
-        """Return the features (m x d) where samples are blocks and their features are held in double precision."""
-        return self._B if self.members.single and self._B.dtype == np.float64 else None
-
-    def sweep_all(
-        self, limit: int, value: float, blocks: Blocks, state: State, form: Form, tol: float
-    ) -> tuple[list[float], bool]:
-        """Sweep until nothing moves, at most `limit` times; return F after every rise, and whether nothing moves."""
-        values = np.full(limit + 1, value)
-        rises, settled = sweep_features(limit, self.sums, floats(self._B), blocks, state, form, tol, values)
-        return values[1 : rises + 1].tolist(), settled
-
     def gains(self) -> np.ndarray:
         """Return similarity sums of every block's mean with the clusters (M x c)."""
         return np.concatenate([F @ self.sums.T for _, F in self._chunks()])
@@ -171,8 +158,6 @@ class Features:
 
 class Similarities:
     """Similarity sums G = (K D Pi)' (c x m), and kernel rows of some blocks."""
-
-    held_features = None
 
     def __init__(self, kernel: KernelOperator, members: Members, labels, n_clusters: int, running: np.ndarray | None):
         self.kernel, self.members = kernel, members
