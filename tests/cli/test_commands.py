@@ -517,3 +517,20 @@ def test_similarities_that_are_not_psd_can_be_taken(tmp_path, capsys):
     assert labels_of(capsys.readouterr().out) == [str(label) for label in wanted.labels_]
     assert main(["fit", path, *RBF, "--indefinite", "clip"]) == 2
     assert "--indefinite clip: kernel 'rbf' has no parameter 'indefinite'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["label", "name", "position", "position_low", "membership_v"])
+def test_ids_are_written_whatever_their_column_is_called(name, tmp_path, capsys):
+    path, model = tmp_path / "t.csv", str(tmp_path / "m")
+    path.write_text(text([[f"s{i}", *x] for i, x in enumerate(BLOBS.data.tolist())], f"{name},a,b,c\n"))
+    fit = ["fit", str(path), "-s", "chain:(u,v,w)", "-k", "rbf", "--id-column", name, "--model", model]
+    for line in (fit, ["predict", model, str(path)]):
+        assert main([*line, "--positions", "--membership"]) == 0
+        head, *rows = csv.reader(io.StringIO(capsys.readouterr().out))
+        assert head[0] == "id" and len(set(head)) == len(head) == 9
+        assert [row[0] for row in rows] == [f"s{i}" for i in range(60)]
+
+
+def test_a_negative_sample_is_refused(plain, capsys):
+    assert main(["fit", plain, *RBF, "--sample", "-5"]) == 2
+    assert "--sample -5: give a number of rows" in capsys.readouterr().err

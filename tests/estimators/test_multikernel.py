@@ -144,6 +144,17 @@ def test_a_single_kernel_is_kernel_k_means():
     assert -model.objective_ - model.diagnostics_.lam / 2 * total == pytest.approx(total - other.objective_)
 
 
+def test_columns_of_frames_in_a_list_are_checked_by_name():
+    frames = [pd.DataFrame(V, columns=["a", "b"]) for V in LIST]
+    model = by_rbf(3, random_state=0).fit(frames)
+    assert_array_equal(model.predict(frames), model.predict(LIST))
+    for other in (frames[1][["b", "a"]], frames[1].set_axis(["a", "c"], axis=1)):
+        with pytest.raises(ValueError, match=r"feature names should match.*: view 1 has '.', '.', and was"):
+            model.predict([frames[0], other, frames[2]])
+    model.fit(LIST)
+    assert model.predict([frames[0], frames[1][["b", "a"]], frames[2]]).shape == (72,)  # there were no names
+
+
 def test_sparse_views_and_frames_in_a_list():
     parts = [sparse.csr_matrix(LIST[0]), pd.DataFrame(LIST[1]), LIST[2].tolist()]
     parts[2] = np.array(parts[2])

@@ -105,3 +105,21 @@ def test_a_row_alone_is_not_named_where_others_are_told_apart(recwarn):
     copies[5], copies[6] = 1e7, -1e7
     KernelKMeans(3, kernel="linear", random_state=0).fit(copies)
     assert not any("so far from the others" in str(one.message) for one in recwarn)
+
+
+@pytest.mark.parametrize("size", [1e3, 1e6, 1e20])
+@pytest.mark.parametrize("structure", ["chain:6", "ring:6", "grid:2x3"])
+def test_the_default_kernel_beside_one_far_row(structure, size):
+    """A far row decides the width of rbf, whose clusters then say nothing about the others."""
+    rng = np.random.default_rng(0)
+    place = np.arange(300) % 6
+    angle = place * (np.pi / 8 if structure == "chain:6" else np.pi / 3)
+    centres = np.c_[place // 3, place % 3] if structure == "grid:2x3" else 2 * np.c_[np.cos(angle), np.sin(angle)]
+    X = 3 * np.c_[centres, np.zeros(300)] + 0.4 * rng.standard_normal((300, 3))
+    model = StructuredClustering(structure=structure, compute_confidence=False, random_state=0)
+    others = np.arange(300) != 150
+    assert adjusted_rand_score(place, model.fit(X).labels_) > 0.95
+    X[150] = size
+    labels = model.fit(X).labels_
+    assert adjusted_rand_score(place[others], labels[others]) > 0.95
+    assert np.mean(model.predict(X) == labels) > 0.98

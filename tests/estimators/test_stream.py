@@ -184,3 +184,25 @@ def test_a_failed_batch_leaves_no_trace_and_fit_starts_anew():
         KernelKMeans(6).partial_fit(X[:3])
     with pytest.raises(ValueError, match="a kernel of samples"):
         KernelKMeans(6, kernel="precomputed").partial_fit(X @ X.T)
+
+
+def test_a_new_structure_needs_new_clusters():
+    X, _ = _ring(200)
+    model = StructuredClustering(structure="chain:3", kernel="rbf", random_state=0, compute_confidence=False)
+    model.partial_fit(X[:100]).set_params(structure="ring:5")
+    with pytest.raises(ValueError, match="structure is ring:5, and the clusters of the earlier batches are on chain:3"):
+        model.partial_fit(X[100:110], refit=False)
+    model.partial_fit(X[100:110])
+    assert model.sizes_.shape == model.medoids_.shape == (5,) and model.sizes_.sum() == 110
+    assert str(model.structure_) == "ring:5" and set(model.predict(X)) == set(range(5))
+
+
+def test_soft_labels_are_no_more_than_evidence():
+    X, place = _ring(300, noise=0.1)
+    y = np.where(np.arange(300) < 100, place, -1)
+    y[0] = (place[0] + 3) % 6
+    for label_weight, kept in ((None, True), (0.01, False)):
+        model = StructuredClustering(
+            structure="ring:6", kernel="rbf", label_weight=label_weight, random_state=0, compute_confidence=False
+        )
+        assert (model.fit(X, y).labels_[0] == y[0]) == (model.partial_fit(X, y).labels_[0] == y[0]) == kept

@@ -51,6 +51,17 @@ def test_columns_are_checked_by_name(name, fitted_on):
     np.testing.assert_array_equal(model.predict(dd.from_pandas(D, npartitions=2)).compute(), model.predict(D))
 
 
+@pytest.mark.parametrize("fitted_on", ["host", "partitions"])
+def test_columns_of_views_in_a_list_are_checked_by_name(fitted_on):
+    views = [_frame()[["a", "b"]], _frame()[["c"]]]
+    parts = [dd.from_pandas(view, npartitions=2) for view in views]
+    model = MultiKernelClustering(3, kernel="linear", method="average", random_state=0)
+    model.fit(views if fitted_on == "host" else parts)
+    np.testing.assert_array_equal(model.predict(parts).compute(), model.predict(views))
+    with pytest.raises(ValueError, match="feature names should match"):
+        model.predict([parts[0][["b", "a"]], parts[1]])
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_partitions_without_rows(name):
     D = _frame()
@@ -144,3 +155,56 @@ def test_squares_that_leave_floating_point_are_refused(size, approximation):
         warnings.simplefilter("error", RuntimeWarning)
         with pytest.raises(ValueError, match="whose squares leave floating point; rescale"):
             model.fit(frame)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int64", "uint64", "bool", "longdouble", ">f8"])
+@pytest.mark.parametrize("name", NAMES)
+def test_numbers_of_every_type_are_those_in_double_precision(name, dtype):
+    X = np.rint(4 * (_frame() - _frame().min())).to_numpy()
+    X = (X > X.mean(axis=0)) if dtype == "bool" else X.clip(0, 120)
+    given = X.astype(dtype)
+    if name == "views":
+        X, given = ([part[:, :2], part[:, 2:]] for part in (X, given))
+        lazy = [da.from_array(part, chunks=(40, -1)) for part in given]
+        model = MODELS[name].set_params(views=None)
+    else:
+        lazy, model = da.from_array(given, chunks=(40, 3)), MODELS[name]
+    labels = np.asarray(model.fit(lazy).labels_)
+    np.testing.assert_array_equal(np.asarray(model.predict(lazy)), labels)
+    double = [da.from_array(1.0 * part, chunks=(40, -1)) for part in X] if name == "views" else da.from_array(1.0 * X)
+    np.testing.assert_array_equal(np.asarray(model.predict(double)), labels)
+    if name != "views":
+        assert np.asarray(model.fit(dd.from_pandas(pd.DataFrame(given), npartitions=3)).labels_).shape == (120,)
+    MODELS["views"].set_params(views=[["a", "b"], ["c"]])
+
+
+def test_what_holds_no_real_numbers_is_refused():
+    X = da.from_array(_frame().to_numpy(), chunks=(60, 3))
+    with pytest.raises(TypeError, match=r"not numeric: 'd' .complex128"):
+        KernelKMeans(3).fit(dd.from_pandas(_frame().assign(d=1j), npartitions=2))
+    with pytest.raises(TypeError, match="masked blocks"):
+        KernelKMeans(3).fit(da.ma.masked_greater(X, 9))
+    with pytest.raises(ValueError, match="two dimensions"):
+        KernelKMeans(3).fit(dd.from_pandas(_frame()["a"], npartitions=2))
+    with pytest.raises(ValueError, match="invalid labels in partition 0"):
+        KernelKMeans(3).fit(X, np.arange(120) == 1)
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "margin"])
+def test_weights_are_checked_as_on_the_host(name):
+    frame = dd.from_pandas(_frame(), npartitions=3)
+    model = MODELS[name].fit(frame)
+    unknown = da.ones(120, chunks=40)[
+        da.from_array(_frame().to_numpy(), chunks=(40, 3))[:, 0] > -1e9
+    ]  # of no known length
+    np.testing.assert_allclose(model.score(frame, sample_weight=unknown), model.score(frame))
+    for wrong in (-1.0, np.nan, np.inf):
+        weight = np.r_[wrong, np.ones(119)]
+        for method in (model.fit, model.score):
+            with pytest.raises(ValueError, match="negative or not finite"):
+                method(frame, sample_weight=weight)
+    with pytest.raises(ValueError, match="nothing to score"):
+        model.score(frame, sample_weight=np.zeros(120))
+    for few in (0, 2):
+        with pytest.raises(ValueError, match=f"n_samples={few} should be >= n_clusters=3"):
+            model.fit(frame, sample_weight=np.arange(120) < few)

@@ -143,3 +143,48 @@ def test_categories_that_look_like_numbers_are_compared_as_written(cells, tmp_pa
         new("001\n")
     with pytest.raises(Problems, match="missing value"):
         new("01\nNA\n")
+
+
+def test_columns_without_names_are_as_many_as_those_of_the_fit(tmp_path):
+    """Their numbers say which is which: a column of ids in front would move all others."""
+    rows = "1.5,2\n3,4\n"
+    settings = json.loads(json.dumps(prepared(table(tmp_path, rows)).to_dict()))
+    assert prepared_like(table(tmp_path, rows), settings).X.tolist() == [[1.5, 2], [3, 4]]
+    with pytest.raises(ValueError, match="has 3 columns, and the file of the fit had 2"):
+        prepared_like(table(tmp_path, "7.5,1.5,2\n8,3,4\n"), settings)
+    partly = prepare(table(tmp_path, rows), assign(table(tmp_path, rows), drop="1").used).to_dict()
+    assert prepared_like(table(tmp_path, rows), partly).X.tolist() == [[2], [4]]
+    with pytest.raises(ValueError, match="has 1 columns, and the file of the fit had 2"):
+        prepared_like(table(tmp_path, "2\n4\n"), partly)
+    assert "n_columns" not in prepared(table(tmp_path, "a,b\n1,2\n")).to_dict()  # these are matched by name
+
+
+@pytest.mark.parametrize("option", [{"weights": ["a:2", "1:3"]}, {"cyclic": ["a:2", "a:3"]}])
+def test_a_column_has_one_weight_and_one_period(option, tmp_path):
+    with pytest.raises(ValueError, match=r"column 'a' has --(weight|cyclic) 2 already"):
+        prepared(table(tmp_path, "a,b\n1,2\n3,4\n"), **option)
+
+
+def test_times_below_a_second_and_time_zones_count_on_a_time_line(tmp_path):
+    def days(*dates):
+        rows = "".join(f"{date},{k}.5\n" for k, date in enumerate(dates))
+        return prepared(table(tmp_path, "when,b\n" + rows), dates="timeline").X[:, 0]
+
+    seconds = 86400 * (days("2024-03-01T12:00:00", "2024-03-01T12:00:00.25", "2024-03-01T12:00:01") - 19783.5)
+    assert np.allclose(seconds, [0, 0.25, 1], atol=1e-6)
+    zones = days("2024-03-01T12:00:00+02:00", "2024-03-01T12:00:00Z", "2024-03-01T12:00:00-06:00")
+    assert np.allclose(24 * (zones - 19783.5), [-2, 0, 6])
+    with pytest.raises(
+        ValueError, match=r"'when' have a time zone, such as '.*Z', and others have none, such as '.*1'"
+    ):
+        days("2024-03-01T12:00:00Z", "2024-03-01")
+    local = table(tmp_path, "when,b\n2024-03-01T06:00+02:00,1\n2024-03-01T18:00Z,2\n")
+    assert np.allclose(prepared(local, cyclic=["when:day"]).X[:, 1], [1, -1])  # six in the morning, six in the evening
+
+
+def test_a_small_spread_of_large_numbers_is_standardised(tmp_path):
+    """Nanoseconds since 1970 over some milliseconds: unscaled, they would decide everything."""
+    ns = 1_700_000_000_000_000_000 + 1_000_000 * np.arange(5)
+    rows = "".join(f"{t},{0.1},{k}\n" for k, t in enumerate(ns))
+    X = prepared(table(tmp_path, "t,same,b\n" + rows), standardize=True).X
+    assert np.allclose(X.std(axis=0), [1, 0, 1], atol=1e-3)

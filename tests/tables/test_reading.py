@@ -322,3 +322,51 @@ def test_lines_are_those_of_the_file(tmp_path):
 def test_an_option_of_another_format_is_refused(tmp_path):
     with pytest.raises(ValueError, match=r"--key is for files of format h5ad or npz, and .* is csv"):
         read(put(tmp_path, as_csv()), key="X")
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "npz"])
+def test_a_name_that_is_the_number_of_another_column_is_a_name(tmp_path, kind):
+    """As pandas writes an array: 0, 1, 2. Column "2" is the third, not the second."""
+    pd = pytest.importorskip("pandas")
+    path = str(tmp_path / f"t.{kind}")
+    frame = pd.DataFrame(TABLE, columns=["0", "1"]).assign(**{"2": [7, 8, 9]})
+    if kind == "npz":
+        np.savez(path, X=frame[["0", "1"]], **{"2": 10**18 + np.arange(3)})
+    else:
+        getattr(frame, f"to_{kind}")(path, index=False)
+    table = read(path, texts=("2",))
+    assert [column.texts is None for column in table.columns[:2]] == [True, True]
+    roles = assign(table, label_column="2")
+    assert roles.labels == ([str(10**18 + i) for i in range(3)] if kind == "npz" else ["7", "8", "9"])
+    assert prepare(table, roles.used).X.tolist() == TABLE.tolist()
+    if kind == "npz":  # by its number
+        assert assign(read(path, texts=("3",)), id_column="3").ids == roles.labels
+
+
+def test_integers_that_are_no_decimal_numbers_are_named(tmp_path):
+    table = read(put(tmp_path, "a,b\n0x10,1\n2,2\n3,3\n"))
+    with pytest.raises(Problems, match="line 2, column 'a': '0x10' is not a number"):
+        prepare(table, assign(table).used)
+
+
+def test_a_header_of_links_is_reported(tmp_path, caplog):
+    """Two ids that are both mistyped look like a header."""
+    caplog.set_level("INFO")
+    assert read_links(put(tmp_path, "P0,p9\np1,p3\n"), [f"p{i}" for i in range(5)], 5).tolist() == [[1, 3]]
+    assert "the first line (P0, p9) names no row, and is read as a header" in caplog.text
+
+
+def test_keys_of_an_h5ad_file_that_are_no_tables_of_its_cells(tmp_path):
+    anndata, pd = pytest.importorskip("anndata"), pytest.importorskip("pandas")
+    data = anndata.AnnData(np.eye(4, 3), obs=pd.DataFrame({"kind": ["x", "y", "x", "y"]}, index=list("abcd")))
+    data.obsm["frame"] = pd.DataFrame({"u": np.arange(4.0)}, index=data.obs_names)
+    data.varm["PCs"], data.uns["about"] = np.eye(3), {"a": 1}
+    path = str(tmp_path / "t.h5ad")
+    data.raw = data
+    data.write_h5ad(path)
+    for key in ("obs", "obs/kind", "uns", "uns/about", "obsm", "var", "varm/PCs", "X/x"):
+        with pytest.raises(ValueError, match=f"no table {key!r} of its cells; --key takes X, obsm/frame, raw/X"):
+            read(path, key=key)
+    with pytest.raises(ValueError, match=r"obsm/frame is of type 'dataframe'; --key takes arrays"):
+        read(path, key="obsm/frame")
+    assert read(path, key="raw/X").n_rows == 4

@@ -92,6 +92,8 @@ def _fitted(
 def _drawn(arguments: SimpleNamespace, data: Data, needs_all: bool) -> np.ndarray | None:
     """Return the rows to fit, None for all."""
     n = data.X.shape[0]
+    if arguments.sample is not None and arguments.sample < 0:
+        raise ValueError(f"--sample {arguments.sample}: give a number of rows, or 0 to fit all of them.")
     wanted = arguments.sample if arguments.sample is not None else (SAMPLE if n > MANY and not needs_all else 0)
     if arguments.sample and needs_all:
         raise ValueError("--sample fits some rows only, while known labels, links and views are of all; leave it out.")

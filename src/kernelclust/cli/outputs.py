@@ -99,18 +99,18 @@ def labels_csv(
 ) -> str:
     """Return a table: the id or number from 0 of each row, its label and the label's name, and further columns.
 
-    A row that was left out has empty cells.
+    A row that was left out has empty cells. Ids that are called as another column of the table are called "id".
     """
     labels = labels.tolist() if hasattr(labels, "tolist") else list(labels)
-    table: dict[str, Sequence[Any]] = {id_name: range(len(labels)) if ids is None else ids, "label": labels}
+    table: dict[str, Sequence[Any]] = {"label": labels}
     if names is not None:
         table["name"] = ["" if label is None else names[label] for label in labels]
     for name, values in (columns or {}).items():
         table[name] = ["" if value is None else f"{value:.6g}" for value in values]
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(table)
-    writer.writerows(zip(*table.values(), strict=True))
+    writer.writerow(["id" if id_name in table else id_name, *table])
+    writer.writerows(zip(range(len(labels)) if ids is None else ids, *table.values(), strict=True))
     return text.getvalue()
 
 

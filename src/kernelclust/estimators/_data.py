@@ -299,7 +299,10 @@ class InPartitions(Host):
         rows, places, check = self._asked(model, X, **more)
         weighted = DaskPartitions(rows, align_to_partitions(sample_weight, rows, "sample_weight"))
         found = weighted.each(_spreads, prediction=places.prediction, check=check)
-        return places.prediction.share(*np.sum(found, axis=0))
+        *spreads, total = np.sum(found, axis=0) if found else (0.0, 0.0, 0.0)
+        if not total > 0:
+            raise ValueError("X has no samples of positive weight: there is nothing to score.")
+        return places.prediction.share(*spreads)
 
     def each(self, model, function, X, dtype=np.float64, width=None):
         check_names(model, X)
@@ -322,9 +325,12 @@ def _placed(X: np.ndarray, *, way: Callable, check: Callable | None) -> np.ndarr
     return way(X if check is None else check(X))
 
 
-def _spreads(X: np.ndarray, weight: Any, _: Any, prediction: Prediction, check: Any) -> tuple[float, float]:
+def _spreads(X: np.ndarray, weight: Any, _: Any, prediction: Prediction, check: Any) -> tuple[float, float, float]:
     X = X if check is None else check(X)
-    return prediction.spreads(X, np.ones(X.shape[0]) if weight is None else np.asarray(weight))
+    weight = np.ones(X.shape[0]) if weight is None else np.asarray(weight, dtype=float)
+    if not (np.isfinite(weight) & (weight >= 0)).all():
+        raise ValueError("sample_weight is negative or not finite; weights count copies: use zero or more.")
+    return *prediction.spreads(X, weight), float(weight.sum())
 
 
 def check_names(model: Any, X: Any, *, reset: bool = False) -> None:

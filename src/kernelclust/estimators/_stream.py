@@ -16,6 +16,7 @@ from kernelclust._warnings import warn
 from kernelclust.constraints import check_labels
 from kernelclust.estimators._data import where
 from kernelclust.objectives import check_weights
+from kernelclust.structures import Structure
 
 KEPT = 5000  # rows
 MEASURED = 1000  # of the stored rows, whose distances to their nearest neighbours show what is usual
@@ -90,23 +91,29 @@ def _nearest(stored: Any, X: Any, k: int) -> np.ndarray:
     return unit * search.kneighbors(X / unit)[0][:, -1]
 
 
-def add_batch(model: Any, X: Any, y: Any, sample_weight: Any, n_clusters: int, refit: Any = "auto") -> None:
+def add_batch(model: Any, X: Any, y: Any, sample_weight: Any, structure: Structure, refit: bool | str = "auto") -> None:
     """Let a model see a batch, and fit it where that is due or asked for."""
     if not (refit == "auto" or isinstance(refit, (bool, np.bool_))):
         raise ValueError(f"refit={refit!r}: give True, False or 'auto'.")
     if where(X).elsewhere or model._is_pairwise():
         raise ValueError("partial_fit takes batches of rows as arrays or frames of the host, and a kernel of samples.")
     before: Stream | None = getattr(model, "_stream", None)
+    is_new = before is not None and structure != model.structure_
+    if is_new and refit != "auto" and not refit:
+        raise ValueError(
+            f"the structure is {structure}, and the clusters of the earlier batches are on {model.structure_}: "
+            "refit=True clusters the stored rows again."
+        )
     X = model._check_samples(X, reset=before is None)
     names = model._column_names()
     weight = check_weights(sample_weight, X)
-    known = check_labels(y, X.shape[0], n_clusters)
+    known = check_labels(y, X.shape[0], structure.n_clusters)
     if before is None:
         before = Stream(X[:0], weight[:0], known[:0], weight[:0], _own(model.random_state))
     far = before.far + before.counted(X)
     stream = replace(before.joined(X, weight, known), far=far)
-    if not before.seen or (stream.due if refit == "auto" else refit):
-        model._like = model._prediction.labels(stream.X) if before.seen else None
+    if not before.seen or (stream.due or is_new if refit == "auto" else refit):
+        model._like = model._prediction.labels(stream.X) if before.seen and not is_new else None
         try:
             model._fit(stream.X, None if (stream.y < 0).all() else stream.y, stream.weight, None, None)
         finally:
@@ -123,9 +130,11 @@ def add_batch(model: Any, X: Any, y: Any, sample_weight: Any, n_clusters: int, r
     model._stream = stream
     model._diagnostics["n_samples_seen"] = stream.seen
     model._diagnostics["drift"] = stream.far / max(stream.seen - stream.fitted, 1)
-    model.labels_ = np.where(known >= 0, known, model._prediction.labels(X))
+    model.labels_ = model._prediction.labels(X)
+    if model.label_weight is None:
+        model.labels_ = np.where(known >= 0, known, model.labels_)
     model.position_ = model._places.position(X, model.labels_)
-    model.medoids_ = np.full(n_clusters, -1)  # of samples that may have gone
+    model.medoids_ = np.full(structure.n_clusters, -1)  # of samples that may have gone
     model._asked = np.full(X.shape[0], -1)
 
 

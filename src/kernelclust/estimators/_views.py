@@ -51,7 +51,7 @@ def fit_views(
     many = isinstance(X, (list, tuple))
     if not many:
         validate_data(model, first_row(X, getattr(X, "columns", None)), reset=True, skip_check_array=True)
-    model._check_widths(widths, many, reset=True)
+    model._check_columns(widths, X, reset=True)
     partitions = place.weighted(model, table, y, sample_weight, structure)
     found, weights, features = _fit(model, partitions, widths, kernels, structure)
     model._keep(found)
@@ -166,7 +166,7 @@ def _names(widths: list[int]) -> list[str]:
 def new_views(model: Any, place: Any, X: Any) -> tuple[Any, Any]:
     """New samples as one table where they lie, and the way from a block of it to what the model takes."""
     table, widths = _joined(model, place, X)
-    model._check_widths(widths, isinstance(X, (list, tuple)), reset=False)
+    model._check_columns(widths, X, reset=False)
     return table, partial(_block, widths=widths, joined=model._in_rows)
 
 

@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from kernelclust._input import as_array, as_table, how_to_flatten, is_frame
+from kernelclust._input import as_array, as_table, how_to_flatten, is_frame, listed
 from kernelclust._names import check_name
 from kernelclust.estimators._base import (
     FLOATS,
@@ -336,17 +336,25 @@ class MultiKernelClustering(Placing, KernelClusterer):
             validate_data(self, X, reset=reset, skip_check_array=True)
             parts, view_names = columns_of(X, self.views)
         views = check_views(parts, view_names, observed)
-        self._check_widths([array.shape[1] for array in views.arrays], is_many(X), reset=reset)
+        self._check_columns([array.shape[1] for array in views.arrays], X, reset=reset)
         return views
 
-    def _check_widths(self, widths: list[int], many: bool, *, reset: bool) -> None:
-        """Remember how many columns each view has, or check it; `many` views came as tables of their own."""
+    def _check_columns(self, widths: list[int], X: Any, *, reset: bool) -> None:
+        """Remember how many columns each view has, and in a list of views their names; or check both."""
+        many = isinstance(X, (list, tuple)) and is_many(X)
+        names = [_names_of(view) for view in X] if many else []
         if reset:
-            self._widths = widths
+            self._widths, self._view_names = widths, names
         elif widths != self._widths:
             raise ValueError(
                 f"X has views of {widths} features, but {type(self).__name__} was fitted with {self._widths} features."
             )
+        for view, (own, fitted) in enumerate(zip(names, self._view_names, strict=False)):
+            if own and fitted and own != fitted:
+                raise ValueError(
+                    f"The feature names should match those that were passed during fit: view {view} has {listed(own)}, "
+                    f"and was fitted with {listed(fitted)}."
+                )
         if reset and many:
             self.n_features_in_ = sum(widths)
             self.__dict__.pop("feature_names_in_", None)
@@ -401,6 +409,12 @@ class MultiKernelClustering(Placing, KernelClusterer):
         tags.input_tags.pairwise = self._is_pairwise()
         tags.input_tags.sparse = not self._is_pairwise()
         return tags
+
+
+def _names_of(view: Any) -> list[str] | None:
+    """Return the names of the columns of a frame, None for arrays and names that are no texts."""
+    names = list(getattr(view, "columns", ()))
+    return names if names and all(isinstance(name, str) for name in names) else None
 
 
 def _refuse_stack(X) -> None:

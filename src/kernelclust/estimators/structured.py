@@ -282,7 +282,7 @@ class StructuredClustering(Placing, KernelClusterer):
         with working(f"{type(self).__name__}.partial_fit"), whole_or_nothing(self):
             self._check_parameters()
             structure = known_structure(self.n_clusters, self.structure, "partial_fit")
-            add_batch(self, X, named_nodes(structure, y), sample_weight, structure.n_clusters, refit)
+            add_batch(self, X, named_nodes(structure, y), sample_weight, structure, refit)
         return self
 
     def _fit(self, X, y, sample_weight, must_link, cannot_link):

@@ -34,6 +34,7 @@ SIZE_PRIOR = 0.2
 NEAR_TIE = 0.01  # fraction of F within which rbf clusters settle a tie of the graphs
 MIN_RBF_AGREEMENT = 0.7  # of graph and rbf clusters, below which the user should compare both
 RBF_LANDMARKS, RBF_STARTS = 200, 8
+MIN_RBF_CLUSTER = 0.1  # of the mean size: samples far away have clusters of their own, and decide the width of rbf
 FEW_SAMPLES = 10  # per cluster, up to which a graph already follows the order of a chain or ring
 
 
@@ -84,9 +85,11 @@ class AutoPolicy(Policy):
         samples in months: 92.6 % where the rbf clusters know the structure, 90.3 % where they do not.
         """
         structure = self.config.structure
-        if self._rbf is None or not self._open_start or not self._has_order() or self._follows_order():
+        if not self._open_start or not self._has_order() or self._follows_order():
             return None
-        rbf, arranged = self._rbf, structure.is_one_dimensional
+        rbf, arranged = self._useful_rbf(), structure.is_one_dimensional
+        if rbf is None:
+            return None
         return Advice(rbf.labels, in_background(lambda: rbf.on(structure)) if arranged else None, NEAR_TIE)
 
     def refines(self, kernel: FittedKernel) -> bool:
@@ -95,6 +98,18 @@ class AutoPolicy(Policy):
         Turning objects, 35 pictures: 90.5 % structured accuracy, 87.6 % without.
         """
         return super().refines(kernel) or self._follows_order()
+
+    def _useful_rbf(self) -> RbfClusters | None:
+        """Return the rbf clusters, None where one of them is tiny: beside a far sample, the others look equal to rbf.
+
+        Chains of 300 and 600 samples, one of them 100 to 1e20 times as far away as the others: adjusted Rand index 0.64
+        to 0.23 of the others where rbf clusters settle ties, and 0.79 to 0.86 without. Of 130 simulated draws without
+        such a sample, no rbf cluster had less than 0.4 of the mean size.
+        """
+        if self._rbf is None:
+            return None
+        sizes = np.bincount(self._rbf.labels, self.samples.weight, minlength=self.config.structure.n_clusters)
+        return self._rbf if sizes.min() >= MIN_RBF_CLUSTER * sizes.mean() else None
 
     def _has_order(self) -> bool:
         """Return whether the structure is a chain, ring or grid, or may turn out to be one."""
@@ -113,7 +128,7 @@ class AutoPolicy(Policy):
         larger F was taken, 120 simulated grids had 71.3 % structured accuracy instead of 71.9 %.
         """
         config, structure = self.config, self.config.structure
-        if self._rbf is None or not structure.is_multidimensional or not config.solver.refines:
+        if not structure.is_multidimensional or not config.solver.refines or self._useful_rbf() is None:
             return super().search(kernel, problem, rng)
         _, _, flat = super().search(kernel, replace(problem, objective=problem.flat), rng)
         self._graph_labels = flat.labels

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from kernelclust.tables._roles import find
 from kernelclust.tables._table import Column, Problem, Table, is_missing, refuse, written
 
 NUMBER, ONE_HOT, CYCLIC, TIMELINE = "number", "one-hot", "cyclic", "timeline"
-SCALE_TOL = 1e-12  # relative spread below which a column is constant
+SCALE_TOL = 1e-15  # relative spread below which a column is constant; a millisecond of nanoseconds since 1970: 6e-13
 DAY_FIRST, MONTH_FIRST = "%d/%m/%Y", "%m/%d/%Y"
 CLOCKS = ("", " %H:%M", " %H:%M:%S")
 DATE_FORMATS = (
@@ -134,6 +134,7 @@ class Prepared:
     missing: str
     left_out: list[str]  # columns
     notes: list[str]  # decisions that a user should know
+    n_columns: int | None = None  # of the file, where these have no names
 
     def in_own_units(self, rows: Any = slice(None)) -> list[tuple[ColumnEncoder, np.ndarray]]:
         """Return, for each column of the file, its encoder and its numbers (n, k) in the units of the table."""
@@ -164,7 +165,8 @@ class Prepared:
             raise ValueError(
                 f"several columns are called {quoted(twice)}, so that columns of new rows could not be matched."
             )
-        return {"missing": self.missing, "encoders": [encoder.to_dict() for encoder in self.encoders]}
+        unnamed = {} if self.n_columns is None else {"n_columns": self.n_columns}
+        return {"missing": self.missing, "encoders": [encoder.to_dict() for encoder in self.encoders], **unnamed}
 
 
 def prepare(
@@ -211,13 +213,20 @@ def prepare(
     if numbers:
         notes.insert(0, f"read as numbers: {', '.join(numbers)}")
     prepared = _encoded(table, encoders, values, missing, left_out, notes, standardize)
+    prepared = replace(prepared, n_columns=None if table.has_names else len(table.columns))
     return prepared.weighted(factors) if factors else prepared
 
 
 def prepared_like(table: Table, settings: Mapping[str, Any], missing: str | None = None) -> Prepared:
-    """Encode new rows as those of the fit; columns are matched by name."""
+    """Encode new rows as those of the fit; columns are matched by name, in files without names by their number."""
     missing = missing or settings["missing"]
     encoders = [ColumnEncoder.from_dict(given) for given in settings["encoders"]]
+    n_columns = settings.get("n_columns", len(table.columns))
+    if not table.has_names and len(table.columns) != n_columns:
+        raise ValueError(
+            f"{table.source} has {len(table.columns)} columns, and the file of the fit had {n_columns}. They have no "
+            "names, so that only their numbers show which is which: give a file with the same columns."
+        )
     columns = {column.name: column for column in table.columns}
     for encoder in encoders:
         if sum(column.name == encoder.column for column in table.columns) > 1:
@@ -273,12 +282,15 @@ def _encoded(
 
 def _by_column(option: str, given: Sequence[str], names: Sequence[str], form: str) -> dict[int, str]:
     """Return what an option such as --cyclic hour:24 gives to columns, by their index among the columns in use."""
-    values = {}
+    values: dict[int, str] = {}
     for text in given:
         name, colon, value = text.rpartition(":")
         if not colon or not value:
             raise ValueError(f"{option} {text!r}: give {form}.")
-        values[find(name, names, option)] = value.strip()
+        at = find(name, names, option)
+        if at in values:
+            raise ValueError(f"{option} {text}: column {quoted(names[at])} has {option} {values[at]} already.")
+        values[at] = value.strip()
     return values
 
 
@@ -508,25 +520,40 @@ def date_formats(texts: Sequence[str]) -> list[str]:
 
 
 def parse_date(text: str, date_format: str) -> datetime | None:
-    """Return the local time in a text, None if it has another format."""
+    """Return the time in a text, with its time zone if it has one; None if it has another format."""
     try:
         if date_format != "iso":
             return datetime.strptime(text, date_format)
-        return datetime.fromisoformat(text).replace(tzinfo=None) if len(text) > 7 and "-" in text else None
+        return datetime.fromisoformat(text) if len(text) > 7 and "-" in text else None
     except ValueError:
         return None
 
 
 def date_numbers(column: Column, date_format: str, period: str | None) -> np.ndarray:
-    """Return the fraction of its period at each date, or without a period the days since 1970; NaN for other texts."""
+    """Return the fraction of its period at each date, by local time, or without a period the days since 1970; NaN for
+    other texts.
+    """
     if column.texts is None:
         return np.full(len(column.values), np.nan)
     dates = [parse_date(text, date_format) for text in column.texts]
-    when = np.array([*dates, None], dtype="M8[s]")
     if period is None:
-        return ((when - np.datetime64(0, "s")) / np.timedelta64(1, "D"))[column.values]
+        dates = _in_one_zone(column, dates)
+    when = np.array([*(None if date is None else date.replace(tzinfo=None) for date in dates), None], dtype="M8[us]")
+    if period is None:
+        return ((when - np.datetime64(0, "us")) / np.timedelta64(1, "D"))[column.values]
     shift = np.timedelta64(4 if period == "week" else 0, "D")  # NumPy's weeks begin on Thursday, ours on Monday
     start = (when - shift).astype(PERIODS[period])
     step = np.ones((), dtype=PERIODS[period].replace("M8", "m8"))
-    begin, end = start.astype("M8[s]"), (start + step).astype("M8[s]")
+    begin, end = start.astype("M8[us]"), (start + step).astype("M8[us]")
     return ((when - shift - begin) / (end - begin))[column.values]
+
+
+def _in_one_zone(column: Column, dates: list[datetime | None]) -> list[datetime | None]:
+    """Return dates that have time zones in UTC; refuse a column of which some have one and others have none."""
+    zones = {date.tzinfo is not None: text for date, text in zip(dates, column.texts or (), strict=True) if date}
+    if len(zones) > 1:
+        raise ValueError(
+            f"some dates in column {quoted(column.name)} have a time zone, such as {quoted(zones[True])}, and others "
+            f"have none, such as {quoted(zones[False])}; write all of them in one way."
+        )
+    return [date.astimezone(UTC) if date is not None and date.tzinfo is not None else date for date in dates]

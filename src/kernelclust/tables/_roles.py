@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kernelclust._input import quoted
+from kernelclust._progress import log
 from kernelclust.tables._read import read
 from kernelclust.tables._table import Column, Problem, Table, parse_number, refuse
 from kernelclust.tables.formats._dialect import DELIMITERS
@@ -105,6 +106,8 @@ def read_links(path: str, ids: Sequence[str] | None, n_rows: int) -> np.ndarray:
     pairs = np.array([[known.get(text, -1) for text in pair] for pair in zip(*texts, strict=True)])
     numbers = ids is None and any(parse_number(column[0]) is not None for column in texts)
     first = int(len(pairs) > 1 and (pairs[0] < 0).all() and not numbers)
+    if first:
+        log(f"{path}: the first line ({texts[0][0]}, {texts[1][0]}) names no row, and is read as a header")
     solution = "write rows as the id column has them" if ids is not None else "count rows from 0, or add --id-column"
     unknown = [
         Problem(table.row(i), f"there is no row {quoted(texts[j][i])} among {n_rows}", solution)

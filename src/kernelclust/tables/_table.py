@@ -145,6 +145,13 @@ def is_missing(cell: str) -> bool:
     return cell.strip().lower() in MISSING
 
 
-def is_named(texts: Sequence[str], name: str, at: int) -> bool:
-    """Return True if `texts` has a column, by its name or by its number from 1."""
-    return name in texts or str(at + 1) in texts
+def named(texts: Sequence[str], names: Sequence[str]) -> list[bool]:
+    """Return which of the columns `names` are in `texts`, by name or, where no column is called so, by number from 1.
+
+    Examples
+    --------
+    >>> named(["b", "1"], ["a", "b", "c"]), named(["2"], ["0", "1", "2"])
+    ([True, True, False], [False, False, True])
+    """
+    numbers = set(texts) - set(names)
+    return [name in texts or str(number) in numbers for number, name in enumerate(names, start=1)]

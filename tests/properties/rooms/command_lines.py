@@ -1,7 +1,8 @@
 """Command lines on files of all kinds: `fit` and `predict` give the labels that Python gives for the same numbers.
 
 A table is written as CSV of some dialect, as Parquet, Feather, NPY or as a folder, with some spoiled on purpose; the
-expected labels come from the library on the same numbers, or the command must end with 2 and write nothing.
+expected labels come from the library on the same numbers, or the command must end with 2 and write nothing. `predict`
+reads the same rows, as they were or with their columns in another order or beside a further one.
 """
 
 from __future__ import annotations
@@ -40,7 +41,8 @@ DIALECTS = [
 ]
 IDS = ["none", "text", "large", "zeros", "odd"]
 SPOILED = ["nothing", "nothing", "nothing", "nothing", "missing", "infinite", "ragged", "column twice", "other columns"]
-OPTIONS = ["--standardize", "--missing", "--must-link", "--categories"]
+OPTIONS = ["--standardize", "--missing", "--must-link", "--categories", "--dates"]
+NAMES = ["letters", "letters", "numbers", "taken"]  # "taken": the ids are called as a column of the output
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,12 @@ class Line:
     offset: float
     n: int
     seed: int
+    names: str
+    new: str  # how the columns of the rows that are predicted differ from those of the fit
+
+    @property
+    def has_names(self) -> bool:
+        return self.kind != "npy" and self.dialect.get("header", True)
 
 
 def draw(pick: Pick) -> Line:
@@ -72,12 +80,15 @@ def draw(pick: Pick) -> Line:
         pick([0.0, 0.0, 1.7e9, 1e-3]),
         pick([12, 20, 33]),
         pick(range(1000)),
+        pick(NAMES),
+        pick(["same", "turned", "wider"]),
     )
 
 
 def covers(case: Line) -> list[str]:
     """Return the format, what is spoiled, and the options."""
-    return [case.kind, f"spoiled {case.spoiled}", f"ids {case.ids}", *case.options]
+    words = [f"spoiled {case.spoiled}", f"ids {case.ids}", f"names {case.names}", f"new columns {case.new}"]
+    return [case.kind, *words, *case.options]
 
 
 def _table(case: Line) -> pd.DataFrame:
@@ -86,6 +97,8 @@ def _table(case: Line) -> pd.DataFrame:
     frame = pd.DataFrame(X + [case.offset, 0, 0], columns=["a", "b", "c d"])
     if "--categories" in case.options and case.kind != "npy":
         frame["kind"] = np.array(["01", "red", "green", "red"])[rng.permutation(case.n) % 4]  # most are no numbers
+    if "--dates" in case.options and case.kind != "npy":
+        frame["when"] = pd.Timestamp("2024-02-28") + pd.to_timedelta(rng.integers(0, 3000, case.n), unit="ms")
     if case.spoiled == "missing":
         frame.loc[case.n // 2, "b"] = np.nan
     if case.spoiled == "infinite":
@@ -97,12 +110,33 @@ def _table(case: Line) -> pd.DataFrame:
         "odd": [f"=é,{i}" if i % 2 else f'"{i}' for i in range(case.n)],
     }
     if case.ids != "none":
-        frame.insert(0, "id", ids[case.ids])
+        frame.insert(frame.shape[1] if case.names == "numbers" else 0, "id", ids[case.ids])
     return frame
 
 
+def _id_column(case: Line, frame: pd.DataFrame) -> list[str]:
+    """Return the option for the ids; as pandas names columns of arrays, theirs is called as the last one but one is
+    counted.
+    """
+    if case.ids == "none":
+        return []
+    name = _called(case, frame)["id"] if case.has_names else str(1 + frame.columns.get_loc("id"))
+    return ["--id-column", name]
+
+
+def _called(case: Line, frame: pd.DataFrame) -> dict[str, str]:
+    """Return what the columns are called in the file."""
+    if case.names == "numbers":
+        return {name: str(k) for k, name in enumerate(frame.columns)}
+    return {name: "label" if name == "id" and case.names == "taken" else name for name in frame.columns}
+
+
 def _write(case: Line, frame: pd.DataFrame, folder: Path) -> str:
-    """Write the table; a folder has some of its columns in another order."""
+    """Write the table; a folder has some of its columns in another order, unless they are called 0, 1, 2, ..., which
+    in another order is a row of numbers.
+    """
+    called = _called(case, frame)
+    frame = frame.rename(columns=called)
     kind = case.kind.split()[0]
     path = folder / f"t.{kind}"
     if case.kind == "npy":
@@ -112,10 +146,9 @@ def _write(case: Line, frame: pd.DataFrame, folder: Path) -> str:
         path = folder / "parts"
         path.mkdir()
         cut = case.n // 3
-        turned = frame.columns[::-1] if case.dialect.get("header", True) else frame.columns
-        second = frame[cut:][turned]
+        second = frame[cut:][frame.columns[::-1] if case.has_names and case.names != "numbers" else frame.columns]
         if case.spoiled == "other columns":
-            second = second.rename(columns={"b": "z"})
+            second = second.rename(columns={called["b"]: "z"})
         for number, part in enumerate([frame[:cut], frame[:0], second]):
             if len(part) or case.dialect.get("header", True):
                 _one(case, part, path / f"{number}.{kind}", kind)
@@ -143,7 +176,9 @@ def _numbers(case: Line, frame: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
     parts = []
     for name in frame.columns.drop("id", errors="ignore"):
         column = frame[name]
-        if column.dtype.kind != "f":
+        if column.dtype.kind == "M":
+            parts.append(((column - pd.Timestamp(0)) / pd.Timedelta(days=1)).to_numpy()[:, None])
+        elif column.dtype.kind != "f":
             texts = list(dict.fromkeys(column))
             parts.append((column.to_numpy()[:, None] == np.array(texts, dtype=object)).astype(float))
         else:
@@ -170,19 +205,20 @@ def check(case: Line) -> str:
 def _checked(case: Line, folder: Path) -> str:
     frame = _table(case)
     source = _write(case, frame, folder)
-    has_names = case.kind != "npy" and case.dialect.get("header", True)
-    id_column = [] if case.ids == "none" else ["--id-column", "id" if has_names else "1"]
+    id_column = _id_column(case, frame)
     line = ["fit", source, "-s", case.structure, "-k", "rbf", *id_column]
     line += ["--standardize"] if "--standardize" in case.options else []
     line += ["--missing", "median"] if "--missing" in case.options else []
     line += ["--categories", "one-hot"] if "kind" in frame else []
+    line += ["--dates", "timeline"] if "when" in frame else []
     known: dict[str, Any] = {}
     if "--must-link" in case.options:
         ids = [str(text).strip() for text in (range(case.n) if case.ids == "none" else frame["id"])]
         pd.DataFrame([[ids[0], ids[5]], [ids[1], ids[4]]]).to_csv(folder / "links.csv", index=False, header=False)
         line += ["--must-link", str(folder / "links.csv")]
         known["must_link"] = [[0, 5], [1, 4]]
-    if case.spoiled == "column twice" and case.kind == "csv" and has_names:
+    twice = case.spoiled == "column twice" and case.kind == "csv" and case.has_names and case.names != "numbers"
+    if twice:
         frame_twice = frame.rename(columns={"c d": "b"})
         _write(case, frame_twice, folder)
     out, model = folder / "labels.csv", folder / "m.model"
@@ -194,8 +230,8 @@ def _checked(case: Line, folder: Path) -> str:
         (case.spoiled == "missing" and "--missing" not in case.options)
         or case.spoiled == "infinite"
         or (case.spoiled == "ragged" and case.kind.startswith("csv"))
-        or (case.spoiled == "column twice" and case.kind == "csv" and has_names)
-        or (case.spoiled == "other columns" and case.kind.endswith("folder") and has_names)
+        or twice
+        or (case.spoiled == "other columns" and case.kind.endswith("folder") and case.has_names)
     )
     if (code != 0) != refuse or code not in (0, 2):
         raise Broken(f"code: {code}: {said[-400:]}")
@@ -207,11 +243,27 @@ def _checked(case: Line, folder: Path) -> str:
     flat = case.structure.startswith("flat")
     fitted = StructuredClustering(structure=case.structure, kernel="rbf", random_state=0).fit(X, **known)
     _same(out.read_text(), fitted.labels_, frame, rows, "fit", flat)
+    new, refuse = _new(case, frame)
+    if new is not frame:
+        (folder / "new").mkdir()
+        source = _write(case, new, folder / "new")
     code, printed, said = _run(["predict", str(model), source, *id_column])
-    if code != 0:
+    if code != (2 if refuse else 0):
         raise Broken(f"predict: {code}: {said[-400:]}")
-    _same(printed, fitted.predict(X), frame, rows, "predict", flat)
+    if not refuse:
+        _same(printed, fitted.predict(X), frame, rows, "predict", flat)
     return "fitted"
+
+
+def _new(case: Line, frame: pd.DataFrame) -> tuple[pd.DataFrame, bool]:
+    """Return the rows to be predicted, and whether they must be refused: without names, all columns must be there."""
+    if case.new == "same" or (case.has_names and case.names == "numbers"):
+        return frame, False
+    if case.new == "turned":
+        return (frame[frame.columns[::-1]], False) if case.has_names else (frame, False)
+    wider = frame.copy()
+    wider.insert(0, "extra", np.arange(case.n) + 0.5)
+    return wider, not case.has_names
 
 
 def _same(text: str, labels: np.ndarray, frame: pd.DataFrame, rows: np.ndarray, what: str, flat: bool) -> None:

@@ -78,12 +78,14 @@ def look(X: Any, w: np.ndarray | None, y: np.ndarray | None, number: int, share:
         bad = (int(wrong[0, 0]), int(wrong[0, 1])) if len(wrong) else None
     some, used = drawn(w, y, number, share, seed), np.flatnonzero(w > 0)
     total, square = float(w.sum()), 0.0
-    mean = to_host(like(w, X) @ double(X)) / total if total > 0 else np.zeros(int(X.shape[1]))
+    with np.errstate(invalid="ignore"):  # weights that are infinite are refused
+        mean = to_host(like(w, X) @ double(X)) / total if total > 0 else np.zeros(int(X.shape[1]))
     for rows in parts(m, ROWS):
         Z = double(X[rows, :]) - like(mean, X)
         with np.errstate(over="ignore"):  # kernels that need the sum refuse such samples
             square += float(like(w[rows], X) @ xp.sum(Z * Z, axis=1))
-    largest = float(y.max(initial=-1)) if np.array_equal(y, np.floor(y)) and y.min(initial=-1) >= -1 else np.inf
+    are_labels = y.dtype.kind != "b" and np.array_equal(y, np.floor(y)) and y.min(initial=-1) >= -1
+    largest, y = (float(y.max(initial=-1)), y) if are_labels else (np.inf, np.full(m, -1))
     few = to_host(X[some] if xp is np else xp.take(X, xp.asarray(some, device=X.device), axis=0))
     light = float(w.min(initial=0.0)), float(w[used].min(initial=np.inf)), len(used)
     ends = np.empty((0, int(X.shape[1])))  # of an empty partition
@@ -368,6 +370,12 @@ def _check(seen: Sequence[PartitionSummary], c: int, names: Sequence[str] | None
             )
         if one.lightest < 0 or not np.isfinite(one.weight):
             raise ValueError(f"sample_weight is negative or not finite in partition {number}; weights count copies.")
+    counted = sum(one.counted for one in seen)
+    if counted < c:
+        raise ValueError(
+            f"n_samples={counted} should be >= n_clusters={c}: there are fewer samples (of positive weight) than "
+            "clusters."
+        )
     if rows_are_equal(np.concatenate([one.ends for one in seen])):
         raise ValueError("all samples are equal: there is nothing to cluster.")
 

@@ -90,6 +90,8 @@ def as_rows(X: Any, name: str = "X") -> Any:
         X = _numeric(X, name).to_dask_array(lengths=True)
     if sparse.issparse(getattr(X, "_meta", None)):
         raise TypeError(f"{name} has sparse blocks, which partitions do not take yet: {name}.map_blocks(np.asarray).")
+    if np.ma.isMaskedArray(getattr(X, "_meta", None)):
+        raise TypeError(f"{name} has masked blocks: fill masked values in, such as by dask.array.ma.filled({name}, 0).")
     if X.ndim != 2:
         raise ValueError(f"{name} has shape {X.shape}: a table has two dimensions, one row per sample.")
     if X.dtype.kind not in "biuf" or X.dtype == np.float16:
@@ -97,17 +99,19 @@ def as_rows(X: Any, name: str = "X") -> Any:
     if np.isnan(X.shape[0]):
         log(f"the lengths of the partitions of {name} are counted, once; {name}.compute_chunk_sizes() does it before")
         X = X.compute_chunk_sizes()
+    X = X if X.dtype in (np.float64, np.float32) else X.astype(np.float64)
     return X.rechunk({1: -1}) if len(X.chunks[1]) > 1 else X
 
 
 def _numeric(X: Any, name: str) -> Any:
-    """Return a Dask frame whose columns are numbers of one type, or refuse it by the names of its columns."""
-    from pandas.api.types import is_bool_dtype, is_numeric_dtype
+    """Return a Dask frame whose columns are real numbers of one type, or refuse it by the names of its columns."""
+    from pandas.api.types import is_complex_dtype, is_float_dtype, is_numeric_dtype
 
-    if not hasattr(X, "columns"):  # a series
+    if X.ndim != 2:  # a series
         return X
     dtypes = dict(zip(X.columns, X.dtypes, strict=True))
-    bad = [f"{column!r} ({kind})" for column, kind in dtypes.items() if not is_numeric_dtype(kind)]
+    is_real = {column: is_numeric_dtype(kind) and not is_complex_dtype(kind) for column, kind in dtypes.items()}
+    bad = [f"{column!r} ({kind})" for column, kind in dtypes.items() if not is_real[column]]
     if bad:
         raise TypeError(
             f"{name} has columns that are not numeric: {', '.join(bad[:MAX_NAMED])}{' ...' * (len(bad) > MAX_NAMED)}. "
@@ -115,7 +119,7 @@ def _numeric(X: Any, name: str) -> Any:
         )
     kinds = set(map(str, dtypes.values()))
     plain = len(kinds) == 1 and all(isinstance(kind, np.dtype) for kind in dtypes.values())
-    return X if plain and not is_bool_dtype(X.dtypes.iloc[0]) else X.astype(np.float64)
+    return X if plain and is_float_dtype(X.dtypes.iloc[0]) else X.astype(np.float64)
 
 
 def align_to_partitions(values: Any, X: Any, name: str, read: Callable | None = None) -> list[Any] | None:
@@ -129,6 +133,7 @@ def align_to_partitions(values: Any, X: Any, name: str, read: Callable | None = 
     if hasattr(values, "to_dask_array"):
         values = values.to_dask_array(lengths=True)
     values = values if is_partitioned(values) else da.from_array(np.asarray(values), chunks=-1)
+    values = values.compute_chunk_sizes() if np.isnan(values.shape).any() else values
     if values.shape != (X.shape[0],):
         raise ValueError(f"{name} has shape {values.shape}, but X has {X.shape[0]} samples: give one number for each.")
     found = list(values.rechunk((X.chunks[0],)).to_delayed().ravel())

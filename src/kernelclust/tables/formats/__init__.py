@@ -6,6 +6,6 @@ A module has `SUFFIXES` (endings of file names), `BEGINS` (first bytes of its fi
     read(file, source, *, texts, ...) -> Table
 
 where `file` are the decompressed bytes, `source` names the file in messages, `texts` are columns to be read as texts
-(`is_named`), and further keywords are options of the command line that the format takes. A file that cannot be read
+(`named`), and further keywords are options of the command line that the format takes. A file that cannot be read
 raises a ValueError that names `source`. Heavy libraries are imported inside `read`.
 """

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from kernelclust.tables._table import Column, Table, is_named
+from kernelclust.tables._table import Column, Table, named
 
 MIN_SIDE = 4  # pixels of a picture
 
@@ -26,7 +26,8 @@ def table_of(values: np.ndarray, source: str, names: list[str] | None = None, te
         what = "arrays" if images is None else "images"
         notes.append(f"{len(values)} {what} of {shape} are read as rows of {values.shape[1]} numbers")
     called = names or [f"column {j}" for j in range(1, values.shape[1] + 1)]
-    columns = [column_of(name, values[:, j], is_named(texts, name, j)) for j, name in enumerate(called)]
+    as_text = named(texts, called)
+    columns = [column_of(name, values[:, j], as_text[j]) for j, name in enumerate(called)]
     return Table(source, columns, notes=notes, has_names=names is not None, images=images)
 
 

@@ -7,7 +7,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from kernelclust.tables._table import Column, Table, is_named
+from kernelclust.tables._table import Column, Table, named
 
 
 def read_table(reader: Any, file: IO[bytes], source: str, texts: Sequence[str]) -> Table:
@@ -21,7 +21,8 @@ def read_table(reader: Any, file: IO[bytes], source: str, texts: Sequence[str]) 
     if not table.num_columns:
         raise ValueError(f"{source} has no columns: nothing to cluster.")
     names = [str(name) for name in table.column_names]
-    return Table(source, [_column(n, table.column(k), is_named(texts, n, k)) for k, n in enumerate(names)])
+    as_text = named(texts, names)
+    return Table(source, [_column(name, table.column(k), as_text[k]) for k, name in enumerate(names)])
 
 
 def _column(name: str, cells: Any, as_text: bool) -> Column:

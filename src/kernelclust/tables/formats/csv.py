@@ -25,7 +25,7 @@ from typing import IO, Any
 import numpy as np
 
 from kernelclust.tables._notation import mixed_units, notations, writes_number
-from kernelclust.tables._table import MISSING, Column, Problem, Table, is_missing, is_named, parse_number
+from kernelclust.tables._table import MISSING, Column, Problem, Table, is_missing, named, parse_number
 from kernelclust.tables.formats._arrow import codes_of
 from kernelclust.tables.formats._dialect import CsvDialect, find_dialect
 
@@ -53,7 +53,7 @@ def read(
         raise ValueError(f"{source} is empty.")
     names = [name.strip() for name in cells] if dialect.header else [""] * len(cells)
     names = [name or f"column {k}" for k, name in enumerate(names, start=1)]
-    as_text = [is_named(texts, name, k) for k, name in enumerate(names)]
+    as_text = named(texts, names)
     lines, ragged = _lines(file, dialect, top), list[Problem]()
     columns = None if lines is None else _columns(file, dialect, names, as_text, len(lines), top)
     if columns is None:
@@ -121,7 +121,10 @@ def _columns(
         except pa.ArrowInvalid:  # a column of numbers has another cell further on, or the rows are ragged
             numbers = (pa.types.is_floating, pa.types.is_integer, pa.types.is_null)
             is_number = [any(is_kind(kind) for is_kind in numbers) for kind in attempt().schema.types]
-            cells = typed([text or not is_number[k] for k, text in enumerate(as_text)]).columns
+            try:
+                cells = typed([text or not is_number[k] for k, text in enumerate(as_text)]).columns
+            except pa.ArrowInvalid:  # integers that are no decimal numbers, such as 0x10
+                cells = typed([True] * len(names)).columns
     except pa.ArrowInvalid:
         return None
     columns: list[Column] = []

@@ -12,6 +12,7 @@ from kernelclust.tables._table import Column, Table
 from kernelclust.tables.formats._arrays import column_of, table_of
 
 SUFFIXES, BEGINS, NEEDS = (".h5ad",), (b"\x89HDF",), ("h5py",)
+GROUPS = ("obsm", "layers", "obsp")  # of tables whose rows are cells
 MAX_DENSE = 2**28  # entries of a sparse X that is converted to a dense array
 
 
@@ -29,14 +30,15 @@ def read(file: IO[bytes], source: str, *, texts: Sequence[str] = (), key: str | 
 def _table(data: Any, source: str, key: str, texts: Sequence[str]) -> Table:
     if "obs" not in data or "X" not in data:
         raise ValueError(f"{source} is an HDF5 file, but no h5ad: it has {', '.join(data)}, where X and obs should be.")
-    if key not in data:
-        keys = [f"{group}/{name}" for group in ("obsm", "layers", "obsp") if group in data for name in data[group]]
-        raise ValueError(f"{source} has no {key!r}; --key takes {', '.join(['X', *keys])}.")
+    keys = ["X", *(f"{group}/{name}" for group in GROUPS if group in data for name in data[group])]
+    keys += ["raw/X"] if "raw/X" in data else []
+    if key not in keys:
+        raise ValueError(f"{source} has no table {key!r} of its cells; --key takes {', '.join(keys)}.")
     columns = [_obs(data["obs"], name, name in texts) for name in data["obs"] if name not in ("_index", "__categories")]
     about = [column for column in columns if column is not None]
     ids = _names(data["obs"])
     ids_column = Column("cell", np.arange(len(ids)), ids)
-    values = _values(data[key])
+    values = _values(data[key], f"{source}, {key}")
     notes = []
     if key == "X" and "obsm" in data and "X_pca" in data["obsm"]:
         notes.append("reads X; the file also has obsm/X_pca, which is what cells are usually compared by: add --key.")
@@ -54,9 +56,12 @@ def _table(data: Any, source: str, key: str, texts: Sequence[str]) -> Table:
     return Table(source, table.columns, about, notes=notes, ids=ids_column)
 
 
-def _values(node: Any) -> Any:
+def _values(node: Any, source: str) -> Any:
     if hasattr(node, "shape"):
         return node[()]
+    if "shape" not in node.attrs:
+        kind = node.attrs.get("encoding-type", "group")
+        raise ValueError(f"{source} is of type {kind!r}; --key takes arrays and sparse matrices.")
     shape = tuple(int(n) for n in node.attrs["shape"])
     make = sparse.csc_matrix if "csc" in str(node.attrs.get("encoding-type", "csr")) else sparse.csr_matrix
     return make((node["data"][()], node["indices"][()], node["indptr"][()]), shape=shape).tocsr()

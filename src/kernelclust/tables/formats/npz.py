@@ -10,7 +10,7 @@ from typing import IO
 import numpy as np
 from scipy import sparse
 
-from kernelclust.tables._table import Table
+from kernelclust.tables._table import Table, named
 from kernelclust.tables.formats._arrays import column_of, table_of
 
 SUFFIXES, BEGINS, NEEDS = (".npz",), (b"PK\x03\x04",), ()
@@ -38,11 +38,9 @@ def read(file: IO[bytes], source: str, *, texts: Sequence[str] = (), key: str | 
         raise ValueError(f"{source} holds no array {key!r}; there are {', '.join(arrays)}.")
     chosen = key if key is not None else next(iter(tables))
     table = table_of(arrays[chosen], source, texts=texts)
-    about = [
-        column_of(name, values, name in texts)
-        for name, values in arrays.items()
-        if values.ndim == 1 and len(values) == table.n_rows and name != chosen
-    ]
+    others = {name: values for name, values in arrays.items() if values.ndim == 1 and len(values) == table.n_rows}
+    as_text = named(texts, [*(column.name for column in table.columns), *others])[len(table.columns) :]
+    about = [column_of(name, others[name], text) for name, text in zip(others, as_text, strict=True)]
     return replace(table, about=about)
 
 
