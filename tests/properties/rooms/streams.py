@@ -1,7 +1,11 @@
-"""Streams: batches of random lengths in random order, sparse or dense, with and without labels and forced refits."""
+"""Streams: batches of random lengths in random order, sparse or dense, with and without labels, weights and forced
+refits; some are saved and loaded in between.
+"""
 
 from __future__ import annotations
 
+import os
+import tempfile
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,7 +17,7 @@ from cases import Pick
 from invariants import Broken
 from scipy import sparse
 
-from kernelclust import StructuredClustering
+from kernelclust import StructuredClustering, load
 
 EXAMPLES = 3
 
@@ -30,6 +34,8 @@ class Case:
     sparse: bool
     refits: bool
     seed: int
+    weights: bool
+    saved: bool
 
 
 def draw(pick: Pick) -> Case:
@@ -44,11 +50,19 @@ def draw(pick: Pick) -> Case:
         sparse=pick([False, True]),
         refits=pick([False, True]),
         seed=pick(range(1000)),
+        weights=pick([False, True]),
+        saved=pick([False, True]),
     )
 
 
 def covers(case: Case) -> Iterable[str]:
-    return [case.structure, case.kernel, f"n={case.n}", *(["labels"] if case.known else [])]
+    return [
+        case.structure,
+        case.kernel,
+        f"n={case.n}",
+        *(["labels"] if case.known else []),
+        *(["saved"] if case.saved else []),
+    ]
 
 
 def check(case: Case) -> str:
@@ -71,13 +85,18 @@ def check(case: Case) -> str:
                 raise
             if model.diagnostics_.n_samples_seen != stop:
                 raise Broken(f"seen: {model.diagnostics_.n_samples_seen} of {stop}")
+            model = _saved(model, X) if case.saved else model
     return "fitted"
 
 
 def _add(model: Any, case: Case, X: np.ndarray, place: np.ndarray, c: int, number: int) -> None:
     y = np.where(np.arange(len(X)) < case.known, place, -1) if number == 0 else np.full(len(X), -1)
     batch = sparse.csr_matrix(X) if case.sparse and number % 2 else X
-    model.partial_fit(batch, y if case.known else None, refit=case.refits or "auto")
+    least = 0 if number else 1  # as many samples as clusters in the first batch
+    weight = np.random.default_rng(case.seed + number).integers(least, 3, len(X)) if case.weights else None
+    if weight is not None and not weight.any():
+        weight[0] = 1
+    model.partial_fit(batch, y if case.known else None, weight, refit=case.refits or "auto")
     labels = model.labels_
     if labels.shape != (len(X),) or not ((labels >= 0) & (labels < c)).all():
         raise Broken("labels: are not places of the batch")
@@ -85,3 +104,13 @@ def _add(model: Any, case: Case, X: np.ndarray, place: np.ndarray, c: int, numbe
         raise Broken("known: labels are not kept")
     if not np.array_equal(labels[y < 0], model.predict(X)[y < 0]):
         raise Broken("predict: gives other labels than partial_fit")
+
+
+def _saved(model: Any, X: np.ndarray) -> Any:
+    """Return the model as it is loaded from a file."""
+    with tempfile.TemporaryDirectory() as folder:
+        model.save(os.path.join(folder, "m"))
+        again = load(os.path.join(folder, "m"))
+    if not np.array_equal(again.predict(X), model.predict(X)):
+        raise Broken("saved: predicts other labels")
+    return again
