@@ -184,6 +184,13 @@ def test_a_deciding_column_has_all_information_or_none_is_named():
     assert deciding_column(many, labels[:100]).next_information < 0.15
     halves = deciding_column({"noise": noise, "half": labels // 2}, labels)
     assert halves is None  # two of four clusters are not told apart
+    country = np.where(rng.random(400) < 0.15, rng.integers(4, size=400), labels)  # most rows of a cluster, not all
+    unsure = np.where(rng.random(400) < 0.5, rng.integers(4, size=400), labels)
+    found = deciding_column({"country": country, "noise": noise}, labels)
+    assert found.column == "country" and 0.6 < found.information < 0.8
+    assert deciding_column({"country": country, "also": unsure, "as well": country[::-1]}, labels) is not None
+    also = np.where(rng.random(400) < 0.25, rng.integers(4, size=400), labels)
+    assert deciding_column({"country": country, "also": also}, labels) is None  # has more than half as much
 
 
 @pytest.mark.parametrize("m", [12, 30, 60, 100])
@@ -268,6 +275,13 @@ def test_margin_in_words(margin, words_said):
 @pytest.mark.parametrize(("confidence", "pvalue"), [(None, None)])
 def test_an_order_that_was_not_judged_is_not_spoken_of(confidence, pvalue):
     assert order_in_words(as_structure("flat:3"), confidence, pvalue) == ""
+
+
+@pytest.mark.parametrize(("confidence", "pvalue", "both"), [(0.19, 0.02, True), (0.19, 0.3, False), (0.9, 0.01, False)])
+def test_an_order_may_exist_and_be_another_one(confidence, pvalue, both):
+    text = order_in_words(as_structure("chain:6"), confidence, pvalue)
+    assert f"estimated probability of {confidence:.0%}" in text and f"as well in {pvalue:.0%} of draws" in text
+    assert ("there is probably an order, but it need not be this one" in text) == both
 
 
 def test_four_on_a_ring_can_hardly_be_told():

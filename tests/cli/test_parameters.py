@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 
 import numpy as np
 import pytest
@@ -145,11 +146,38 @@ def test_a_column_that_decides_alone_is_named_and_can_be_weighed(tmp_path, capsy
 
     labels, said = found("--weight", "country:3")
     assert clustering_accuracy(country, labels) == 1
-    assert "column 'country' alone decides the clusters: it has 100%" in said
+    assert "column 'country' decides the clusters: it has 100%" in said
     assert "--drop country" in said and "--weight country:0.2 --kernel rbf" in said
     for option in (["--drop", "country"], ["--weight", "country:0.2", "--kernel", "rbf"]):  # what it proposes
         labels, said = found(*option)
-        assert clustering_accuracy(stage, labels) == 1 and "alone decides" not in said
+        assert clustering_accuracy(stage, labels) == 1 and "decides the" not in said
+
+
+def test_categories_that_decide_under_the_default_kernel_are_named(tmp_path, capsys):
+    """Five stages that three columns of numbers show, and two columns of categories that say nothing about them."""
+    rng = np.random.default_rng(0)
+    stage = rng.integers(5, size=600)
+    numbers = np.column_stack([stage[:, None] + rng.normal(0, 0.7, (600, 3)), rng.standard_normal(600)])
+    texts = rng.integers(4, size=(600, 2))
+    path = tmp_path / "t.csv"
+    rows = [
+        ",".join(["UDFI"[a], "abcd"[b], *(f"{x:.3f}" for x in row)]) for (a, b), row in zip(texts, numbers, strict=True)
+    ]
+    path.write_text("country,plan,a,b,c,d\n" + "\n".join(rows) + "\n")
+    line = ["fit", str(path), "-s", "chain:5", "--categories", "one-hot", "--standardize"]
+    report = tmp_path / "r.html"
+    assert main([*line, "--report", str(report)]) == 0
+    captured = capsys.readouterr()
+    before = clustering_accuracy(stage, [int(row["label"]) for row in rows_of(captured.out)])
+    said = re.search(
+        r"categories decide the clusters: column '(country|plan)' has .*\(--drop (country|plan)\)", captured.err
+    )
+    assert said and "--kernel rbf" in said[0] and said[1] == said[2]
+    assert "categories decide the clusters" in report.read_text()
+    assert main([*line, "--kernel", "rbf"]) == 0  # what it proposes
+    captured = capsys.readouterr()
+    assert clustering_accuracy(stage, [int(row["label"]) for row in rows_of(captured.out)]) > before + 0.2
+    assert "decide the clusters" not in captured.err
 
 
 def test_weights_are_stored_for_new_rows(tmp_path, capsys):

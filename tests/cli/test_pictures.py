@@ -59,6 +59,7 @@ def test_a_folder_is_clustered_and_new_pictures_are_placed(folder, tmp_path, cap
     assert list(labels.values()) == wanted.tolist()  # as the same pixels in Python
     assert structured_accuracy(TRUE, wanted, "ring:5") == 1
     page = report.read_text()
+    assert "100 pictures fall into 5 clusters" in page and "typical pictures" in page and "typical rows" not in page
     assert page.count("<img src=") >= 5 * 3 and any(name in page for name in labels) and "column 1" not in page
     assert main(["predict", model, str(folder)]) == 0
     assert labels_of(capsys.readouterr().out) == labels

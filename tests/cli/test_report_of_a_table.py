@@ -105,4 +105,4 @@ def test_a_column_that_decides_is_what_to_do_next(file, tmp_path):
     assert main(["fit", file, *line, "--out", str(tmp_path / "l.csv"), "--report", str(report)]) == 0
     page = html.unescape(report.read_text())
     steps = page[page.index("What to do next") : page.index("The clusters</h2>")]
-    assert "column 'plan' alone decides the clusters" in steps and "--drop plan" in steps
+    assert "column 'plan' decides the clusters" in steps and "--drop plan" in steps

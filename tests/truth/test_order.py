@@ -396,6 +396,28 @@ def test_estimators_keep_it_and_it_can_be_left_out():
     assert CLUHSIC(6, structure="chain", random_state=0).fit(X).order_confidence_ > 0.8
 
 
+@pytest.mark.parametrize("given", [False, True])
+def test_a_confidence_that_assumes_an_order_is_doubted_where_none_shows(given):
+    """Separate clusters at random places, under a kernel whose distances show no structure."""
+    centre = 3 * np.random.default_rng(4).standard_normal((6, 10))
+    label = np.arange(300) % 6
+    X = centre[label] + np.random.default_rng(0).standard_normal((300, 10))
+    model = StructuredClustering(structure="chain:6", kernel="graph", random_state=0)
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        model.fit(X, np.where(np.arange(300) < 2, label, -1) if given else None)
+    assert model.order_confidence_ >= 0.5 and model.order_.pvalue >= 0.2 and model.order_.structures is None
+    said = [str(one.message) for one in seen if "assumes that there is an order" in str(one.message)]
+    assert len(said) == (not given)  # who knows labels on the chain says that there is an order
+    if said:
+        assert f"(p = {model.order_.pvalue:.2g})" in said[0] and f"({model.order_confidence_:.2f})" in said[0]
+    curve = np.linspace(0, 2, 300)
+    X = np.c_[np.cos(curve), np.sin(curve)] + 0.05 * np.random.default_rng(0).standard_normal((300, 2))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.fit(X)
+
+
 def test_beyond_fifty_clusters_there_are_no_links():
     X = np.arange(52.0)[:, None]
     order = StructuredClustering(structure="chain:51", kernel="linear", random_state=0).fit(X).order_

@@ -23,8 +23,9 @@ from kernelclust.cli.models import of_views, settings
 from kernelclust.cli.outputs import check_targets, formulas, spread, write_labels
 from kernelclust.cli.rows import asked_columns, predicted
 from kernelclust.estimators import check_structure, structures_of
+from kernelclust.kernels import kernel_class
 from kernelclust.metrics import clustering_accuracy, structured_accuracy
-from kernelclust.report import deciding_column, html_report
+from kernelclust.report import deciding_categories, deciding_column, html_report
 from kernelclust.tables import read_links
 
 MANY, SAMPLE = 100_000, 10_000  # rows beyond which so many are fitted, and the others placed
@@ -50,7 +51,7 @@ def run(arguments: SimpleNamespace) -> None:
     model, labels, some = _fitted(arguments, given, data, views, known)
     note(arguments, f"clustered into {model.structure_} in {time.perf_counter() - started:.1f} s; {_sure(model)}")
     doubts = list(filter(None, [*data.doubts, formulas(data.roles.ids, data.roles.id_name)]))
-    steps = list(filter(None, [_decided(data, labels)]))
+    steps = list(filter(None, [_decided(data, model, labels)]))
     for doubt in [*doubts, *steps]:
         warn(arguments, doubt)
     scores = {} if arguments.use_labels else _scores(data, model, labels)  # labels that were used prove nothing
@@ -140,16 +141,27 @@ def _report(
     )
 
 
-def _decided(data: Data, labels: np.ndarray) -> str:
-    """Return advice if one column of the file alone decides the clusters."""
-    found = (
-        None if data.prepared is None or data.images is not None else deciding_column(data.prepared.by_column(), labels)
-    )
+def _decided(data: Data, model: Any, labels: np.ndarray) -> str:
+    """Return advice if one column of the file, or categories under the default kernel, decide the clusters."""
+    if data.prepared is None or data.images is not None:
+        return ""
+    columns = data.prepared.by_column()
+    if kernel_class(model.kernel) is kernel_class("auto") and (
+        found := deciding_categories(columns, data.prepared.categories, labels)
+    ):
+        return (
+            f"categories decide the clusters: column {quoted(found.column)} has {found.information:.0%} of the "
+            f"information about them, and no column of numbers more than {max(found.next_information, 0):.0%} "
+            f"({quoted(found.next_column)}). In the graphs of the default kernel, rows of the same categories are "
+            "neighbours, whatever their numbers. Fit with --kernel rbf, where every column counts as it is scaled, or "
+            f"leave such columns out (--drop {shlex.quote(found.column)})."
+        )
+    found = deciding_column(columns, labels)
     if found is None:
         return ""
     name = shlex.quote(found.column)
     return (
-        f"column {quoted(found.column)} alone decides the clusters: it has {found.information:.0%} of the information "
+        f"column {quoted(found.column)} decides the clusters: it has {found.information:.0%} of the information "
         f"about them, and the next column, {quoted(found.next_column)}, {max(found.next_information, 0):.0%}. To find "
         f"other clusters, fit without it (--drop {name}), or let it count less (--weight {name}:0.2 --kernel rbf)."
     )

@@ -383,9 +383,10 @@ class StructuredClustering(Placing, KernelClusterer):
         gives and mu_y, mu the means of the fitted clusters and of all fitted samples: the share of the spread in
         feature space that clusters explain, over the largest share that c clusters can explain of the fitted samples
         (the c - 1 leading eigenvalues of their centred kernel over its trace; 1 for the discriminative presets, whose
-        spread is that of the kernel they were made of). It has no unit, so that kernels of any size and width can be
-        compared in a grid search; it says nothing about the number of clusters. On the fitted samples of a flat l2 fit
-        it is `objective_` / `upper_bound_`.
+        spread is that of the kernel they were made of). It has no unit, so that widths of one kernel can be compared in
+        a grid search. It does not choose between kinds of kernels: "graph" and "auto" keep few smooth functions, which
+        clusters explain nearly completely, right or wrong. It says nothing about the number of clusters. On the fitted
+        samples of a flat l2 fit it is `objective_` / `upper_bound_`.
         """
         check_is_fitted(self)
         return where(X).score(self, X, sample_weight)

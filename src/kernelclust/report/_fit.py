@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from kernelclust.estimators import structures_of
 from kernelclust.kernels import kernel_class
 from kernelclust.plots import (
     EmbeddingDisplay,
@@ -106,7 +107,7 @@ def html_report(
     """
     labels = np.asarray(model.labels_)
     c = model.structure_.n_clusters
-    sizes = np.bincount(labels, minlength=c)
+    sizes, what = np.bincount(labels, minlength=c), "rows" if images is None else "pictures"
     names = model.cluster_names_.tolist()
     ids = np.arange(len(labels)) if ids is None else ids
     near = _rows(model, X) if X is not None and hasattr(model, "transform") else None
@@ -116,18 +117,23 @@ def html_report(
     if thumbnails is None and images is not None and near is not None:
         thumbnails = _most_typical(np.asarray(images), near)
     verdict = [
-        words.found_in_words(model.structure_, sizes),
-        words.order_in_words(model.structure_, getattr(model, "order_confidence_", None), _of_order(model, "pvalue")),
+        words.found_in_words(model.structure_, sizes, what),
+        words.order_in_words(
+            model.structure_,
+            getattr(model, "order_confidence_", None),
+            _of_order(model, "pvalue"),
+            assumed=structures_of(model) is None,
+        ),
         words.structures_in_words(model),
-        words.apart_in_words(float(np.nanmean(near.silhouette))) if near is not None and c > 1 else "",
+        words.apart_in_words(float(np.nanmean(near.silhouette)), what) if near is not None and c > 1 else "",
     ]
-    drawn = _figures(model, near, labels, names, thumbnails) if have_matplotlib() else {}
+    drawn = _figures(model, near, labels, names, thumbnails, what) if have_matplotlib() else {}
     first = drawn.pop("places", "")
     side = f"<div class=verdict>{paragraphs(*verdict, *lead)}{facts(dict(scores or {}))}</div>"
-    following = f"<h2>What to do next</h2>{bullets([*next_steps, *words.next_in_words(model, ids)])}"
+    following = f"<h2>What to do next</h2>{bullets([*next_steps, *words.next_in_words(model, ids, what)])}"
     top = paragraphs(*warnings, kind="warning") + f"<div class=lead>{first}{side}</div>{following}"
     sections = [
-        Section("The clusters", [_table(model, names, sizes, told, near, ids, images), _heat(told, names)]),
+        Section("The clusters", [_table(model, names, sizes, told, near, ids, images, what), _heat(told, names)]),
         Section(
             "Pictures",
             [_gallery([*drawn.values(), *_more(figures)])] if have_matplotlib() else [paragraphs(NO_PICTURES)],
@@ -196,7 +202,7 @@ def _most_typical(images: np.ndarray, near: Rows) -> list[np.ndarray]:
     return [images[rows[0]] if len(rows) else np.ones_like(images[0]) for rows in near.typical]
 
 
-def _table(model: Any, names: list[str], sizes: np.ndarray, told, near, ids, images: Any = None) -> str:
+def _table(model: Any, names: list[str], sizes: np.ndarray, told, near, ids, images: Any, what: str) -> str:
     def shown(rows: np.ndarray) -> str:
         captions = [str(ids[i]) for i in rows]
         if images is None or not have_matplotlib() or not captions:
@@ -206,12 +212,12 @@ def _table(model: Any, names: list[str], sizes: np.ndarray, told, near, ids, ima
     linked = np.asarray(neighbours(model.structure_))
     rows = []
     for j, name in enumerate(names):
-        row: dict[str, Any] = {"cluster": name, "rows": int(sizes[j]), "share": f"{sizes[j] / sizes.sum():.1%}"}
+        row: dict[str, Any] = {"cluster": name, what: int(sizes[j]), "share": f"{sizes[j] / sizes.sum():.1%}"}
         if told is not None:
             row["differs by"] = "; ".join(told.telling(j)) or "-"
         if near is not None:
-            row["typical rows"] = shown(near.typical[j])
-            row["borderline rows"] = shown(near.borderline[j])
+            row[f"typical {what}"] = shown(near.typical[j])
+            row[f"borderline {what}"] = shown(near.borderline[j])
         if linked.any():
             row["next to"] = ", ".join(names[k] for k in np.flatnonzero(linked[j]))
         rows.append(row)
@@ -238,7 +244,7 @@ def _heat(told: Profile | None, names: list[str]) -> str:
     return paragraphs(said, kind="soft") + grid
 
 
-def _figures(model: Any, near: Any, labels: np.ndarray, names: list[str], thumbnails: Any) -> dict[str, str]:
+def _figures(model: Any, near: Any, labels: np.ndarray, names: list[str], thumbnails: Any, what: str) -> dict[str, str]:
     from matplotlib.figure import Figure
 
     structure, found = model.structure_, {}
@@ -259,16 +265,17 @@ def _figures(model: Any, near: Any, labels: np.ndarray, names: list[str], thumbn
         ax.collections[0].set_rasterized(True)  # the samples
         found["samples"] = picture(
             figure,
-            "Rows in the two directions of the kernel in which clusters differ most; lines join neighbours.",
-            "Scatter plot of the rows, coloured by cluster",
+            f"{what.capitalize()} in the two directions of the kernel in which clusters differ most; lines join "
+            "neighbours.",
+            f"Scatter plot of the {what}, coloured by cluster",
         )
     if near is not None and len(names) > 1:
-        found["similar"] = _similar(near, labels, names)
+        found["similar"] = _similar(near, labels, names, what)
     return found
 
 
-def _similar(near: Any, labels: np.ndarray, names: list[str]) -> str:
-    """Draw how near rows are to every cluster, in the order of clusters: bright along the diagonal is good."""
+def _similar(near: Any, labels: np.ndarray, names: list[str], what: str) -> str:
+    """Draw how near samples are to every cluster, in the order of clusters: bright along the diagonal is good."""
     from matplotlib.figure import Figure
 
     own = labels[near.looked_at]
@@ -278,12 +285,12 @@ def _similar(near: Any, labels: np.ndarray, names: list[str]) -> str:
     figure = Figure(figsize=(5.5, 4.5), layout="constrained")
     ax = figure.subplots()
     image = ax.imshow(-D, aspect="auto", cmap="viridis", interpolation="nearest")
-    ax.set(xlabel="cluster", ylabel="rows, in the order of clusters", yticks=[])
+    ax.set(xlabel="cluster", ylabel=f"{what}, in the order of clusters", yticks=[])
     if len(names) <= 20:
         ax.set_xticks(range(len(names)), names, rotation=0 if max(map(len, names)) <= 4 else 60)
     figure.colorbar(image, ax=ax, label="- distance in feature space")
     return picture(
-        figure, "Distance of rows to each cluster: bright is near.", "Heat map of distances from rows to clusters"
+        figure, f"Distance of {what} to each cluster: bright is near.", f"Heat map of distances from {what} to clusters"
     )
 
 

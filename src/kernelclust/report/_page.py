@@ -17,7 +17,8 @@ PAGE = Template("""<!DOCTYPE html>
 :root { --ink: #262b33; --soft: #5d6571; --faint: #aab1bc; --line: #e1e4e9; --paper: #ffffff; --card: #f6f7f9;
   --warn: #fff3d1; --accent: #1f6f85 }
 @media (prefers-color-scheme: dark) { :root { --ink: #e4e7ec; --soft: #a2abb8; --faint: #6d7683; --line: #363c46;
-  --paper: #16191e; --card: #1f242b; --warn: #453a17; --accent: #6cc3da } }
+  --paper: #16191e; --card: #1f242b; --warn: #453a17; --accent: #6cc3da }
+  figure svg image { filter: drop-shadow(0 0 1px var(--ink)) } }
 * { box-sizing: border-box }
 body { font: 16px/1.55 system-ui, sans-serif; color: var(--ink); background: var(--paper); max-width: 72rem;
   margin: 0 auto; padding: 1.5rem 1rem 4rem; overflow-wrap: anywhere }

@@ -11,6 +11,7 @@ from kernelclust.estimators import structures_of
 
 SHAPES = {"chain": "in a row", "ring": "around a ring", "grid": "on a grid", "tree": "on a tree"}
 APART, TOUCHING = 0.5, 0.25  # mean silhouettes from which clusters lie apart, or touch
+TESTED = 0.05  # p-value up to which there is an order of some kind
 ASK = 0.8  # confidence in the order below which a few labels are worth asking for
 
 
@@ -30,22 +31,26 @@ def found_in_words(structure: Any, sizes: np.ndarray, what: str = "rows") -> str
     return text + (f" {empty} of the {len(sizes)} nodes are empty." if empty else "")
 
 
-def apart_in_words(silhouette: float) -> str:
+def apart_in_words(silhouette: float, what: str = "rows") -> str:
     """Say how well clusters are separated, by the mean silhouette (1 is far apart, 0 is touching)."""
     if not np.isfinite(silhouette):
         return ""
     if silhouette >= APART:
         return f"The clusters lie well apart (silhouette {silhouette:.2f} of 1)."
     if silhouette >= TOUCHING:
-        return f"The clusters touch each other (silhouette {silhouette:.2f} of 1): rows at borders could be in either."
+        return (
+            f"The clusters touch each other (silhouette {silhouette:.2f} of 1): {what} at borders could be in either."
+        )
     return (
         f"The clusters run into each other (silhouette {silhouette:.2f} of 1): read them as stretches of something "
         "continuous, not as separate groups."
     )
 
 
-def order_in_words(structure: Any, confidence: float | None, pvalue: float | None) -> str:
+def order_in_words(structure: Any, confidence: float | None, pvalue: float | None, *, assumed: bool = False) -> str:
     """Return a sentence about the confidence in the order; empty if it was not computed or only one order exists.
+
+    `assumed`: structures were not compared, so that the confidence holds only if there is an order.
 
     Examples
     --------
@@ -56,17 +61,17 @@ def order_in_words(structure: Any, confidence: float | None, pvalue: float | Non
     if confidence is None or pvalue is None:
         return ""
     number = n_arrangements(structure.kernel)
-    noise = (
-        f"Unstructured noise, clustered in the same way, fits this structure at least as well in {pvalue:.0%} of draws."
-    )
+    noise = f"Clusters without any order follow this structure at least as well in {pvalue:.0%} of draws."
     if not is_connected(structure.kernel):
         sure = "they are stable under slight changes of the data" if confidence >= UNSURE else "they are uncertain"
         return f"The nodes of the clusters on '{structure}': {sure}. {noise}"
     few = (
         f" Only {number:.0f} arrangements exist, so that data can hardly show which is right." if number <= FEW else ""
     )
-    right = f"is correct with an estimated probability of {confidence:.0%}"
-    return f"The order of the clusters on '{structure}' {right}. {noise}{few}"
+    right = f"is correct with an estimated probability of {confidence:.0%}{', if there is one' if assumed else ''}"
+    other = confidence < UNSURE and pvalue <= TESTED and not few
+    both = " So there is probably an order, but it need not be this one." if other else ""
+    return f"The order of the clusters on '{structure}' {right}. {noise}{both}{few}"
 
 
 def structures_in_words(model: Any) -> str:
@@ -78,14 +83,14 @@ def structures_in_words(model: Any) -> str:
     return f"Probabilities of structures over these clusters: {rows}. They are a hint; believe an order above 0.9."
 
 
-def next_in_words(model: Any, ids: Any) -> list[str]:
+def next_in_words(model: Any, ids: Any, what: str = "rows") -> list[str]:
     """List what is worth doing next, given what the fit found."""
     steps = []
     confidence = getattr(model, "order_confidence_", None)
     if confidence is not None and confidence < ASK:
         rows = ", ".join(str(ids[i]) for i in model.order_.queries(1 if len(ids) < 6 else 3))
         steps.append(
-            f"The order is uncertain. Find out where rows {rows} belong, and fit again with these as known labels."
+            f"The order is uncertain. Find out where {what} {rows} belong, and fit again with these as known labels."
         )
     if (agreement := model.diagnostics_.get("rbf_agreement")) is not None and agreement < 0.7:
         steps.append("Fit again with kernel 'rbf' and compare: it gives different clusters here.")
@@ -93,7 +98,7 @@ def next_in_words(model: Any, ids: Any) -> list[str]:
         steps.append(
             "If you know how the clusters are arranged, say so (a chain, ring, grid or tree): see 'structure'."
         )
-    steps.append("Inspect the typical rows below. Do they make sense to someone who knows the data?")
+    steps.append(f"Inspect the typical {what} below. Do they make sense to someone who knows the data?")
     return steps
 
 

@@ -157,6 +157,11 @@ class Prepared:
             values[one.column] = kinds.get(one.kind, lambda X: X[:, 0])(X)
         return values
 
+    @property
+    def categories(self) -> list[str]:
+        """Return the names of the columns of categories."""
+        return [encoder.column for encoder in self.encoders if encoder.kind == ONE_HOT]
+
     def to_dict(self) -> dict[str, Any]:
         """Return all that new rows need, as JSON has it."""
         names = [encoder.column for encoder in self.encoders]
