@@ -54,7 +54,8 @@ def cases():
     for movable, some in ((np.ones(6, dtype=bool), paths), (node > 0, paths[:0])):
         yield loops + "fill_rises", (np.zeros((3, 6, 6)), node, node, np.zeros(6), movable, some, A, M, linear)
         starts = np.stack([rng.permutation(6) for _ in range(4)])
-        yield loops + "improve", (starts, node, np.zeros(6), np.zeros((6, 6)), movable, some, A, M, linear, 1e-9)
+        yield loops + "improve", (starts, node, np.zeros(6), movable, some, A, M, linear, 1e-9)
+        yield loops + "improve_by_cycles", (starts, node, np.zeros((6, 6)), movable, A, M, linear, 1e-9)
     pull = A[:, p] @ M.T
     yield loops + "fill_pull", (np.zeros((6, 6)), 2, p, A, M)
     yield loops + "cycle_rise", (p, 0, 3, 5, pull, A, M, linear)
