@@ -171,6 +171,22 @@ def test_no_placement_one_move_away_from_an_optimum_is_better(c):
         assert scores[0] > scores[1]
 
 
+@pytest.mark.parametrize(("spec", "drawn", "held"), [("grid:3x4", 0, 0), ("ring:12", 1, 0), ("chain:12", 0, 1)])
+def test_no_cycle_of_three_adds_to_an_optimum_unless_clusters_are_free_on_a_chain_or_ring(spec, drawn, held):
+    rng, A = np.random.default_rng(1), as_structure(spec).kernel
+    c = len(A)
+    for _ in range(4):
+        M, linear = rng.standard_normal((c, c)), drawn * rng.standard_normal((c, c))
+        M = M + M.T
+        movable = np.arange(c) >= held
+        for p in search(np.array([rng.permutation(c) for _ in range(3)]), movable, A, M, linear, 1e-9):
+            score = (A[np.ix_(p, p)] * M).sum() + linear[np.arange(c), p].sum()
+            for i, j, k in permutations(np.flatnonzero(movable), 3):
+                q = p.copy()
+                q[[i, j, k]] = p[[j, k, i]]
+                assert (A[np.ix_(q, q)] * M).sum() + linear[np.arange(c), q].sum() <= score + 1e-8
+
+
 def test_what_a_cycle_of_three_adds_is_the_difference_of_scores():
     rng, c = np.random.default_rng(0), 7
     A, M, linear = (rng.standard_normal((c, c)) for _ in range(3))
