@@ -25,8 +25,9 @@ STATE, REPEATS = EXACT, 1
 WHY = (
     "k-means: mean of 20 runs from one random initialization. Label-free: the library's defaults. By labels: the best "
     "mean of three runs over a grid of C, tol, balance and bias, from random hyperplanes and from the principal "
-    "direction; best run: the best single one of all these. The grid of kernels and of text has tol = 0.03 only. NC: "
-    "the normalised cut, the best of its widths by labels; not of kernels and text."
+    "direction; best run: the best single one of all these. The grid of kernels and of text has tol = 0.03 and centred "
+    "samples only (001-miss-text: text that is not centred). NC: the normalised cut, the best of its widths by labels; "
+    "not of kernels and text."
 )
 Maker = Callable[[np.ndarray], np.ndarray]
 DENSE: dict[str, Maker] = {

@@ -176,3 +176,20 @@ def test_times_are_those_of_the_fit_least_disturbed(monkeypatch):
     monkeypatch.setattr(figure, "margin", margin)
     monkeypatch.setattr(figure, "time", SimpleNamespace(process_time=lambda: clock[0]))
     assert figure.measure("digits1v7", 0, WORK) == {"as the paper says": True, "MMC-uni s": 1.0, "MMC-multi s": 2.0}
+
+
+def test_text_that_is_not_normalised_is_not_centred(monkeypatch):
+    """Centred, max-margin clustering finds nothing in it; the paper's eq. (12) has samples as given."""
+    script, asked = load("001-miss-text"), []
+
+    def margin(loss, seed, **settings):
+        asked.append(settings)
+        return SimpleNamespace(fit_predict=lambda X: np.arange(X.shape[0]) % 2)
+
+    monkeypatch.setattr(_margin, "margin", margin)
+    script._grid.cache_clear()
+    measured("001-miss-text", "Text-2")
+    script._grid.cache_clear()
+    assert len(asked) > 4 and all(not one["center"] and one["balance"] > 0 for one in asked)
+    X, _ = script._samples("Text-2", WORK)
+    assert X.min() >= 0 and np.ptp(np.sqrt(X.multiply(X).sum(axis=1))) > 1  # rows of unlike lengths
