@@ -222,3 +222,20 @@ def test_bad_input(X, options, says):
 def test_orders_that_are_none(order):
     with pytest.raises(ValueError, match="every sample once"):
         path_length(np.zeros((3, 3)), order)
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e8, 1.7e9, -1e12])
+@pytest.mark.parametrize("scale", [1e-200, 1.0, 1e200])
+def test_far_from_the_origin_and_in_every_unit(offset, scale):
+    """Squares of seconds since 1970 have no digits left for their differences."""
+    place = np.random.default_rng(0).permutation(60)
+    X = scale * (np.c_[place, np.zeros(60)] + offset)
+    found = seriate(X, compute_confidence=False)
+    assert abs(np.corrcoef(found.ranks, place)[0, 1]) > 0.99
+    assert found.path_length == pytest.approx(59 * scale, rel=1e-2)
+    X[7] += 1e9 * scale  # one sample far away
+    others = np.delete(np.arange(60), 7)
+    ranks = np.argsort(np.argsort(seriate(X, compute_confidence=False).ranks[others]))
+    assert abs(np.corrcoef(ranks, place[others])[0, 1]) > 0.99
+    with pytest.raises(ValueError, match="rescale X"):
+        seriate(np.array([[1e308], [-1e308], [0.0]]))

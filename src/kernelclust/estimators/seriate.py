@@ -20,6 +20,7 @@ from kernelclust._warnings import warn
 from kernelclust.estimators._seriate_loops import insert, reverse
 from kernelclust.metrics import anti_robinson_deviation, anti_robinson_events, path_length
 
+LARGEST, HUGEST = 1e100, 1e300  # entries beyond would leave floating point when squared, or as distances
 MAX_SAMPLES = 20_000  # all distances of more do not fit into memory: 3 GB here
 N_NEIGHBORS = 15  # of the graph whose slowest function is a first order
 MANY = 1000  # samples up to which two more first orders are tried
@@ -123,7 +124,8 @@ def seriate(
     check_number("bandwidth", bandwidth, whole=True, least=1)
     with working("seriate"):
         D = _distances(X, metric)
-        order = _ordered(D, bool(cyclic), int(bandwidth))
+        scaled = D / _unit(float(D.max(initial=0.0)))  # which may be squared
+        order = _ordered(scaled, bool(cyclic), int(bandwidth))
         ranks = np.empty_like(order)
         ranks[order] = np.arange(len(order))
         return Seriation(
@@ -133,7 +135,7 @@ def seriate(
             path_length=path_length(D, order, cyclic=cyclic),
             anti_robinson_events=anti_robinson_events(D, order, cyclic=cyclic),
             anti_robinson_deviation=anti_robinson_deviation(D, order, cyclic=cyclic),
-            confidence=_confidence(D, order, bool(cyclic), int(bandwidth)) if compute_confidence else None,
+            confidence=_confidence(scaled, order, bool(cyclic), int(bandwidth)) if compute_confidence else None,
         )
 
 
@@ -152,7 +154,10 @@ def _distances(X: Any, metric: str) -> np.ndarray:
     if metric != "precomputed":
         X = X if sparse.issparse(X) else np.asarray(X, dtype=np.float64)
         check_finite(X)
-        D = pairwise_distances(X, metric=metric)
+        unit = 1.0
+        if metric in ("euclidean", "l2") and not sparse.issparse(X):
+            X, unit = _within_floating_point(X)
+        D = unit * pairwise_distances(X, metric=metric)
         return np.asarray((D + D.T) / 2, dtype=np.float64)
     D = np.array(X.toarray() if sparse.issparse(X) else X, dtype=np.float64)
     if D.shape[0] != D.shape[1]:
@@ -166,6 +171,24 @@ def _distances(X: Any, metric: str) -> np.ndarray:
             "them, e.g. S.max() - S with a diagonal of zeros."
         )
     return (D + D.T) / 2
+
+
+def _within_floating_point(X: np.ndarray) -> tuple[np.ndarray, float]:
+    """Return samples from their median, and the unit they are in: scikit-learn's distances are made of squares, from
+    which those of samples far from the origin are lost.
+    """
+    with np.errstate(over="ignore"):
+        Z = X - np.median(X, axis=0)
+    largest = float(np.abs(Z).max(initial=0.0))
+    if not largest < HUGEST:
+        raise ValueError("distances between samples are beyond floating point: rescale X.")
+    unit = _unit(largest)
+    return Z / unit, unit
+
+
+def _unit(largest: float) -> float:
+    """Return a unit in which numbers up to the largest one may be squared: 1 for all but huge and tiny ones."""
+    return largest if largest > LARGEST or 0 < largest < 1 / LARGEST else 1.0
 
 
 def _ordered(D: np.ndarray, cyclic: bool, bandwidth: int) -> np.ndarray:
