@@ -34,7 +34,7 @@ from scipy.optimize import minimize
 from scipy.spatial.distance import squareform
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
-from sklearn.model_selection import GroupKFold, cross_val_predict
+from sklearn.model_selection import GroupKFold, StratifiedKFold, cross_val_predict
 
 sys.path.append(str(Path(__file__).resolve().parent))
 import _structure_tasks
@@ -59,8 +59,9 @@ class Recorded:
         self._functions = _structures.pairs_of, _order._order_of, _order._kept, _order.structure_table
 
         def pairs_of(*given: Any) -> Any:
-            self.pairs = self._functions[0](*given)
-            return self.pairs
+            found = self._functions[0](*given)
+            self.pairs = found if len(given) == 3 else self.pairs  # second clusters bring the loops of the first
+            return found
 
         def order_of(*given: Any) -> Any:
             order = self._functions[1](*given)
@@ -168,6 +169,7 @@ def record(seed: int, first: int = 0) -> dict[str, Any] | None:
         "right": right,
         "samples": packed(seen.samples[0]),
         "labels": seen.samples[2].astype(np.int8),
+        "second": None if seen.samples[3] is None else seen.samples[3].astype(np.int8),
         "signals": seen.signals,
         "structure": np.asarray(shape.kernel, dtype=np.float32),
         "pvalue": pvalue,
@@ -230,7 +232,7 @@ def link_weights(records: list[dict[str, Any]], ridge: float = 1e-3) -> np.ndarr
         for features, true in stacked:
             s, c = features @ theta, true.shape[1]
             top = np.where(np.eye(c), -np.inf, s).max(axis=(1, 2), keepdims=True)
-            w = np.where(np.eye(c), 0.0, np.exp(s - top))
+            w = np.where(np.eye(c), 0.0, np.exp(np.maximum(s - top, -30.0)))  # less would make the sums singular
             laplacian = np.eye(c) * w.sum(axis=2)[:, None] - w
             inverse = np.zeros_like(w)
             inverse[:, 1:, 1:] = np.linalg.inv(laplacian[:, 1:, 1:])
@@ -246,10 +248,14 @@ def link_weights(records: list[dict[str, Any]], ridge: float = 1e-3) -> np.ndarr
     return np.asarray(found.x).reshape(2, -1)
 
 
-def measured(one: dict[str, Any]) -> Any:
-    """Return the measurements of pairs of clusters of a draw."""
-    E = unpacked(one["samples"])
-    return _structures.pairs_of(E, np.ones(len(E)), one["labels"].astype(np.intp))
+def measured(one: dict[str, Any]) -> tuple[Any, Any]:
+    """Return the measurements of pairs of clusters of a draw, and of its second clusters (or of the first again)."""
+    E, labels, second = unpacked(one["samples"]), one["labels"].astype(np.intp), one["second"]
+    pairs = _structures.pairs_of(E, np.ones(len(E)), labels)
+    if second is None or not np.bincount(second, minlength=one["c"]).all():
+        return pairs, pairs
+    rows = np.argsort(second, kind="stable")
+    return pairs, _structures.pairs_of(E[rows], np.ones(len(E)), second[rows].astype(np.intp), pairs.loops) or pairs
 
 
 def numbers(pairs: Any, theta: np.ndarray) -> dict[str, float]:
@@ -269,20 +275,30 @@ def confidence_signals(records: list[dict[str, Any]], p: np.ndarray, asked: np.n
     return np.c_[np.arctanh(np.clip(fit, -0.99, 0.99)), jitter, np.log(chosen / (1 - chosen)), np.log(n_clusters)]
 
 
+def _pooled(p: np.ndarray, q: np.ndarray, share: float) -> np.ndarray:
+    found = p ** (1 - share) * q**share
+    return np.asarray(found / found.sum(axis=1, keepdims=True))
+
+
+def _log_likelihood(p: np.ndarray, family: np.ndarray, weight: np.ndarray) -> float:
+    return float(np.average(np.log(p[np.arange(len(p)), family]), weights=weight))
+
+
 def train(files: Sequence[str], jobs: int) -> None:
     records: list[dict[str, Any]] = []
     for file in files:
         with lzma.open(file) as stream:
             records += pickle.load(stream)
-    pairs = Parallel(n_jobs=jobs, batch_size=50)(delayed(measured)(one) for one in records)
-    records = [{**one, "pairs": found} for one, found in zip(records, pairs, strict=True)]
+    both = Parallel(n_jobs=jobs, batch_size=50)(delayed(measured)(one) for one in records)
+    records = [{**one, "pairs": pairs} for one, (pairs, _) in zip(records, both, strict=True)]
     fresh = np.arange(len(records)) >= 0.8 * len(records)
     theta = link_weights([one for one, is_fresh in zip(records, fresh, strict=True) if not is_fresh])
-    rows = Parallel(n_jobs=jobs, batch_size=50)(delayed(numbers)(one["pairs"], theta) for one in records)
+    work = Parallel(n_jobs=jobs, batch_size=50)
+    rows, second = (work(delayed(numbers)(pairs, theta) for pairs in column) for column in zip(*both, strict=True))
     names = list(rows[0])
-    X = np.array([[row[name] for name in names] for row in rows])
+    X, other = (np.array([[row[name] for name in names] for row in found]) for found in (rows, second))
     mean, sd = X.mean(axis=0), X.std(axis=0) + 1e-9
-    Z = np.clip((X - mean) / sd, -3, 3)
+    Z, other = (np.clip((found - mean) / sd, -3, 3) for found in (X, other))
     family = np.array([list(FAMILIES).index(one["family"]) for one in records])
     asked = np.array([list(FAMILIES).index(one["asked"]) for one in records])
     right = np.array([one["right"] for one in records])
@@ -290,14 +306,22 @@ def train(files: Sequence[str], jobs: int) -> None:
     softmax = LogisticRegression(C=0.1, max_iter=400, tol=1e-3)
     without = np.isin(family, (0, 5))
     weight = np.where(without, 0.5 / without.mean(), 0.5 / (1 - without.mean()))  # half have no order
-    fitted = {"params": {"sample_weight": weight}, "n_jobs": jobs}
-    p = cross_val_predict(softmax, Z, family, method="predict_proba", **fitted)  # of draws that it was not fitted to
+    p, q = np.empty((2, len(Z), len(FAMILIES)))
+    for fitted, left_out in StratifiedKFold(5).split(Z, family):
+        softmax.fit(Z[fitted], family[fitted], weight[fitted])
+        p[left_out], q[left_out] = softmax.predict_proba(Z[left_out]), softmax.predict_proba(other[left_out])
+    shares = np.linspace(0, 1, 21)
+    told = [_log_likelihood(_pooled(p, q, share), family, weight) for share in shares]
+    share = shares[np.argmax(told)]
+    print(f"log likelihood {told[0]:.4f}, with a share of {share:.2f} for second clusters {max(told):.4f}")
+    p = _pooled(p, q, _structures.SECOND_SHARE)
     best = p.argmax(axis=1)
     print(
         f"most probable structure right: {np.mean(best == family):.3f} of {len(best)}, the last fifth apart "
         f"{np.mean(softmax.fit(Z[~fresh], family[~fresh], weight[~fresh]).predict(Z[fresh]) == family[fresh]):.3f}"
     )
     kinds = np.unique([one["kind"] for one in records], return_inverse=True)[1]
+    fitted = {"params": {"sample_weight": weight}, "n_jobs": jobs}
     unseen = cross_val_predict(softmax, Z, family, groups=kinds, cv=GroupKFold(8), **fitted)
     print(f"  of kinds that were left out of the training: {np.mean(unseen == family):.3f}")
     print("  by family", {name: round(float(np.mean(best[family == k] == k)), 2) for k, name in enumerate(FAMILIES)})
@@ -333,28 +357,23 @@ def train(files: Sequence[str], jobs: int) -> None:
 
 
 def judged(task: Any, kernel: str, structure: Any = None) -> dict[str, Any]:
-    """Return what a fit says of a task: on a structure, or of clusters that were found without one."""
+    """Return what a fit on a structure says of a task; the table is that of any structure."""
     c = task.n_clusters
     with warnings.catch_warnings(), Recorded() as seen:
         warnings.simplefilter("ignore")
-        if structure is None:
-            told, labels = {}, KernelKMeans(c, kernel=kernel, random_state=0).fit_predict(task.X)
-            if len(np.unique(labels)) == c:
-                labels = arrange(task.X, labels, f"chain:{c}", kernel=kernel).labels
-        else:
-            model = StructuredClustering(structure=structure, kernel=kernel, random_state=0).fit(task.X)
-            labels, told = model.labels_, {"confidence": model.order_confidence_, "pvalue": model.order_.pvalue}
-            told["structure"] = model.structure_
+        model = StructuredClustering(structure=structure or f"chain:{c}", kernel=kernel, random_state=0).fit(task.X)
     return {
         "group": task.group,
         "kernel": kernel,
         "classes": None if seen.samples is None or task.y is None else seen.classes(task.y, c),
         "samples": None if seen.samples is None else (seen.samples[0], seen.samples[2]),
-        "labels": labels,
+        "labels": model.labels_,
         "table": seen.table,
         "pairs": seen.pairs,
         "signals": seen.signals,
-        **told,
+        "confidence": model.order_confidence_,
+        "pvalue": model.order_.pvalue,
+        "structure": model.structure_,
     }
 
 

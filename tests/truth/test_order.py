@@ -357,6 +357,7 @@ def test_no_order_to_judge():
         assert doubt_in_words(order, text) == ""
     few = order_of(clusters_of(X[::4], y[::4], "chain:3"))  # hardly enough samples for halves
     assert 0 <= few.confidence <= 1
+    assert doubt_in_words(few, "chain:3").startswith("three clusters cannot show whether there is an order at all")
 
 
 def test_more_than_fifty_clusters_are_not_judged():

@@ -14,9 +14,10 @@ from sklearn.metrics import silhouette_score
 
 import kernelclust
 from kernelclust import StructuredClustering
+from kernelclust.engine import Samples
 from kernelclust.engine._arrangement_sums import chain_sum, heaviest_tree, ring_sum, tree_sum
 from kernelclust.engine._order import Clusters, compare_structures, doubt_in_words, leading_directions, order_of
-from kernelclust.engine._structure_weights import FAMILIES, LINK_WEIGHTS, WEIGHTS
+from kernelclust.engine._structure_weights import FAMILIES, LINK_WEIGHTS, SECOND_SHARE, WEIGHTS
 from kernelclust.engine._structures import (
     Pairs,
     families_of,
@@ -28,6 +29,7 @@ from kernelclust.engine._structures import (
     probabilities,
     structure_table,
 )
+from kernelclust.policies.auto import rbf_clusters
 from kernelclust.structures import Custom, as_structure
 
 
@@ -331,6 +333,51 @@ def test_links_are_means_over_families():
         grid[pair] = grid[pair[::-1]] = 1
     expected = p["chain"] * chain_sum(s).links + p["ring"] * ring_sum(s).links + p["tree"] * tree_sum(s).links
     assert_allclose(table.links, expected + p["grid"] * grid)
+
+
+def test_other_clusters_of_the_same_samples_count_by_their_share():
+    """p^(1 - b) q^b, whatever the numbers of the other clusters; arrangements are those of the first ones."""
+    X, y = on_a_curve(c=6, noise=1.0)
+    w = np.ones(len(y))
+    second = np.random.default_rng(1).permutation(6)[(np.arange(len(y)) * 6) // len(y)]
+    first, both = structure_table(X, w, y), structure_table(X, w, y, second)
+    given, alone = clusters_of(X, y), table_of(X, second)
+    expected = np.array(values(first)) ** (1 - SECOND_SHARE) * np.array(values(alone)) ** SECOND_SHARE
+    assert_allclose(values(both), expected / expected.sum(), rtol=1e-6)
+    assert not np.allclose(values(both), values(first), rtol=0.01)
+    assert {row.name: row.arrangement for row in both} == {row.name: row.arrangement for row in first}
+    shuffled = np.random.default_rng(0).permutation(len(y))
+    assert_allclose(values(compare_structures(given, second=second)), values(both), rtol=1e-6)
+    again = compare_structures(clusters_of(X[shuffled], y[shuffled]), second=second[shuffled])
+    assert_allclose(values(again), values(both), rtol=1e-6)
+    assert values(structure_table(X, w, y, np.minimum(second, 4))) == values(first)  # a cluster is empty
+
+
+@pytest.mark.parametrize("kernel", ["auto", "rbf"])
+def test_rbf_clusters_count_under_the_default_kernel_alone(kernel, monkeypatch):
+    given = []
+    monkeypatch.setattr("kernelclust.engine._order.structure_table", lambda *args: given.append(args[3]))
+    X, _ = on_a_curve(c=5, noise=2.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = StructuredClustering(structure="chain:5", kernel=kernel, random_state=0).fit(X)
+    assert model.order_.structures is None and len(given) == 1
+    if kernel == "rbf":
+        assert given[0] is None
+        return
+    rbf = rbf_clusters((X - X.mean(axis=0)), Samples(X, np.ones(len(X))), 5).labels
+    assert_array_equal(np.bincount(given[0], minlength=5), np.bincount(rbf, minlength=5))
+
+
+def test_structures_that_are_asked_for_and_found_have_the_same_table():
+    X, _ = on_a_curve(c=5, noise=2.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        asked, found = (
+            StructuredClustering(structure=s, n_clusters=5, random_state=0).fit(X).order_.structures
+            for s in ("chain", "tree")
+        )
+    assert_allclose(values(found), values(asked), rtol=1e-9)
 
 
 def test_sample_order_cluster_numbers_units_and_rotations_do_not_matter():

@@ -86,6 +86,10 @@ class Policy:
         solver = self.config.solver
         return solver if self.refines(kernel) else solver.without_refinement()
 
+    def second_labels(self) -> np.ndarray | None:
+        """Return other clusters of the samples, without structure, whose probabilities of structures count as well."""
+        return None
+
     def diagnostics(self, labels: np.ndarray) -> dict[str, float]:
         """Return what the policy compared, for these final labels; warn where the user should know."""
         return {}

@@ -73,7 +73,7 @@ def _found(policy: Policy, spectrum: Spectrum | None, rng: np.random.RandomState
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         flat = _fit(policy.under(replace(config, confidence=False)), spectrum, rng)
-    table = structures_over(flat)
+    table = structures_over(flat, policy.second_labels())
     structure, node = found_structure(table, sought)
     flat = replace(flat, structure=Flat(sought.n_clusters), structures=table)
     settled = replace(config, structure=structure)
@@ -85,7 +85,7 @@ def _found(policy: Policy, spectrum: Spectrum | None, rng: np.random.RandomState
         settled = replace(settled, solver=config.solver.starting_from(flat.solution.labels))
         found = _fit(policy.under(settled), shared, rng)
     else:
-        found = _at_nodes(flat, settled, policy.samples, node)
+        found = _at_nodes(flat, policy.under(settled), node)
     for warning in said:
         warn(str(warning.message), warning.category)
     if table is None:
@@ -95,8 +95,9 @@ def _found(policy: Policy, spectrum: Spectrum | None, rng: np.random.RandomState
     return replace(found, order=order, structures=table)
 
 
-def _at_nodes(flat: Fit, config: FitConfig, samples: Samples, node: np.ndarray) -> Fit:
+def _at_nodes(flat: Fit, policy: Policy, node: np.ndarray) -> Fit:
     """Return the fit with its clusters at these nodes of a structure, not refined there."""
+    config, samples = policy.config, policy.samples
     objective = config.objective.bind(config.structure, size_prior=flat.objective.size_prior)
     kernel, labels, order = flat.kernel, node[flat.labels], np.argsort(node)
     problem = Problem(kernel.operator, flat.spectrum, objective, flat_objective(objective), samples.known)
@@ -114,7 +115,7 @@ def _at_nodes(flat: Fit, config: FitConfig, samples: Samples, node: np.ndarray) 
     )
     found = judge(kernel, problem, solution, config.structure, config.objective.rule)
     found = replace(found, diagnostics=flat.diagnostics, data_kernel=flat.data_kernel)
-    return with_order(found, problem) if config.confidence else found
+    return with_order(found, problem, second=policy.second_labels()) if config.confidence else found
 
 
 def _fit(policy: Policy, spectrum: Spectrum | None, rng: np.random.RandomState) -> Fit:
@@ -144,7 +145,7 @@ def _fit(policy: Policy, spectrum: Spectrum | None, rng: np.random.RandomState) 
     if ridge is not None:
         found = replace(found, ridge=ridge, reach=1.0)
     found = replace(found, diagnostics=policy.diagnostics(found.labels), data_kernel=kernel)
-    return with_order(found, problem) if config.confidence else found
+    return with_order(found, problem, second=policy.second_labels()) if config.confidence else found
 
 
 def _samples(X, weight: np.ndarray, config: FitConfig, known: Constraints | None) -> Samples:

@@ -278,11 +278,13 @@ def with_order(
     problem: Problem,
     companions: Sequence[tuple[np.ndarray, np.ndarray]] | None = None,
     table_at: str = "see order_.structures",
+    second: np.ndarray | None = None,
 ) -> Fit:
     """Return the fit with the confidence of its order, and warn where that is low or another structure fits better.
 
     `companions` are cluster sums and sizes by other kernels that judge the order too; None takes those of the kernel.
-    `table_at` says where the user finds the probabilities of structures.
+    `table_at` says where the user finds the probabilities of structures; `second` are labels of other clusters that
+    these are judged by as well.
     """
     set_stage(EVIDENCE, "confidence of the order")
     c, constraints = len(found.n), problem.constraints
@@ -296,7 +298,7 @@ def with_order(
         movable=problem.placing(found.objective, found.labels).get("movable"),
         views=[squared_distances(S, n) for S, n in companions],
     )
-    table = structures_over(found) if is_judged(clusters) else None
+    table = structures_over(found, second) if is_judged(clusters) else None
     order = order_of(clusters, table, None if known.any() else family_of(found.structure))
     if doubt := doubt_in_words(order, str(found.structure), table_at):
         warn(doubt)
@@ -309,7 +311,7 @@ def _clusters(found: Fit) -> Clusters:
     return Clusters(found.structure.kernel, E, weight, found.labels, found.S, found.n, known=np.zeros(c, dtype=bool))
 
 
-def structures_over(found: Fit) -> StructureTable | None:
+def structures_over(found: Fit, second: np.ndarray | None = None) -> StructureTable | None:
     """Return the probabilities of structures over the clusters that were found before any structure, called by the
     clusters of the fit that share most samples with them; None where they cannot be compared.
 
@@ -318,12 +320,12 @@ def structures_over(found: Fit) -> StructureTable | None:
     set_stage(EVIDENCE, "probabilities of structures")
     clusters, flat, c = _clusters(found), found.solution.flat_labels, len(found.n)
     if flat is None:
-        return _structures(clusters, _shown_by(found)) if (found.n > 0).all() else None
+        return _structures(clusters, _shown_by(found), second) if (found.n > 0).all() else None
     n = np.bincount(flat, clusters.weight, minlength=c)
     if not (n > 0).all():
         return None
     sums = one_hot(flat, c, clusters.weight).T @ clusters.E
-    table = _structures(replace(clusters, labels=flat, n=n, S=sums @ sums.T), _shown_by(found))
+    table = _structures(replace(clusters, labels=flat, n=n, S=sums @ sums.T), _shown_by(found), second)
     return None if table is None else called_as_in(found, table, flat)
 
 
@@ -344,7 +346,7 @@ def shows_structures(kernel: FittedKernel) -> bool:
     return isinstance(kernel, GraphMean) or (kernel.base is None and kernel.supports_refinement)
 
 
-def _structures(clusters: Clusters, kernel: FittedKernel) -> StructureTable | None:
+def _structures(clusters: Clusters, kernel: FittedKernel, second: np.ndarray | None) -> StructureTable | None:
     """Return the probabilities of structures; None for kernels whose distances between samples do not show one.
 
     Distances of discriminative kernels are all alike, and commute times between clusters that are joined by few links
@@ -354,5 +356,6 @@ def _structures(clusters: Clusters, kernel: FittedKernel) -> StructureTable | No
     if isinstance(data_kernel, GraphMean):
         rows = data_kernel.graphed
         E, weight, labels = clusters.E[rows], clusters.weight[rows], clusters.labels[rows]
-        return compare_structures(replace(clusters, E=E, weight=weight, labels=labels), data_kernel.view_data)
+        second = None if second is None else second[rows]
+        return compare_structures(replace(clusters, E=E, weight=weight, labels=labels), data_kernel.view_data, second)
     return compare_structures(clusters) if kernel.base is None and kernel.supports_refinement else None

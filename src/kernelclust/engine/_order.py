@@ -86,7 +86,7 @@ class Order:
     structures: StructureTable | None = field(default=None, repr=False)
     family: str | None = None  # of the structure, in this table; None where it has none, or labels say what is where
     nodes: np.ndarray | None = field(default=None, repr=False)  # (r, c) of the clusters, by slightly changed distances
-    assumed: bool = False  # an order is assumed to exist: structures of so many clusters can be compared, but were not
+    assumed: bool = False  # an order is assumed to exist: structures of 12 clusters at most were not compared
 
     def renumbered(self, node: np.ndarray) -> Order:
         """Return the same with cluster j at node[j]."""
@@ -167,16 +167,19 @@ def _order_of(given: Clusters, table: StructureTable | None, family: str | None)
     told = (np.mean(kept, axis=0) * (LINK + (1 - LINK) * confidence)) ** question
     shares = np.where(linked, (told + told.T) / 2, np.nan)
     pvalue = order_pvalue(A, fit, rank_fit)
-    assumed = table is None and connected and number > FEW and c <= MAX_CLUSTERS and not given.known.any()
+    assumed = table is None and connected and c <= MAX_CLUSTERS and not given.known.any()
     return Order(pvalue, confidence, shares, connected, number, fit, h, J, nodes=jitters.nodes, assumed=assumed)
 
 
-def compare_structures(given: Clusters, views: Sequence[Any] = ()) -> StructureTable | None:
+def compare_structures(
+    given: Clusters, views: Sequence[Any] = (), second: np.ndarray | None = None
+) -> StructureTable | None:
     """Return the probabilities of structures over the same clusters, whatever their numbers and the order of samples.
 
     Samples are seen in the leading directions of the kernel or, where `views` (m, d) are given, in the leading
-    principal components of these, each of total variance one. None for fewer than 4 or more than 12 clusters, for
-    empty ones, and where all means are equal.
+    principal components of these, each of total variance one. `second` are labels of as many other clusters of the
+    samples, whose probabilities count as well. None for fewer than 4 or more than 12 clusters, for empty ones, and
+    where all means are equal.
     """
     c = len(given.n)
     if not MIN_CLUSTERS <= c <= MAX_CLUSTERS:
@@ -189,7 +192,7 @@ def compare_structures(given: Clusters, views: Sequence[Any] = ()) -> StructureT
         return None
     with one_thread():
         E = _principal_components([Z[kept] for Z in views], weight, c) if len(views) else given.E[kept]
-        table = structure_table(E, weight, labels)
+        table = structure_table(E, weight, labels, None if second is None else second[kept])
     return None if table is None else table.renumbered(np.argsort(rank))
 
 
@@ -208,7 +211,12 @@ def _principal_components(views: list[Any], weight: np.ndarray, n_clusters: int)
 def doubt_in_words(order: Order, structure: str, table: str = "see order_.structures") -> str:
     """Return the warning that an order deserves; empty for none. `table` says where the probabilities are."""
     better = _fits_better(order, table)
-    if order.confidence >= UNSURE and order.assumed and order.pvalue >= NOISE:
+    if order.assumed and len(order.links) < MIN_CLUSTERS:
+        return (
+            f"three clusters cannot show whether there is an order at all: the confidence on '{structure}' "
+            f"({order.confidence:.2f}) assumes that there is one. Structures are compared from 4 clusters on."
+        )
+    if order.confidence >= UNSURE and order.assumed and order.arrangements > FEW and order.pvalue >= NOISE:
         return (
             f"the confidence in the order of these clusters on '{structure}' ({order.confidence:.2f}) assumes that "
             "there is an order, because structures are not compared under this kernel. But clusters without any order "

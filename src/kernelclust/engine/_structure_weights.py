@@ -29,6 +29,9 @@ CONFIDENCE = {
     "grid": (3.9612, -0.53449, 0.65907, -3.6323, 2.4517),
 }
 
+# b of p^(1 - b) q^b, where p are the probabilities of families by the default kernel's clusters and q by rbf clusters
+SECOND_SHARE = 0.3
+
 # mean and standard deviation of each number in the training draws, and its weight for each family
 WEIGHTS = {
     "chain_among_trees": (-2.4825, 2.8206, -0.47286, 0.33597, 0.50889, -0.29396, 0.19742, -0.27546),

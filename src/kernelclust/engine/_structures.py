@@ -21,7 +21,7 @@ from kernelclust.engine._arrangement_sums import chain_sum, ring_sum, tree_sum
 from kernelclust.engine._homology import loop_lives
 from kernelclust.engine._steps import is_connected, links
 from kernelclust.engine._structure_table import Arrangement, StructureProbability, StructureTable
-from kernelclust.engine._structure_weights import CLIP, FAMILIES, INTERCEPTS, LINK_WEIGHTS, WEIGHTS
+from kernelclust.engine._structure_weights import CLIP, FAMILIES, INTERCEPTS, LINK_WEIGHTS, SECOND_SHARE, WEIGHTS
 from kernelclust.solvers import cluster_means, likely_placements, many_kmeans
 from kernelclust.structures import Structure, Tree
 
@@ -66,7 +66,7 @@ class Pairs(NamedTuple):
     touch: float  # from 0 (separate clusters) to 1 (every cluster has many neighbours in others)
 
 
-def pairs_of(E: np.ndarray, weight: np.ndarray, labels: np.ndarray) -> Pairs | None:
+def pairs_of(E: np.ndarray, weight: np.ndarray, labels: np.ndarray, loops: np.ndarray | None = None) -> Pairs | None:
     """Return the features of pairs of clusters, from samples E (m, q) sorted by cluster; None where no means differ.
 
     With mu_j the means, Sigma_j the covariances, n_j the effective numbers of samples, and
@@ -125,7 +125,8 @@ def pairs_of(E: np.ndarray, weight: np.ndarray, labels: np.ndarray) -> Pairs | N
         2 * a - nearest_a[:, None] - nearest_a,
     ]
     features = np.where(off[:, :, None], np.stack(parts, axis=2), 0.0)
-    return Pairs(features, np.where(off, np.sqrt(D), 0.0), _longest_loops(E, weight), touch)
+    loops = _longest_loops(E, weight) if loops is None else loops
+    return Pairs(features, np.where(off, np.sqrt(D), 0.0), loops, touch)
 
 
 def near(E: np.ndarray, labels: np.ndarray, n_neighbors: int) -> tuple[np.ndarray, np.ndarray]:
@@ -213,21 +214,27 @@ class Family(NamedTuple):
     evidence: float  # log of the mean weight of an arrangement
 
 
-def structure_table(E: np.ndarray, weight: np.ndarray, labels: np.ndarray) -> StructureTable | None:
+def structure_table(
+    E: np.ndarray, weight: np.ndarray, labels: np.ndarray, second: np.ndarray | None = None
+) -> StructureTable | None:
     """Return the probabilities of structures over clusters of samples E (m, q) that are sorted by cluster.
 
+    `second` are labels of as many other clusters of these samples. With p and q the probabilities by both, the table
+    has p^(1 - b) q^b up to a factor, b = SECOND_SHARE. Arrangements are those of the first clusters.
     None for fewer than 4 clusters, about which nothing can be said, for more than 12, and where all means are equal.
     """
     c = int(labels[-1]) + 1
     if not MIN_CLUSTERS <= c <= MAX_CLUSTERS or len(labels) <= MIN_NEIGHBOURS:
         return None
-    pairs = pairs_of(_dimensions(E), weight, labels)
+    E = _dimensions(E)
+    pairs = pairs_of(E, weight, labels)
     if pairs is None:
         return None
-    s = link_scores(pairs)
-    merges = linkage(squareform(pairs.distance, checks=False), "average")
-    families = families_of(s, pairs.distance)
-    p = probabilities(numbers_of(pairs, s, families, merges), has_grid="grid" in families)
+    p, s, merges, families = _judged(pairs)
+    if second is not None and np.bincount(second, minlength=c).all():
+        rows = np.argsort(second, kind="stable")
+        others = pairs_of(E[rows], weight[rows], second[rows], pairs.loops)
+        p = p if others is None else _pooled(p, _judged(others)[0])
     neighbours = np.zeros((c, c))
     for name, family in families.items():
         neighbours += p[name] * family.links
@@ -236,6 +243,20 @@ def structure_table(E: np.ndarray, weight: np.ndarray, labels: np.ndarray) -> St
     rows = [StructureProbability(name, p[name], arrangement[name]) for name in FAMILIES]
     table = StructureTable(tuple(sorted(rows, key=lambda row: -row.probability)), neighbours, s)
     return table.renumbered(np.arange(c))
+
+
+def _judged(pairs: Pairs) -> tuple[dict[str, float], np.ndarray, np.ndarray, dict[str, Family]]:
+    """Return the probability of each family, the scores of links, the hierarchy as a linkage, and the families."""
+    s = link_scores(pairs)
+    merges = linkage(squareform(pairs.distance, checks=False), "average")
+    families = families_of(s, pairs.distance)
+    return probabilities(numbers_of(pairs, s, families, merges), has_grid="grid" in families), s, merges, families
+
+
+def _pooled(p: dict[str, float], q: dict[str, float]) -> dict[str, float]:
+    """Return probabilities proportional to p^(1 - b) q^b, b = SECOND_SHARE."""
+    scores = {name: p[name] ** (1 - SECOND_SHARE) * q[name] ** SECOND_SHARE for name in p}
+    return {name: score / sum(scores.values()) for name, score in scores.items()}
 
 
 def _dimensions(E: np.ndarray) -> np.ndarray:
