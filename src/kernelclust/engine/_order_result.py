@@ -65,7 +65,7 @@ class ClusterOrder:
         for every pair of clusters. The weights come from simulated data: see the guide for what that means. None
         without `confidence`, for fewer than 4 clusters, which can show no structure, for more than 12, whose
         arrangements are too many, and with discriminative and graph kernels, whose distances do not show it; the
-        default kernel compares clusters in the views of the data.
+        default kernel compares clusters in the views of the data, and counts rbf clusters as well.
     """
 
     confidence: float | None

@@ -231,10 +231,8 @@ def structure_table(
     if pairs is None:
         return None
     p, s, merges, families = _judged(pairs)
-    if second is not None and np.bincount(second, minlength=c).all():
-        rows = np.argsort(second, kind="stable")
-        others = pairs_of(E[rows], weight[rows], second[rows], pairs.loops)
-        p = p if others is None else _pooled(p, _judged(others)[0])
+    others = None if second is None else _pairs_of_others(E, weight, labels, second, pairs.loops)
+    p = p if others is None else _pooled(p, _judged(others)[0])
     neighbours = np.zeros((c, c))
     for name, family in families.items():
         neighbours += p[name] * family.links
@@ -251,6 +249,18 @@ def _judged(pairs: Pairs) -> tuple[dict[str, float], np.ndarray, np.ndarray, dic
     merges = linkage(squareform(pairs.distance, checks=False), "average")
     families = families_of(s, pairs.distance)
     return probabilities(numbers_of(pairs, s, families, merges), has_grid="grid" in families), s, merges, families
+
+
+def _pairs_of_others(
+    E: np.ndarray, weight: np.ndarray, labels: np.ndarray, second: np.ndarray, loops: np.ndarray
+) -> Pairs | None:
+    """Return the measurements of other clusters; None where these are the same ones, or one is empty."""
+    c = int(labels[-1]) + 1
+    shared = np.bincount(labels * c + second, minlength=c * c).reshape(c, c) > 0
+    if shared.sum() == c or not shared.any(axis=0).all():
+        return None
+    rows = np.argsort(second, kind="stable")
+    return pairs_of(E[rows], weight[rows], second[rows], loops)
 
 
 def _pooled(p: dict[str, float], q: dict[str, float]) -> dict[str, float]:
