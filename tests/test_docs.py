@@ -187,6 +187,21 @@ def test_pages_that_are_linked_exist():
             assert found.exists() or there.parts[-2:] == ("gallery", "index"), f"{page.name}: {target}"
 
 
+def test_what_the_documents_use_is_in_the_reference():
+    listed = re.findall(r"^   ([a-zA-Z][\w.]+)$", (ROOT / "docs/api.md").read_text(), flags=re.MULTILINE)
+    lacking = []
+    for name in listed:
+        module, _, attribute = f"kernelclust.{name}".rpartition(".")
+        if not getattr(importlib.import_module(module), attribute, None).__doc__:
+            lacking.append(name)
+    assert len(listed) > 60 and lacking == []
+    imports = re.findall(r"from kernelclust[\w.]* import ([\w, ]+)", WORDS)
+    used = {name for line in imports for name in line.split(", ")}
+    used |= set(re.findall(r"\b(?:kernel|approximation|objective|solver|method|loss)=([A-Z]\w+)\(", WORDS))
+    assert {"StructuredClustering", "RBF", "Dependence", "CuttingPlane"} <= used
+    assert used - {name.rpartition(".")[2] for name in listed} == set()
+
+
 def test_docstrings_keep_their_formulas():
     escaped = runpy.run_path(str(ROOT / "docs/docstrings.py"))["escaped"]
     assert escaped("|w|^2 of labels_, `labels_` and ``a|b``") == r"\|w\|^2 of labels\_, `labels_` and ``a|b``"

@@ -16,7 +16,7 @@ import typer
 
 from kernelclust.cli import commands, guard
 
-HELP = "Kernel clustering whose clusters come out arranged: on a chain, a ring, a grid, a tree."
+HELP = "Cluster the rows of tables with any kernel, and arrange the clusters on a chain, a ring, a grid or a tree."
 CODES = "Exit codes: 0 done; 2 the file or the command is wrong, nothing is written; 130 interrupted; 1 a bug."
 START = "kernelclust fit stages.csv --structure chain:5 --standardize --out labels.csv --report report.html"
 

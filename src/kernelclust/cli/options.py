@@ -123,7 +123,7 @@ PREPARING = in_panel(
     ),
     dates=Option(
         Literal["error", "drop", "timeline"],
-        "columns of dates: refuse, leave out, or the time since 1970 in days; --cyclic compares by the season",
+        "columns of dates: refuse, leave out, or days since 1970; --cyclic COLUMN:year compares seasons",
         "error",
     ),
     cyclic=Option(
@@ -143,7 +143,7 @@ PREPARING = in_panel(
 KNOWN = in_panel(
     KNOW,
     label_column=Option(str, "column of known labels, to score the result; not clustered", metavar="COLUMN"),
-    use_labels=Option(bool, "fix these labels in the fit; rows with an empty cell are free", False),
+    use_labels=Option(bool, "keep these labels in the fit; an empty cell means that the label is unknown", False),
     must_link=Option(str, "file of two columns: rows that belong together", metavar="FILE"),
     cannot_link=Option(str, "file of two columns: rows that do not belong together", metavar="FILE"),
     view=Option(

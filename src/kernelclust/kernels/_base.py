@@ -1,8 +1,8 @@
-"""The base class of kernels, with the capabilities that a kernel can declare. This module is the whole contract.
+"""The base class of kernels, with everything that a kernel can declare.
 
-A kernel function k(x, y) writes `block`. When `block` uses array API operations alone, it also runs on devices and in
+A kernel function k(x, y) implements `block`. If `block` uses array API operations alone, it also runs on devices and in
 Dask partitions, with no further code. A kernel that exists only between fitted samples (neighbour graphs, similarities
-that the user brings) sets `is_function = False` and writes `fit` instead.
+that the user passes) sets `is_function = False` and implements `fit` instead.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from kernelclust.kernels._scale import resolve_gamma
 
 
 class Kernel(Term):
-    """Base class of all kernels: how alike two samples are. The attributes declare what a kernel can do."""
+    """Base class of all kernels, the similarity of two samples. Class attributes declare what a kernel can do."""
 
     kind = "kernel"
     example = "RBF(gamma=0.5)"
@@ -32,14 +32,14 @@ class Kernel(Term):
     equal_rows_are_equal: ClassVar[bool] = True  # equal rows of X are copies of one sample
     reports_bad_entries: ClassVar[bool] = False  # `check_samples` itself refuses entries that are not finite
     # -- form
-    is_function: ClassVar[bool] = True  # k(x, y) is a function of two samples; otherwise the kernel writes `fit`
+    is_function: ClassVar[bool] = True  # k(x, y) is a function of two samples; otherwise the kernel implements `fit`
     has_features: ClassVar[bool] = False  # `features` gives b with k(x, y) = <b(x), b(y)> exactly
     features_are_samples: ClassVar[bool] = False  # b(x) = x
     has_frequencies: ClassVar[bool] = False  # `frequencies` draws directions for random features
     has_gamma: ClassVar[bool] = False  # the parameter gamma is the width; see `GammaKernel`
     learns_features: ClassVar[bool] = False  # the fitted kernel has features of all samples, learned from some
     # -- numbers
-    start_samples: ClassVar[int] = 0  # that a fit of a device or of partitions begins with at least
+    start_samples: ClassVar[int] = 0  # least number of samples that a fit on a device or in partitions begins with
     distance_exponent: ClassVar[int] = 2  # gamma multiplies distances to this power
     dense_limit: float = 25_000  # samples up to which approximation="auto" is exact
     # -- invariances and precision
@@ -63,10 +63,10 @@ class Kernel(Term):
 
     def block(self, X: Any, Y: Any) -> Any:
         """Return the similarities (n, m) of samples X (n, d) and Y (m, d)."""
-        raise NotImplementedError(f"{type(self).__name__} has no similarities of two samples: it writes `fit`.")
+        raise NotImplementedError(f"{type(self).__name__} is no function of two samples: it implements `fit`.")
 
     def array_block(self, xp: Any, X: Any, Y: Any) -> Any:
-        """Return the same for arrays of the namespace xp of the array API; write it where `block` needs NumPy."""
+        """Return `block(X, Y)` for arrays of the array API namespace xp; implement it if `block` needs NumPy."""
         if self.has_features:
             return self.array_features(xp, X) @ xp.matrix_transpose(self.array_features(xp, Y))
         try:
@@ -74,7 +74,7 @@ class Kernel(Term):
         except (TypeError, AttributeError, ValueError) as error:
             raise TypeError(
                 f"kernel={self!r} does not run on arrays of {xp.__name__}: {error}. Use array API operations in its "
-                "`block`, write its `array_block`, or give a NumPy array."
+                "`block`, implement `array_block`, or pass a NumPy array."
             ) from error
 
     def features(self, X: Any) -> Any:
@@ -82,7 +82,7 @@ class Kernel(Term):
         raise NotImplementedError(f"{type(self).__name__} declares no features.")
 
     def array_features(self, xp: Any, X: Any) -> Any:
-        """Return the same for arrays of the namespace xp of the array API."""
+        """Return `features(X)` for arrays of the array API namespace xp."""
         return self.features(X)
 
     def frequencies(self, n_features: int, n_components: int, rng: np.random.RandomState) -> np.ndarray:
@@ -97,11 +97,11 @@ class Kernel(Term):
 
     def fit(self, X: Any, weight: np.ndarray, *, n_clusters: int, approximation: Any, center: bool, rng: Any) -> Any:
         """Return the `FittedKernel` of samples X, exact where `approximation` is None."""
-        raise NotImplementedError(f"{type(self).__name__} is a function of two samples: it writes `block`.")
+        raise NotImplementedError(f"{type(self).__name__} is a function of two samples: it implements `block`.")
 
 
 class GammaKernel(Kernel):
-    """A kernel with a width gamma: a positive number, or one of the names in `widths`."""
+    """Base class of kernels with a width gamma: a positive number, or one of the names in `widths`."""
 
     has_gamma = True
     widths: ClassVar[tuple[str, ...]] = ("scale",)

@@ -11,7 +11,7 @@ from kernelclust.kernels._base import Kernel
 
 
 class Cosine(Kernel):
-    """<x, y> / (|x| |y|); a row of zeros is like nothing."""
+    """Compare two samples by k(x, y) = <x, y> / (|x| |y|), and 0 if x or y is zero. For text."""
 
     example = "Cosine()"
     has_features = True

@@ -21,7 +21,7 @@ from kernelclust.kernels._nodes import NeighbourKernel
 
 @dataclass(eq=False, repr=False)
 class Diffusion(NeighbourKernel):
-    """Heat on the graph of nearest neighbours.
+    """Compare two samples by the heat that reaches one from the other on the graph of nearest neighbours.
 
     Parameters
     ----------

@@ -17,16 +17,19 @@ from kernelclust.kernels._nodes import NeighbourKernel
 
 @dataclass(eq=False, repr=False)
 class Graph(NeighbourKernel):
-    """Commute times on the graph of nearest neighbours.
+    """Compare two samples by commute times on the graph of nearest neighbours.
+
+    Two samples are similar if many short paths of the graph join them. Choose it for curved or elongated clusters if
+    you want to set the number of neighbours; kernel="auto" uses such graphs too.
 
     Parameters
     ----------
     n_neighbors : int, optional
-        Of every sample; by default 1.5 x clip(m / 2c, 3, 10).
+        Number of neighbours of each sample; by default 1.5 x clip(m / 2c, 3, 10) for m samples and c clusters.
     regularization : float, default=0.0
-        Times the degrees, added to the Laplacian: how soon a walk ends.
+        Fraction of the degrees that is added to the Laplacian. The larger it is, the sooner a random walk ends.
     n_functions : int, optional
-        Smoothest functions that make the kernel beyond 3000 samples; by default 2c + 10.
+        Number of smoothest functions that make the kernel beyond 3000 samples; by default 2c + 10.
     """
 
     example = "Graph(n_neighbors=10)"

@@ -10,7 +10,9 @@ from kernelclust.kernels._base import GammaKernel
 
 
 class Laplacian(GammaKernel):
-    """exp(-gamma |x - y|_1).
+    """Compare two samples by k(x, y) = exp(-gamma |x - y|_1).
+
+    It has heavier tails than rbf, and single columns with outliers have less influence.
 
     Parameters
     ----------

@@ -9,7 +9,7 @@ from kernelclust.kernels._base import Kernel
 
 
 class Linear(Kernel):
-    """<x, y>."""
+    """Compare two samples by k(x, y) = <x, y>. With a flat structure this is k-means."""
 
     example = "Linear()"
     translation_invariant = True

@@ -13,13 +13,15 @@ from kernelclust.kernels._base import GammaKernel
 
 @dataclass(eq=False, repr=False)
 class Polynomial(GammaKernel):
-    """(gamma <x, y> + coef0)^degree.
+    """Compare two samples by k(x, y) = (gamma <x, y> + coef0)^degree.
+
+    Choose it where clusters differ in products of columns, such as XOR with degree 2.
 
     Parameters
     ----------
     degree : int, default=3
     coef0 : float, default=1
-        Zero or more: others would make no kernel.
+        Zero or more; with a negative number this is not a kernel.
     gamma : float or "scale", default="scale"
         "scale" is 1 / mean squared distance between samples.
     """

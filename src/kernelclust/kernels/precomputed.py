@@ -34,13 +34,14 @@ ROUNDING = 1e-13  # eigenvalues of so much of the largest, a sample, are roundin
 
 @dataclass(eq=False, repr=False)
 class Precomputed(Kernel):
-    """Similarities that you bring.
+    """Use a matrix of similarities, which is passed as X.
 
     Parameters
     ----------
     indefinite : "clip" or "shift", optional
-        None refuses a matrix far from positive semidefinite; "clip" sets its negative eigenvalues to zero; "shift" adds
-        a number s to the diagonal (s / w_i with sample weights) that lifts the lowest one to zero.
+        By default a matrix that is far from positive semidefinite raises an error. "clip" sets its negative eigenvalues
+        to zero. "shift" adds a number s to the diagonal (s / w_i with sample weights), so that the lowest eigenvalue is
+        zero.
     """
 
     example = 'Precomputed(indefinite="clip")'

@@ -37,7 +37,7 @@ ROUNDING = 1e-6  # relative difference of two directions that needs no warning
 
 @dataclass(eq=False, repr=False)
 class PrecomputedGraph(GraphKernel):
-    """Commute times on a graph that you bring.
+    """Compare samples by commute times on a given graph, whose affinities (m, m) are passed as X.
 
     Parameters
     ----------

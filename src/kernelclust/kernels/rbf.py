@@ -17,7 +17,9 @@ CANCELS = 1e8  # gamma |x|^2 beyond which |x|^2 - 2 x.y + |y|^2 loses near neigh
 
 
 class RBF(GammaKernel):
-    """exp(-gamma |x - y|^2).
+    """Compare two samples by k(x, y) = exp(-gamma |x - y|^2).
+
+    Choose it for round clusters under noise, in columns that have the same unit.
 
     Parameters
     ----------

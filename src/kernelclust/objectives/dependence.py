@@ -20,27 +20,27 @@ RESCALINGS = ("slack", "margin")
 
 @dataclass(eq=False, repr=False)
 class Dependence(Term):
-    """Dependence between data and labels, F = tr(K P A P') with P = Pi T N^-1.
+    """Maximise the dependence between data and labels, F = tr(K P A P') with P = Pi T N^-1.
 
     Parameters
     ----------
     loss : {"zero-one", "structure"}, (c, c) array or None, default=None
         What it costs to mistake one cluster for another (CLUHSICAL): T = diag(Delta 1) - Delta. With normalize="l1",
-        "zero-one" says that groups of similar size are expected.
+        "zero-one" favours clusters of similar size.
     normalize : {"l2", "l1", None}, default="l2"
         Norm that columns of P are divided by. "l1" needs a loss to be useful.
     rho : float, default=2.0
         Added to the diagonal of A, so that a cluster prefers itself to its neighbours; no effect for "flat".
     size_prior : float or "auto", default="auto"
         a >= 0: sizes are normalised as n_j + a m / c, so that clusters of similar size are preferred. For l1 and l2
-        without a loss. "auto" is 0, but where kernel="auto" has reason to expect even groups.
+        without a loss. "auto" is 0; with kernel="auto" it is 0.2, with a warning, where three views of X disagree.
     placement : {"distance", "F"} or None, default="distance"
-        How clusters find their places: neighbours should have close means, or F should be large. None: by point moves
-        alone, which hardly ever exchange two clusters.
+        How clusters are assigned to nodes: "distance" gives neighbours close means, "F" maximises F. None: there is no
+        such step, and point moves alone hardly ever exchange two clusters.
     C : float, default=0.1
         Weight of the training errors in the regression that a loss stands for, in units of the number of samples:
         F = 4 C^2 gamma tr(K P A P') - C R(P), eq. (11) of CLUHSICAL. The larger C gamma K, the less R counts, which
-        favours clusters that cost little to be mistaken for. For a loss with `normalize` None or "l2", or with
+        favours clusters with a low cost of mistakes. For a loss with `normalize` None or "l2", or with
         rescale="margin"; elsewhere R is a constant and both are ignored.
     gamma : float, default=1.0
         Factor of the joint kernel in eq. (11); only C gamma matters for the labels.
@@ -81,7 +81,7 @@ class Dependence(Term):
 
     @property
     def rule(self) -> str:
-        """Return what places are judged by: F where clusters were not placed."""
+        """Return the rule for assigning clusters to nodes; F where there is no such step."""
         return self.placement or "F"
 
     @property

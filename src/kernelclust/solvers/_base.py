@@ -1,4 +1,4 @@
-"""The base class of all solvers, and what each of them is given."""
+"""The base class of all solvers, and the problem and settings that are passed to them."""
 
 from __future__ import annotations
 
@@ -23,8 +23,10 @@ def _silent(line: str) -> None:
 
 @dataclass(frozen=True)
 class Advice:
-    """Labels that another kernel gives, without structure and on it (a function that returns them; None for none), and
-    the share of F within which they settle ties.
+    """Labels from another kernel, which decide between labelings whose F is nearly equal.
+
+    `flat` are labels without structure, `structured` a function that returns labels on the structure (None if there are none),
+    and `tie` is the fraction of F up to which two labelings count as nearly equal.
     """
 
     flat: np.ndarray
@@ -34,7 +36,7 @@ class Advice:
 
 @dataclass(frozen=True)
 class Problem:
-    """The kernel and its spectrum, F, F without structure, what is known about samples, and which are copies."""
+    """One clustering problem: kernel, spectrum, F with and without structure, side information, and equal samples."""
 
     kernel: KernelOperator
     spectrum: Spectrum
@@ -43,21 +45,21 @@ class Problem:
     constraints: Constraints | None = None
     copies: Constraints | None = None
     advice: Advice | None = None
-    structure: Structure | None = None  # that the objective has A of; found from A where it is not given
-    placement: str | None = "distance"  # how clusters find their places; None: by point moves alone
-    distance_exponent: float = 1.0  # of the squared distances that "distance" places by
+    structure: Structure | None = None  # the structure with kernel A; inferred from A if None
+    placement: str | None = "distance"  # rule for assigning clusters to nodes; None: point moves alone
+    distance_exponent: float = 1.0  # of the squared distances, for placement="distance"
 
     @property
     def rule(self) -> str:
-        """Return what places are judged by: F where clusters were not placed."""
+        """Return the rule for assigning clusters to nodes; F where there is no such step."""
         return self.placement or "F"
 
     def unlabelled(self) -> Problem:
-        """Return the same without a look at known labels."""
+        """Return a copy of the problem that ignores known labels."""
         return replace(self, constraints=None if self.constraints is None else self.constraints.unlabelled())
 
     def constraints_for(self, objective: ClusterObjective) -> Constraints | None:
-        """Return the constraints, with soft labels in units of an objective: its bound for equal sizes, a sample."""
+        """Return the constraints, with soft labels in units of an objective: its bound for equal sizes, per sample."""
         if self.constraints is None:
             return None
         c, total = objective.n_clusters, float(self.kernel.weight.sum())
@@ -65,7 +67,7 @@ class Problem:
         return self.constraints.with_bonus_unit(bound / total if bound > 0 else 1.0)
 
     def placing(self, objective: ClusterObjective, labels: np.ndarray) -> dict[str, Any]:
-        """Return what a placement of these clusters has to respect."""
+        """Return the constraints on assigning these clusters to nodes."""
         constraints = self.constraints_for(objective)
         return {} if constraints is None else constraints.placing(labels)
 
@@ -75,18 +77,18 @@ class Problem:
 
 @dataclass(frozen=True)
 class Run:
-    """Settings of one run that any solver uses beside the problem."""
+    """Settings of one run that all solvers share."""
 
-    max_iter: int = 100  # sweeps over the samples at most, for each start
+    max_iter: int = 100  # maximum number of passes over the samples, for each initialization
     report: Callable[[str], None] = _silent
-    quick: bool = False  # fewer starts, and only the best of them finished: for many fits
+    quick: bool = False  # fewer initializations, and only the best is finished: for many fits
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class Solver(Term):
-    """Base class of the solvers: a file each, which ends in `PART = TheClass`.
+    """Base class of all solvers. Each has a file of its own, which ends in `PART = TheClass`.
 
-    A solver writes `solve`, and `check` where it has parameters of its own.
+    A solver implements `solve`, and `check` if it has parameters of its own.
 
     Parameters
     ----------
@@ -99,14 +101,14 @@ class Solver(Term):
     kind = "solver"
     example = "Greedy(search='global')"
 
-    needs: ClassVar[tuple[str, ...]] = ()  # members of operators beyond the common ones
+    needs: ClassVar[tuple[str, ...]] = ()  # members of the operator beyond those of `KernelOperator`
     is_relaxation: ClassVar[bool] = False  # whether it relaxes normalize="l2" without a loss or size prior
 
     tol: float = 1e-10
     allow_empty: bool = False
 
     def solve(self, problem: Problem, run: Run, rng: np.random.RandomState) -> Solution:
-        """Find labels with a large F that keep what is known about samples."""
+        """Return labels with a large F that satisfy the constraints."""
         raise NotImplementedError
 
     def check(self) -> None:
@@ -114,7 +116,7 @@ class Solver(Term):
         check_flag("allow_empty", self.allow_empty)
 
     def check_kernel(self, kernel: KernelOperator) -> None:
-        """Raise an error that names what the solver needs and this kernel does not have."""
+        """Raise an error if the kernel operator lacks a member that the solver needs."""
         for need in self.needs:
             if getattr(kernel, need, None) is None:
                 raise ValueError(
@@ -122,29 +124,29 @@ class Solver(Term):
                 )
 
     def check_placement(self, placement: str | None) -> None:
-        """Raise an error where the solver needs another rule by which clusters find their places."""
+        """Raise an error if the solver cannot be used with this rule for assigning clusters to nodes."""
 
     @property
     def refines(self) -> bool:
-        """Return whether clusters that were found without structure and placed are then improved with F."""
+        """Return True if clusters without structure are assigned to nodes and then improved with F."""
         return False
 
     def without_refinement(self) -> Solver:
-        """Return the same solver, which keeps clusters as they are once they are placed."""
+        """Return a copy that leaves clusters unchanged after they were assigned to nodes."""
         return self
 
     def starting_from(self, labels: np.ndarray) -> Solver:
-        """Return the same solver with these labels of the samples as its start, where it has one."""
+        """Return a copy that is initialized with these labels, if the solver has an initialization."""
         return self
 
     def for_samples(self, used: np.ndarray, n_samples: int, n_clusters: int) -> Solver:
-        """Return the same solver for some of the samples, where a parameter is about samples."""
+        """Return a copy for the samples `used`; parameters with an entry per sample are restricted to these."""
         return self
 
     def unsupported_beyond_host(self) -> list[str]:
-        """Return what of it is not there for arrays on devices and in partitions."""
+        """Return the names of what is not supported for arrays on devices and in partitions."""
         return [f"solver={self.name!r}"]
 
     def climbing(self, run: Run) -> dict[str, Any]:
-        """Return how far `climb` goes."""
+        """Return the arguments of `climb` that limit the search."""
         return {"max_iter": run.max_iter, "tol": self.tol, "allow_empty": self.allow_empty}

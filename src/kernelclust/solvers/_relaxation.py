@@ -73,14 +73,14 @@ def labels_of(P: np.ndarray, problem: Problem) -> np.ndarray:
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class Relaxation(Solver):
-    """Base class of solvers that relax labels to real P, round P to labels, and polish those by greedy moves.
+    """Base class of solvers that relax labels to real P, round P to labels, and improve these by greedy moves.
 
     A relaxation writes `relax` and `round`.
 
     Parameters
     ----------
     polish : bool, default=True
-        Whether labels are improved by point moves and placement; False is the paper's method.
+        Whether labels are improved by point moves and assignment of clusters to nodes; False is the paper's method.
     tol, allow_empty
         As in every `Solver`.
     """

@@ -1,4 +1,4 @@
-"""solver="greedy": starts, point moves and placement, in the two ways of searching."""
+"""solver="greedy": several initializations, moves of single samples, and assignment of clusters to nodes."""
 
 from __future__ import annotations
 
@@ -50,21 +50,21 @@ QUICK_RESTARTS = 3  # and restarts of the search for places
 
 @dataclass(eq=False, repr=False)
 class Greedy(Solver):
-    """Starts, point moves and placement: the library's own search, for every objective.
+    """Move single samples to the cluster where F rises most, from several initializations. The default.
 
     Parameters
     ----------
     search : {"refine", "place", "global"}, default="refine"
-        "refine": the best labeling without structure, placed on the nodes, then improved with F. "place": the same, not
-        improved. "global": F from every start, point moves alternated with placement by F, or alone without a
-        placement.
+        "refine": find the best labeling without structure, assign its clusters to nodes, then improve F. "place": the
+        same without the last step. "global": maximise F from every initialization, with point moves and assignment to
+        nodes by F in turn (point moves alone if the objective has placement=None).
     init : {"auto", "spectral", "projected", "k-means++", "random"} or array of labels, default="auto"
-        "auto" tries a deterministic spectral start and `n_init` others in the kernel's leading eigenvectors, halves a
-        cluster of the best and merges two others while that helps, shakes it, then finishes it on the kernel itself.
-        The others run every start on the kernel.
+        "auto" tries a deterministic spectral initialization and `n_init` others in the kernel's leading eigenvectors.
+        In the best result it splits a cluster and merges two others as long as F rises, perturbs the labels, and then
+        continues on the kernel itself. All other choices run every initialization on the kernel.
     n_init : int or "auto", default="auto"
-        Number of starts; "auto" is 8 for init="auto", and 20 for two clusters, with constraints or search="global",
-        where clusters are not halved and merged; 1 for "spectral", else 10.
+        Number of initializations. "auto" is 8 for init="auto", or 20 for two clusters, with constraints or with
+        search="global", where clusters are not split and merged; it is 1 for "spectral", else 10.
     tol : float, default=1e-10
         A sample is moved when F rises by more than tol times the sum of F's absolute terms.
     allow_empty : bool, default=False

@@ -37,18 +37,18 @@ Function = Callable[[np.ndarray], tuple[float, np.ndarray]]  # x -> value, gradi
 
 @dataclass(eq=False, repr=False)
 class LowRankSDP(Relaxation):
-    """Semidefinite relaxation with a factor of low rank, Q = Y Y' with Y >= 0.
+    """Solve the semidefinite relaxation with a factor of low rank, Q = Y Y' with Y >= 0.
 
     Parameters
     ----------
     rank : int, default=10
-        Columns of Y for each cluster.
+        Number of columns of Y for each cluster.
     pull : float, default=0.1
-        How strongly a rank-one solution is favoured, in units of the kernel's entries.
+        Weight of the term that favours a rank-one solution, in units of the kernel's entries.
     violation : float, default=1e-5
-        Stops when no constraint is violated by more.
+        Stop when no constraint is violated by more.
     max_steps : int, default=60
-        Steps of the augmented Lagrangian at most.
+        Maximum number of steps of the augmented Lagrangian.
     polish, tol, allow_empty
         As in `Spectral`.
 

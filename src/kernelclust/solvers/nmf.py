@@ -17,13 +17,13 @@ from kernelclust.solvers._relaxation import Relaxation, Relaxed, WeightedKernel,
 
 @dataclass(eq=False, repr=False)
 class NMF(Relaxation):
-    """Non-negative labels by multiplicative updates.
+    """Relax labels to non-negative P and maximise F over P by multiplicative updates.
 
     Parameters
     ----------
     max_steps : int, default=500
     step_tol : float, default=1e-6
-        Stops when no entry of P changes by more than this share of the largest.
+        Stop when no entry of P changes by more than this fraction of the largest.
     polish, tol, allow_empty
         As in `Spectral`.
 

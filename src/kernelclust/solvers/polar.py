@@ -17,13 +17,13 @@ from kernelclust.solvers.spectral import round_rotations
 
 @dataclass(eq=False, repr=False)
 class Polar(Relaxation):
-    """Concave-convex procedure over orthonormal labels.
+    """Relax labels to orthonormal P and maximise F over P by the concave-convex procedure.
 
     Parameters
     ----------
     max_steps : int, default=1000
     step_tol : float, default=1e-9
-        Stops when a step raises the value by less than this share of it.
+        Stop when a step raises the value by less than this fraction of it.
     polish, tol, allow_empty
         As in `Spectral`.
 

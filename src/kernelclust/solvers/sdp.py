@@ -34,12 +34,12 @@ ROUNDING_STARTS = 10  # of the k-means of M
 
 @dataclass(eq=False, repr=False)
 class SDP(Relaxation):
-    """Semidefinite relaxation by a conic solver, for a few dozen samples.
+    """Solve the semidefinite relaxation with a conic solver, for a few dozen samples.
 
     Parameters
     ----------
     conic_solver : str, optional
-        A solver that cvxpy knows; SCS by default.
+        Name of a solver of cvxpy; SCS by default.
     polish, tol, allow_empty
         As in `Spectral`.
 

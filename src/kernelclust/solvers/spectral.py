@@ -22,12 +22,12 @@ MAX_ALTERNATIONS = 10  # between labels and the rotation nearest to them
 
 
 class Spectral(Relaxation):
-    """Spectral relaxation: the best orthonormal labels, P* = U V'.
+    """Relax labels to orthonormal P and round the exact optimum P* = U V' (spectral relaxation).
 
     Parameters
     ----------
     polish : bool, default=True
-        Whether labels are improved by point moves and placement; False is the paper's method.
+        Whether labels are improved by point moves and assignment of clusters to nodes; False is the paper's method.
     tol : float, default=1e-10
         A sample is moved when F rises by more than tol times the sum of F's absolute terms.
     allow_empty : bool, default=False

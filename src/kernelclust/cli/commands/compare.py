@@ -1,4 +1,4 @@
-"""Fit several structures, kernels and estimators to one table, and rank them by evidence that needs no labels."""
+"""Fit several structures, kernels and estimators to one table, and rank them without labels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arrange a turning photograph on a ring, from data that come along."""
+"""Cluster rotated pictures of a photograph on a ring; the data are included."""
 
 from __future__ import annotations
 

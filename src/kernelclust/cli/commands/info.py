@@ -1,4 +1,4 @@
-"""Show versions, threads, extras and where compiled code is kept."""
+"""Show versions, threads, extras and the folder where compiled code is cached."""
 
 from __future__ import annotations
 

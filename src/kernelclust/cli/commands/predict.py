@@ -1,5 +1,5 @@
-"""Place the rows of a new table among the clusters of a model that fit --model saved; they are prepared as the fitted
-ones were, columns by name.
+"""Assign the rows of a new table to the clusters of a model that fit --model saved; columns are matched by name and
+prepared as in the fit.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Choose how many clusters (k) or a structure: a table of evidence that needs no labels."""
+"""Choose the number of clusters (k) or the structure without labels, and print a table of evidence."""
 
 from __future__ import annotations
 

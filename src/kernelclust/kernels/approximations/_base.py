@@ -21,7 +21,7 @@ DEFAULT_COMPONENTS = 300
 
 
 class Approximation(Term):
-    """Base class of the approximations K ~ B B'. The attributes declare where one can be used."""
+    """Base class of approximations K ~ B B'. Class attributes declare where an approximation can be used."""
 
     kind = "approximation"
     example = "Nystroem(n_components=300)"
@@ -29,7 +29,7 @@ class Approximation(Term):
     has_array_features: ClassVar[bool] = False  # its features can be computed on a device
     depends_on_clusters: ClassVar[bool] = False  # its rank follows the number of clusters
     in_partitions: ClassVar[bool] = True  # features made from a few samples serve all others
-    is_auto: ClassVar[bool] = False  # exact where that is affordable
+    is_auto: ClassVar[bool] = False  # the exact kernel up to its `dense_limit`, an approximation beyond
 
     n_components: int | None
 
@@ -38,7 +38,7 @@ class Approximation(Term):
             check_number("n_components", self.n_components, whole=True, least=1)
 
     def check_kernel(self, kernel: Kernel) -> None:
-        """Refuse a kernel that cannot be approximated in this way."""
+        """Raise an error if this kernel cannot be approximated in this way."""
 
     def factor(
         self, function: SimilarityFunction, X: Any, Z: Any, weight: np.ndarray, n_clusters: int, rng: Any
@@ -59,17 +59,17 @@ class Approximation(Term):
         return FittedKernel(operator, Features(LandmarkFeatures(None, columns, M)))
 
     def beyond_limit(self) -> Approximation:
-        """Return the approximation that is used where the kernel cannot be exact."""
+        """Return the approximation to use beyond the size limit of exact kernels."""
         return self
 
     @property
     def rank(self) -> int:
-        """The number of components, where nothing limits it."""
+        """Number of components for any number of samples and clusters."""
         return self.n_components or DEFAULT_COMPONENTS
 
 
 def in_blocks(function: Callable[[slice], np.ndarray], n_rows: int, n_columns: int, dtype, width: int) -> np.ndarray:
-    """Stack function(rows) for row blocks into one array without holding more than one block beside it."""
+    """Stack function(rows) for row blocks into one array; at most one block per thread is in memory besides it."""
     out = np.empty((n_rows, n_columns), dtype=dtype)
 
     def fill(rows: slice) -> None:

@@ -19,12 +19,12 @@ Column = Callable[[np.ndarray], np.ndarray]  # indices (r,) -> K[:, indices] (m,
 
 @dataclass(eq=False, repr=False)
 class Cholesky(Approximation):
-    """Columns of the kernel, chosen one by one.
+    """Approximate the kernel by some of its columns, chosen by pivoted incomplete Cholesky decomposition.
 
     Parameters
     ----------
     n_components : int, optional
-        By default as many columns as the eigengap of the clusters asks for.
+        Number of columns; by default as many as bring the error below the eigengap of the clusters.
     """
 
     example = "Cholesky(n_components=300)"

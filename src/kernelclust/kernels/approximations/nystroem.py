@@ -12,7 +12,7 @@ from kernelclust.kernels.approximations._base import DEFAULT_COMPONENTS, Approxi
 
 @dataclass(eq=False, repr=False)
 class Nystroem(Approximation):
-    """Products of features are those of the kernel on `n_components` random samples.
+    """Approximate the kernel by features whose products are exact on `n_components` random samples (Nystrom).
 
     Parameters
     ----------

@@ -10,7 +10,7 @@ from kernelclust.kernels.approximations._base import DEFAULT_COMPONENTS, Approxi
 
 @dataclass(eq=False, repr=False)
 class RandomFeatures(Approximation):
-    """Cosines and sines along n_components / 2 random directions, for kernels that declare frequencies.
+    """Approximate rbf and laplacian kernels by cosines and sines along n_components / 2 random directions.
 
     Parameters
     ----------

@@ -1,7 +1,8 @@
 """The protocol of kernel operators: products, rows and a diagonal, whatever the storage.
 
-Nobody asks an operator how it stores itself. Solvers, bounds and placement use the members of `KernelOperator` alone;
-what a part needs beyond them it names in `needs`, and is refused before work starts where an operator lacks it.
+No code depends on how an operator stores K. Solvers, bounds and the assignment of clusters to nodes use the members of
+`KernelOperator` alone. A part that needs more lists it in `needs`, and a fit with an operator that lacks it raises an
+error before it starts.
 """
 
 from __future__ import annotations
@@ -14,17 +15,17 @@ import numpy as np
 
 from kernelclust._threads import in_order
 
-BLOCK = 2**22  # entries of a kernel block made at a time (32 MB)
+BLOCK = 2**22  # entries of a kernel block that are computed at a time (32 MB)
 
 
 def row_blocks(n_rows: int, n_columns: int, entries: int = BLOCK) -> Iterator[slice]:
-    """Slices over rows such that a block of that many columns has about `entries` entries."""
+    """Return slices over rows such that a block of `n_columns` columns has about `entries` entries."""
     step = max(1, entries // max(1, n_columns))
     return (slice(start, min(start + step, n_rows)) for start in range(0, n_rows, step))
 
 
 def one_hot(labels: np.ndarray, n_clusters: int, weight: np.ndarray) -> np.ndarray:
-    """Weighted partition matrix (m, c)."""
+    """Return the weighted label matrix (m, c)."""
     Pi = np.zeros((len(labels), n_clusters))
     Pi[np.arange(len(labels)), labels] = weight
     return Pi
@@ -36,7 +37,7 @@ def weighted_product(kernel: Any, root: np.ndarray | None, V: np.ndarray) -> np.
 
 
 def gram(B: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """B' D B (d x d): the same non-zero eigenvalues as the weighted kernel matrix."""
+    """Return B' D B (d x d), which has the non-zero eigenvalues of the weighted kernel matrix."""
     even = bool(np.all(weight == 1))
 
     def part(rows: slice) -> np.ndarray:
@@ -47,18 +48,17 @@ def gram(B: np.ndarray, weight: np.ndarray) -> np.ndarray:
 
 
 class KernelOperator(ABC):
-    """A symmetric kernel over m samples with weights w, centred: H K H', H = I - 1 w' / sum(w).
+    """Base class of symmetric kernels over m samples with weights w, centred: H K H', H = I - 1 w' / sum(w).
 
     Weights are part of the kernel: a weight counts as that many copies of a sample. `factor` is B (m x d), centred,
-    with K = B B' exactly, for kernels of few dimensions, else None. `cheap`: whether a pass costs little beside
-    making the kernel; where it does not, searches start from a few rows and pass once. `centred`: whether K w = 0; a
-    kernel scaled sample by sample after centring is the one that is not, and leaves c directions to c clusters, not
-    c - 1.
+    with K = B B' exactly, for kernels of few dimensions, else None. `cheap` is True if a pass over K costs little
+    compared with computing K; otherwise searches start from a few rows and make one pass. `centred` is True if K w = 0.
+    It is False for kernels that are scaled per sample after centring: they leave c directions to c clusters, not c - 1.
 
     The file of an operator also has `example(rng, weight)`, for the contract tests: a small operator over
-    ``len(weight)`` samples (1 to 700) with these weights, and the matrix K (m x m), not centred, that it stands for.
-    K is positive semi-definite with a fast decaying spectrum: bounds after three passes are compared with the true
-    eigenvalues within 2 %, which a slowly decaying one misses. ``exp(-0.3 |x - y|^2)`` of three columns will do.
+    ``len(weight)`` samples (1 to 700) with these weights, and the matrix K (m x m), not centred, that it represents.
+    K must be positive semidefinite with a fast decaying spectrum, because the tests compare bounds after three passes
+    with the true eigenvalues within 2 %. ``exp(-0.3 |x - y|^2)`` of three columns is an example.
     """
 
     weight: np.ndarray  # (m,)
@@ -68,7 +68,7 @@ class KernelOperator(ABC):
 
     @property
     def entries(self) -> tuple[np.ndarray, np.ndarray, float] | None:
-        """(R, r, t) with K_ij = R_ij - r_i - r_j + t, where that matrix lies in memory in double precision."""
+        """(R, r, t) with K_ij = R_ij - r_i - r_j + t if that matrix is in memory in double precision, else None."""
         return None
 
     @property
@@ -77,31 +77,31 @@ class KernelOperator(ABC):
 
     @property
     def held(self) -> np.ndarray:
-        """(m,) which samples this kernel knows."""
+        """Mask (m,) of the samples that this kernel covers."""
         return np.ones(self.n_samples, dtype=bool)
 
     @abstractmethod
     def __matmul__(self, V: np.ndarray) -> np.ndarray:
-        """K V for V (m, k): one pass."""
+        """Return K V for V (m, k), in one pass."""
 
     @abstractmethod
     def rows(self, index: np.ndarray | slice, columns: np.ndarray | None = None) -> np.ndarray:
-        """K[index], or K[index][:, columns], as a new float64 array."""
+        """Return K[index], or K[index][:, columns], as a new float64 array."""
 
     @abstractmethod
     def diagonal(self) -> np.ndarray:
-        """K_ii (m,)."""
+        """Return K_ii (m,)."""
 
     @abstractmethod
     def raw_size(self) -> float:
-        """Largest |K_ii| before centring: what rounding is measured by."""
+        """Return the largest |K_ii| before centring, the scale of rounding errors."""
 
     def trace(self) -> float:
-        """sum_i w_i K_ii."""
+        """Return sum_i w_i K_ii."""
         return float(self.weight @ self.diagonal())
 
     def squared_norm(self) -> float:
-        """Squared Frobenius norm of D^1/2 K D^1/2, D = diag(w); one pass."""
+        """Return the squared Frobenius norm of D^1/2 K D^1/2, D = diag(w), in one pass."""
         if self.factor is not None:
             return float(np.square(gram(self.factor, self.weight)).sum())
         total = 0.0
@@ -110,22 +110,22 @@ class KernelOperator(ABC):
         return total
 
     def sketch(self, index: np.ndarray) -> np.ndarray:
-        """K[index], centred exactly or, where that would take a pass, as well as these rows alone can tell."""
+        """Return K[index], centred exactly, or with means estimated from these rows if exact ones would take a pass."""
         return self.rows(index)
 
     def label_sums(self, labels: np.ndarray, n_clusters: int) -> np.ndarray:
-        """(K D Pi)' (c x m): similarity sums of every sample with the clusters; one pass."""
+        """Return (K D Pi)' (c x m), the similarity sums of every sample with the clusters, in one pass."""
         return np.ascontiguousarray((self @ one_hot(labels, n_clusters, self.weight)).T)
 
     def cluster_sums(self, labels: np.ndarray, n_clusters: int) -> np.ndarray:
-        """S = Pi' D K D Pi (c x c)."""
+        """Return S = Pi' D K D Pi (c x c)."""
         Pi = one_hot(labels, n_clusters, self.weight)
         S = Pi.T @ (self @ Pi)
         return (S + S.T) / 2
 
 
 class Centring:
-    """H = I - 1 share' for products and rows of a raw matrix, known by its row means r = K share and t = share' r."""
+    """H = I - 1 share' for products and rows of a raw matrix, given its row means r = K share and t = share' r."""
 
     def __init__(self, weight: np.ndarray, center: bool = True):
         self.share = weight / weight.sum() if center else np.zeros(len(weight))
