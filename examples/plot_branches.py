@@ -1,9 +1,9 @@
 """
-A fork in the road: a structure of your own
-===========================================
+A lineage that branches: a graph as structure
+=============================================
 
-Cells that ripen along one path and then choose between two fates lie neither on a chain nor on a tree of families.
-Draw the graph that you have in mind: any networkx graph is a structure.
+Cells that mature along one path and then choose between two fates lie neither on a chain nor at the leaves of a
+taxonomy. Any networkx graph can be the structure; its nodes are the clusters.
 """
 
 import matplotlib.pyplot as plt
@@ -36,10 +36,10 @@ X = np.log1p(counts)
 
 names = np.array(nodes)
 y = np.full(350, "", dtype=object)
-for fate_known in ("red 2", "white 2"):  # one cell of each is known by its name: which fate is which, data cannot say
+for fate_known in ("red 2", "white 2"):  # one known cell of each fate, as the data do not determine which is which
     y[np.flatnonzero(names[truth] == fate_known)[0]] = fate_known
 model = StructuredClustering(structure=stages, random_state=0).fit(X, y)
-print(f"at the right stage: {np.mean(model.cluster_names_[model.labels_] == names[truth]):.0%}")
+print(f"at the correct stage: {np.mean(model.cluster_names_[model.labels_] == names[truth]):.0%}")
 print(
     "counts of",
     ", ".join(f"{name} {size}" for name, size in zip(model.cluster_names_, model.sizes_.astype(int), strict=True)),
@@ -49,5 +49,5 @@ print(
 
 fig, ax = plt.subplots(figsize=(7, 5))
 EmbeddingDisplay.from_predictions(PCA(2, random_state=0).fit_transform(X), model.labels_, model.structure_, ax=ax)
-ax.set_title("Seven stages on the graph that was drawn: lines join its neighbours")
+ax.set_title("Seven stages; lines join neighbours in the graph")
 plt.show()

@@ -2,14 +2,14 @@
 Single cells: from counts to ordered stages
 ===========================================
 
-Cells of a differentiating tissue are caught at all stages at once. Clusters alone come out in any order; on a *chain*
-they are numbered as the cells develop, every cell has a pseudotime, and the fit says how sure the order is.
-Everything lands in the AnnData, where scanpy's own pictures find it.
+A sample of a differentiating tissue has cells at all stages. Ordinary clusters have no order; on a *chain* they are
+numbered along the development, every cell has a pseudotime, and the fit estimates how certain the order is. All results
+are stored in the AnnData, where scanpy's plots find them.
 """
 
 # %%
-# Counts of 60 genes in 600 cells, made here: a gene is switched on around some time of its own and off again, and what
-# is sequenced of a cell varies by a factor of three. The true time is kept aside.
+# Simulated counts of 60 genes in 600 cells: each gene is expressed around a time of its own, and the sequencing depth
+# of cells varies by a factor of three. The true time is used for comparison only.
 import anndata as ad
 import numpy as np
 import scanpy as sc
@@ -26,7 +26,7 @@ adata.var_names = [f"gene {i}" for i in range(60)]
 adata.obs["true time"] = time
 
 # %%
-# The usual preparation.
+# The usual preprocessing.
 sc.pp.normalize_total(adata)
 sc.pp.log1p(adata)
 sc.pp.pca(adata, n_comps=15)
@@ -34,12 +34,12 @@ sc.pp.neighbors(adata)
 sc.tl.umap(adata)
 
 # %%
-# Six stages on a chain, from the principal components. One cell that is known to be early tells the ends of the chain
-# apart. With ``neighbors_key="neighbors"`` the graph that scanpy has just computed would be used instead.
+# Six stages on a chain, from the principal components. One cell that is known to be early determines the direction of
+# the chain. With ``neighbors_key="neighbors"`` the graph that scanpy has computed is used instead.
 early = int(time.argmin())
 structured(adata, "chain:6", root=early, random_state=0)
 evidence = adata.uns["kernelclust"]["evidence"]
-print(f"how likely the order is right: {evidence['order_confidence']:.2f}")
+print(f"estimated probability that the order is correct: {evidence['order_confidence']:.2f}")
 rank = adata.obs["kernelclust_pseudotime"].corr(adata.obs["true time"], "spearman")
 print(f"rank correlation of pseudotime with the true time: {rank:.3f}")
 
@@ -50,11 +50,11 @@ sc.pl.umap(
 )
 
 # %%
-# Stages are ordered categories, so that a heat map shows genes switched on one after the other.
+# Stages are ordered categories, so a heat map shows the genes in the order of their expression.
 sc.pl.heatmap(adata, list(adata.var_names[::3]), groupby="kernelclust", swap_axes=True, figsize=(7, 5))
 
 # %%
-# Groups that exist already, here by k-means, are numbered along the chain without moving a cell.
+# Existing groups, here from k-means, are numbered along the chain; no cell changes its group.
 adata.obs["groups"] = KMeans(6, random_state=0).fit_predict(adata.obsm["X_pca"]).astype(str)
 print("mean time by number, before:", adata.obs.groupby("groups")["true time"].mean().round(2).tolist())
 arrange(adata, "groups", "chain", root=early)

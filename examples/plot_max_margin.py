@@ -2,8 +2,8 @@
 The widest gap: max-margin clustering
 =====================================
 
-Two long bands with a gap between them. KMeans cuts across the long side, for that is where the variance is.
-`MaxMarginClustering` looks for the gap.
+Two long bands have a gap between them. KMeans cuts across the bands, because the variance is largest along them.
+`MaxMarginClustering` separates the clusters at the gap.
 """
 
 import matplotlib.pyplot as plt
@@ -36,15 +36,15 @@ axes[1].contour(x, y, f, levels=[0], colors="#30343b", linewidths=2)
 plt.show()
 
 # %%
-# Samples inside the margin have a price, ``C``. Where bands are much longer than this, the default is too cheap,
-# and the long side is cut after all: raise it, or scale the columns.
+# ``C`` is the cost of samples inside the margin. If the bands are much longer than here, the default is too small, and
+# the bands are cut across: raise ``C``, or scale the columns.
 #
-# Real pictures: are these threes or eights? The loss is a score of whole clusterings (here NMI), and any kernel
-# will do. Which kernel suits has to be known.
+# The second example has pictures of threes and eights. The loss is a score of whole clusterings (here NMI), and any
+# kernel can be used, but you have to choose it.
 
 digits = load_digits()
-some = np.isin(digits.target, [3, 8])
-X, y = digits.data[some], digits.target[some]
+chosen = np.isin(digits.target, [3, 8])
+X, y = digits.data[chosen], digits.target[chosen]
 for name, fitted in [
     ("KMeans", KMeans(2, n_init=10, random_state=0).fit(X)),
     ("max-margin, linear", MaxMarginClustering(2, random_state=0).fit(X)),
@@ -53,13 +53,13 @@ for name, fitted in [
     print(f"{name:<23} NMI {nmi(y, fitted.labels_):.2f}")
 
 # %%
-# New samples get a side too:
+# ``predict`` assigns new samples:
 
 half = MaxMarginClustering(2, random_state=0).fit(X[::2])
 print(f"NMI of pictures that were not fitted: {nmi(y[1::2], half.predict(X[1::2])):.2f}")
 
 # %%
-# The digits nearest to the border, and the farthest from it on either side.
+# The digits nearest to the border, and those farthest from it on either side:
 
 f = half.decision_function(X)
 order = np.argsort(f)

@@ -2,9 +2,9 @@
 How many clusters, which structure?
 ===================================
 
-Questions without labels to answer them. Numbers of clusters are fitted again on noisy copies, and on data without
-clusters; structures are compared over the same clusters. What comes back is a table of evidence with a choice and its
-reason: a hint, no proof.
+Both can be chosen without labels. Numbers of clusters are compared with fits of noisy copies of the data and of
+reference data without clusters; structures are compared over the same clusters. The result is a table with a choice
+and its reason. It is a hint, not a proof.
 """
 
 import matplotlib.pyplot as plt
@@ -28,9 +28,9 @@ structure = select_structure(turned.data, n_clusters=6, random_state=0)
 print(structure)
 
 # %%
-# Left, the bars are what data without clusters reach, and the filled dot is the choice; right, probabilities.
+# Left: the bars show the range for data without clusters, and the filled dot is the choice. Right: probabilities.
 
 fig, axes = plt.subplots(1, 2, figsize=(9.5, 3.8))
-for ax, found, title in zip(axes, [number, structure], ["how many clusters?", "which structure?"], strict=True):
-    SelectionDisplay.from_selection(found, ax=ax).ax_.set_title(title)
+for ax, selection, title in zip(axes, [number, structure], ["how many clusters?", "which structure?"], strict=True):
+    SelectionDisplay.from_selection(selection, ax=ax).ax_.set_title(title)
 plt.show()

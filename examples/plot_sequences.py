@@ -1,9 +1,9 @@
 """
-Only similarities: who copied from whom
-=======================================
+Only similarities: generations of copies
+========================================
 
-Scribes copy a text, and copies of copies gather mistakes. All we have are the words that two copies share: no table, no
-columns, only a similarity. ``kernel="precomputed"`` puts the generations in order.
+Scribes copy a text, and copies of copies accumulate mistakes. The data are only the similarities of pairs of copies,
+from the words that they share; there is no table with columns. ``kernel="precomputed"`` orders the generations.
 """
 
 import matplotlib.pyplot as plt
@@ -19,7 +19,7 @@ letters = np.array(list("ACGT"))
 
 
 def copy(sequence, mistakes):
-    """The sequence, with a share of its letters drawn anew."""
+    """Return the sequence with a fraction of its letters replaced by random ones."""
     return np.where(rng.random(len(sequence)) < mistakes, rng.choice(letters, len(sequence)), sequence)
 
 
@@ -32,21 +32,21 @@ shuffled = rng.permutation(len(texts))
 generation = generation[shuffled]
 
 # %%
-# The similarity of two texts: words of six letters in common, 1 for a text with itself.
+# The similarity of two texts is the number of words of six letters that they share, scaled to 1 for a text with itself.
 
 words = CountVectorizer(analyzer="char", ngram_range=(6, 6), binary=True).fit_transform(texts)[shuffled]
 K = (words @ words.T).toarray().astype(float)
 K /= np.sqrt(np.outer(np.diag(K), np.diag(K)))
 
 model = StructuredClustering(structure="chain:6", kernel="precomputed", random_state=0).fit(K)
-order = abs(spearmanr(model.labels_, generation).statistic)  # a chain may be read from either end
+order = abs(spearmanr(model.labels_, generation).statistic)  # a chain may run in either direction
 print(f"rank correlation of labels and generations {order:.3f}, order_confidence_ {model.order_confidence_:.2f}")
 
 # %%
-# Shuffled, the table shows nothing. In the order that was found, similarity fades with every generation.
+# The shuffled matrix shows no pattern. In the order of the clusters, the similarity falls with every generation.
 
 fig, (left, right) = plt.subplots(1, 2, figsize=(9.5, 4.3))
 left.imshow(K, cmap="magma", vmax=0.5, interpolation="nearest")
-left.set(title="150 copies, as they came", xticks=[], yticks=[])
+left.set(title="150 copies, shuffled", xticks=[], yticks=[])
 SimilarityDisplay.from_predictions(K, model.labels_, model.structure_, ax=right)
 plt.show()

@@ -2,13 +2,14 @@
 Getting started
 ===============
 
-Ten minutes, from a table to groups in order. You need Python 3.11 or later, and
-``pip install ".[cli,plot]"`` in a copy of the repository (or ``make demo``, which sets everything up).
+Ten minutes, from a table to clusters in order. You need Python 3.11 or later, and
+``pip install ".[cli,plot]"`` in a clone of the repository.
 
 A table
 -------
 
-Three hundred rows of ten sensors. What the sensors follow is the time of day, but no column says so.
+The table has three hundred rows and a column for each of ten sensors. The sensors depend on the time of day, but no
+column contains it.
 """
 
 import matplotlib.pyplot as plt
@@ -26,83 +27,84 @@ X = clock @ rng.standard_normal((2, 10)) + 0.1 * rng.standard_normal((300, 10))
 # Fit
 # ---
 #
-# You know that there are six shifts and that the last comes before the first. That is a ring of six. Say so, and
-# `fit`. Nothing else has to be set.
+# You know that there are six shifts, and that the first follows the last: they form a ring of six. Pass this as
+# `structure`. Nothing else has to be set.
 
 model = StructuredClustering(structure="ring:6", random_state=0).fit(X)
 print("the first labels:", model.labels_[:12])
 
 # %%
-# Label 3 lies between 2 and 4, and 5 next to 0. Here are the samples in the plane of their two main directions, and the
-# ring drawn through the groups:
+# Cluster 3 lies between 2 and 4, and 5 is next to 0. The samples in the plane of the first two principal components,
+# with the ring drawn through the cluster means:
 
 EmbeddingDisplay.from_predictions(X, model.labels_, model.structure_)
 plt.show()
 
 # %%
-# Where does the ring begin, and which way does it run? Data alone cannot say. The true hours of the groups go
-# round, one way or the other:
+# The data do not determine where the ring begins or which way it runs. The true hours of the clusters rise or fall from
+# one cluster to the next:
 
-for place in range(6):
-    mine = hour[model.labels_ == place]
-    print(f"label {place}: {len(mine)} samples, around {np.median(mine) % 24:4.1f} o'clock")
+for node in range(6):
+    hours = hour[model.labels_ == node]
+    print(f"cluster {node}: {len(hours)} samples, around {np.median(hours) % 24:4.1f} o'clock")
 
 # %%
-# How sure?
-# ---------
+# How certain is the order?
+# -------------------------
 #
-# A number about the order, and one about the search.
-#
-# - ``order_confidence_``: how likely the order is right. Below 0.5 a warning says what is in doubt.
-# - ``gap_``: how far the search can be from the best labels there are. Small is good; it does not say that the clusters
-#   are right.
+# - ``order_confidence_`` is the estimated probability that the order is correct. Below 0.5 a warning gives the reason.
+# - ``gap_`` is an upper bound on how far the objective is from its maximum. It is about the optimizer: a small gap does
+#   not mean that the clusters are meaningful.
 
 print(f"order_confidence_ {model.order_confidence_:.2f}, gap_ {model.gap_:.2f}")
 
 # %%
-# The mean similarity between groups, in their order, should fade away from the diagonal, and on a ring come back in the
-# corners:
+# The mean similarity between clusters, in their order, should fall with the distance from the diagonal, and on a ring
+# rise again in the corners:
 
 K = np.exp(-((X[:, None] - X) ** 2).sum(axis=2) / 10)
 SimilarityDisplay.from_predictions(K, model.labels_, model.structure_)
 plt.show()
 
 # %%
-# New samples, and a finer answer
-# -------------------------------
+# New samples and continuous positions
+# ------------------------------------
 #
-# ``predict`` finds the place of new samples, ``position`` a continuous place along the ring: here at midnight,
-# about two and about four o'clock. ``medoids_`` are the most typical samples.
+# ``predict`` returns the clusters of new samples, and ``position`` their continuous positions along the ring. The three
+# new samples are from midnight, about two and about four o'clock. ``medoids_`` are the most typical samples.
 
 new = np.array([[1.0, 0.0], [np.cos(0.5), np.sin(0.5)], [np.cos(1.0), np.sin(1.0)]])  # 0:00, 1:55, 3:49
 new = new @ np.linalg.lstsq(clock, X, rcond=None)[0]
 print("labels:   ", model.predict(new))
 print("positions:", model.position(new).round(2))
-print("typical:  ", model.medoids_)
+print("medoids:  ", model.medoids_)
 
 # %%
-# Say what you know
-# -----------------
+# Known labels
+# ------------
 #
-# Two known rows, one around midnight and one around eight, fix the beginning and the direction. All other rows are -1.
+# Two known labels, of one row around midnight and one around eight, fix where the ring begins and which way it runs.
+# All other rows have -1.
 
 y = np.full(300, -1)
-for place in (0, 2):
-    y[np.argmin(np.abs(hour - 4 * place))] = place
-told = StructuredClustering(structure="ring:6", random_state=0).fit(X, y)
+for node in (0, 2):
+    y[np.argmin(np.abs(hour - 4 * node))] = node
+anchored = StructuredClustering(structure="ring:6", random_state=0).fit(X, y)
 shift = np.round(hour / 4).astype(int) % 6
-print(f"in the right shift: {np.mean(told.labels_ == shift):.0%}")
+print(f"in the correct shift: {np.mean(anchored.labels_ == shift):.0%}")
 
-names = [f"{4 * place}h" for place in range(6)]
-StructureDisplay.from_estimator(told, names=names).ax_.set_title("six shifts, by name; the area is the size")
+names = [f"{4 * node}h" for node in range(6)]
+StructureDisplay.from_estimator(anchored, names=names).ax_.set_title(
+    "six shifts; the area of a node is the cluster size"
+)
 plt.show()
 
 # %%
-# Ask what you do not know
-# ------------------------
+# How many clusters?
+# ------------------
 #
-# Are there six groups at all? Every candidate is compared with data without clusters, and the table says why one was
-# chosen. A hint, no proof.
+# If the number of clusters is unknown, compare several: the table has the scores and the reason for the choice. It is a
+# hint, not a proof.
 
 print(select_n_clusters(X, range(3, 9), n_perturbations=2, n_null=5, random_state=0))
 
@@ -110,6 +112,6 @@ print(select_n_clusters(X, range(3, 9), n_perturbations=2, n_null=5, random_stat
 # Where to go from here
 # ---------------------
 #
-# - Other structures, kernels, labels and links, many views: the user guide, in the bar above.
-# - Your own kind of data: the nearest example of the gallery.
-# - Without Python: ``kernelclust fit data.csv --structure ring:6 --report report.html``.
+# - The other pages of *Learn*: structures, reading the result, kernels, known labels and links, several views.
+# - The gallery, for an example with data like yours.
+# - The command line: ``kernelclust fit data.csv --structure ring:6 --report report.html``.

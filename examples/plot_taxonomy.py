@@ -2,8 +2,9 @@
 A taxonomy of species
 =====================
 
-Nine species in three families, from short pieces of their genomes: an ancestor, three copies with mistakes, three
-copies of each. On a tree, labels 0 to 2, 3 to 5 and 6 to 8 are siblings, so families can be read off the labels.
+The data are short pieces of the genomes of nine simulated species in three families: an ancestor has three copies with
+mutations, and each of these has three. On a tree, labels 0 to 2, 3 to 5 and 6 to 8 are siblings, so ``labels_ // 3``
+are the families.
 """
 
 import matplotlib.pyplot as plt
@@ -20,7 +21,7 @@ letters = np.array(list("ACGT"))
 
 
 def copy(sequence, mistakes):
-    """The sequence, with a share of its letters drawn anew."""
+    """Return the sequence with a fraction of its letters replaced by random ones."""
     return np.where(rng.random(len(sequence)) < mistakes, rng.choice(letters, len(sequence)), sequence)
 
 
@@ -31,7 +32,7 @@ truth = rng.permutation(np.repeat(np.arange(9), 25))
 genomes = ["".join(copy(species[which], 0.05)) for which in truth]
 
 # %%
-# Words of six letters make a genome a text.
+# Genomes are compared as texts of words of six letters.
 
 X = TfidfVectorizer(analyzer="char", ngram_range=(6, 6)).fit_transform(genomes)
 model = StructuredClustering(structure="tree:3x3", random_state=0).fit(X)
@@ -39,11 +40,11 @@ kmeans = KMeans(9, n_init=10, random_state=0).fit(X)
 for name, labels in [("KMeans", kmeans.labels_), ("tree:3x3", model.labels_)]:
     print(
         f"{name:<9} species {clustering_accuracy(truth, labels):4.0%}   ",
-        f"families read off the labels {clustering_accuracy(truth // 3, labels // 3):4.0%}",
+        f"families from the labels {clustering_accuracy(truth // 3, labels // 3):4.0%}",
     )
 
 # %%
-# Genomes sorted by label: blocks inside blocks.
+# Similarities of genomes sorted by label: species are blocks within the blocks of families.
 
 K = cosine_similarity(X)
 fig, axes = plt.subplots(1, 2, figsize=(9.5, 4.6))

@@ -302,7 +302,7 @@ def test_a_lineage_with_directions_loses_stages():
         ({"groupby": "none", "structure": "chain"}, r"adata.obs\['none'\] has 0 group"),
         ({"groupby": "truth", "y": "few"}, "y with groupby='truth'"),
         ({"groupby": "truth", "random_state": 0}, "random_state with groupby"),
-        ({"groupby": "truth", "structure": "chain:3"}, "3 places, but labels has 4 groups"),
+        ({"groupby": "truth", "structure": "chain:3"}, "3 nodes, but labels has 4 groups"),
         ({"groupby": "few", "root": "cell 1"}, r"root='cell 1' is in no cluster: adata.obs\['few'\] is missing there"),
         ({"root": "egg", "structure": "isolated"}, "no edge of the graph leads from root 'egg' to cluster 'bone'"),
     ],

@@ -64,8 +64,8 @@ def model_bytes(model: BaseEstimator, extra: dict[str, Any] | None = None) -> It
 def load(path: str | os.PathLike[str]) -> Any:
     """Read a model that `save` wrote.
 
-    The file is data: nothing in it is run, and no pickle is read. A file that is damaged, forged, or of a version whose
-    models this one cannot read, is refused with a ValueError that says why.
+    No code in the file is run, and no pickle is read. A file that is damaged or forged, or whose version of the format
+    is not supported, raises a ValueError with the reason.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def load(path: str | os.PathLike[str]) -> Any:
 
 
 def load_extra(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """The dict that `save(path, extra=...)` was given; empty without one."""
+    """Return the dict that was passed as `save(path, extra=...)`; empty if there was none."""
     return _read(path, lambda archive, contents: contents["extra"])
 
 

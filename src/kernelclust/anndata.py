@@ -56,7 +56,7 @@ def structured(
     copy: bool = False,
     **params: Any,
 ) -> AnnData | None:
-    """Cluster cells along a structure, and write what was found into `adata`.
+    """Cluster cells along a structure, and write the result into `adata`.
 
     Parameters
     ----------
@@ -69,25 +69,25 @@ def structured(
         Number of clusters; by default what the structure has, else 8.
     y : str, optional
         Column of `adata.obs` with the cluster of some cells: names of the structure's clusters, or numbers from 0.
-        Missing values, "" and -1 stand for unknown. Known cells keep their cluster, and tell which cluster is where.
+        Missing values, "" and -1 mean unknown. Known cells keep their cluster, and help to assign clusters to nodes.
     root : str, int or boolean mask of the cells, optional
         Where time begins: the name of a cluster (a group, with `groupby`), the name of a cell, its number, or a mask of
         cells. Time begins in the cluster that most of the cells are in. On a chain or ring without `y` the cells are
-        put into the first cluster, so that they tell the ends of the chain apart.
+        known labels of the first cluster, so that they decide the direction of the chain.
     groupby : str, optional
         Column of `adata.obs` with clusters that exist already, such as "leiden". They are arranged on the structure and
         not changed, and everything else is written about them; "chain" and "ring" need no size then. Cells without a
         group take no part.
     use_rep : str, optional
-        Which numbers describe a cell: a key of `adata.obsm`, or "X". By default "X_pca" where it is there, else X.
+        Data that describe a cell: a key of `adata.obsm`, or "X". By default "X_pca" if it exists, else X.
     neighbors_key : str, optional
         Use the graph of neighbours that scanpy has computed instead: "neighbors", or the `key_added` that
-        `scanpy.pp.neighbors` was given. Then nothing but the graph is used, so that batches that were joined there stay
-        joined.
+        `scanpy.pp.neighbors` was given. Only the graph is used then, so batches that were integrated in it remain
+        integrated.
     kernel : str or callable, default="auto"
-        How alike two cells are; with a graph of neighbours it is that graph's ("auto" or "precomputed_graph").
+        Similarity of two cells; with a graph of neighbours only "auto" or "precomputed_graph".
     key_added : str, default="kernelclust"
-        Name of what is written.
+        Name of the results, or their prefix.
     copy : bool, default=False
         Whether to return a changed copy, instead of changing `adata`.
     **params
@@ -99,15 +99,15 @@ def structured(
         The copy, or None. In it:
 
         `obs[key_added]` : categories in the order of the structure, with its names; ordered, unless flat.
-        `obs[key_added + "_position"]` : continuous place along a chain or ring; of a grid, a taxonomy and a product
-        `_position_0`, `_position_1`, ...; of a graph `_edge`, the clusters at both ends, and `_fraction`, how far from
-        the first to the second.
+        `obs[key_added + "_position"]` : continuous position along a chain or ring; for a grid, a taxonomy and a product
+        `_position_0`, `_position_1`, ...; for a graph `_edge`, the clusters at both ends, and `_fraction`, the fraction
+        of the way from the first to the second.
         `obs[key_added + "_pseudotime"]` : with `root`, the distance from it along the structure.
-        `obs[key_added + "_pseudotime_low"]`, `obs[key_added + "_pseudotime_high"]` : an interval around it that is to
-        hold the true one with probability 0.8, on chains, rings and graphs, for cells that are clustered here.
+        `obs[key_added + "_pseudotime_low"]`, `obs[key_added + "_pseudotime_high"]` : an 80 % interval for the true
+        pseudotime, on chains, rings and graphs.
         `obsm[key_added + "_lineage_pseudotime"]`, `obsm[key_added + "_lineage_weights"]` : with `root`, on chains and
         graphs without cycles, a column for each path from the root to an end, as tradeSeq takes them.
-        `uns[key_added]` : "params", what it was asked for, and "evidence", how good and how sure it is.
+        `uns[key_added]` : "params", the arguments, and "evidence", the certainty of the order and bounds of the fit.
         `uns[key_added + "_colors"]` : colours that follow the structure, for scanpy's pictures; needs matplotlib.
 
     See Also
@@ -170,9 +170,9 @@ def arrange(
 ) -> AnnData | None:
     """Order the groups of an existing clustering along a structure: categories, numbers and colours.
 
-    No cell changes its group. Groups that are called by numbers, as by scanpy's leiden, are numbered anew along the
-    structure, from "0"; groups with names keep them and come in the order of the structure. Colours that are there stay
-    with their groups.
+    No cell changes its group. Groups whose names are numbers, as those of scanpy's leiden, are renumbered along the
+    structure, from "0"; groups with other names keep them and are sorted along the structure. Groups keep their
+    colours.
 
     Parameters
     ----------
@@ -181,14 +181,14 @@ def arrange(
     groupby : str, default="leiden"
         Column of `adata.obs` with the groups; cells without one are left alone.
     structure : str, Structure, (c, c) array or networkx graph, default="chain"
-        As in `structured`, with as many clusters as there are groups; "chain" and "ring" need no size.
+        As in `structured`, with one cluster for each group; "chain" and "ring" need no size.
     root : str, int or boolean mask of the cells, optional
         The group that comes first, or as near to the beginning as the structure allows: its name, or cells of it, as in
         `structured`.
     use_rep, neighbors_key, kernel
-        What cells are compared by, as in `structured`.
+        Data and kernel to compare cells with, as in `structured`.
     key_added : str, optional
-        Name of what is written; by default `groupby`, whose column is then replaced.
+        Name of the results; by default `groupby`, whose column is then replaced.
     copy : bool, default=False
         Whether to return a changed copy, instead of changing `adata`.
 
@@ -199,8 +199,8 @@ def arrange(
 
         `obs[key]` : the groups as ordered categories.
         `uns[key + "_colors"]` : a colour for each category.
-        `uns[key + "_arrangement"]` : "params", "evidence" (how sure the order is) and "groups", what the categories
-        were called before.
+        `uns[key + "_arrangement"]` : "params", "evidence" (the certainty of the order) and "groups", the old names of
+        the categories.
 
     Examples
     --------

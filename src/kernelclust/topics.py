@@ -11,9 +11,9 @@ METHOD = "_sort_mappings_by_frequency"  # by which BERTopic (0.17) renumbers top
 def keep_order(topic_model: Any) -> Any:
     """Make a BERTopic model number its topics like the clusters of its cluster model, and return it.
 
-    A `StructuredClustering` is a cluster model of BERTopic (`hdbscan_model`); topic 3 then lies between 2 and 4. Where
-    topics are merged or left out later, the others move up and stay in order. Topic -1 remains that of outliers, which
-    our estimators have none of. Tested with BERTopic 0.17, one of whose private methods is replaced.
+    A `StructuredClustering` is a cluster model of BERTopic (`hdbscan_model`); topic 3 then lies between 2 and 4. If
+    topics are merged or left out later, the others are renumbered and stay in order. Topic -1 remains that of outliers;
+    the estimators of kernelclust have none. This replaces a private method of BERTopic; tested with BERTopic 0.17.
 
     Parameters
     ----------

@@ -200,7 +200,7 @@ def test_inputs():
         ({"labels": [None] * 100}, ValueError, "holds no group"),
         ({"labels": ["a", 1] * 50}, TypeError, "no common order: int, str"),
         ({"labels": [{}] * 100}, TypeError, "a label is a number or a string"),
-        ({"structure": "chain:4"}, ValueError, "'chain:4' has 4 places, but labels has 5 groups"),
+        ({"structure": "chain:4"}, ValueError, "'chain:4' has 4 nodes, but labels has 5 groups"),
         ({"structure": "grid"}, ValueError, "needs its shape"),
         ({"structure": "spiral"}, ValueError, "unknown structure"),
         ({"structure": 5}, TypeError, "structure must be text"),
@@ -241,7 +241,7 @@ def test_a_root_comes_first():
         assert_array_equal(found.sizes, free.sizes[at])
     assert arrange(X, names, kernel="rbf", root="c").order == list(NAMES)  # as near to the beginning as can be
     assert arrange(X, place, names=dict(enumerate(NAMES)), kernel="rbf", root="k").order == list(NAMES[::-1])
-    with pytest.raises(ValueError, match="root='q' is no group; groups are 'a', 'c', 'k', 'm', 'x'"):
+    with pytest.raises(ValueError, match="root='q' is not a group; groups are 'a', 'c', 'k', 'm', 'x'"):
         arrange(X, names, root="q")
 
 
@@ -286,7 +286,7 @@ def test_intervals_and_pseudotime_are_those_of_a_fit_with_these_clusters():
     assert np.isnan(low[[3, 7]]).all() and np.isnan(high[[3, 7]]).all() and np.isfinite(np.delete(low, [3, 7])).all()
     known = np.isfinite(low)
     assert ((low <= fewer.position) & (fewer.position <= high))[known].all()
-    with pytest.raises(ValueError, match="root='x' is no group; groups are 'a', 'b', 'c', 'd', 'e'"):
+    with pytest.raises(ValueError, match="root='x' is not a group; groups are 'a', 'b', 'c', 'd', 'e'"):
         found.pseudotime("x")
     similarities = arrange(X @ X.T, names, "chain", kernel="precomputed")
     assert not similarities.has_intervals and similarities.pseudotime().shape == (300,)

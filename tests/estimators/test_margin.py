@@ -580,7 +580,7 @@ def test_verbose_logs_a_line_a_start(caplog):
         return [r.getMessage() for r in caplog.records if r.getMessage().startswith("MaxMarginClustering: start")]
 
     found = lines(verbose=1)
-    assert len(found) == 4 and found[0].startswith("MaxMarginClustering: start 0: objective = ")
+    assert len(found) == 4 and found[0].startswith("MaxMarginClustering: initialization 0: objective = ")
     assert not lines() and len(lines(n_init="auto", verbose=True)) == 10
 
 

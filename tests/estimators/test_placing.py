@@ -159,7 +159,7 @@ def test_known_nodes_leave_one_arrangement():
     order = model.fit(X, y).order_
     assert order.margin is None and order.confidence == 1
     with pytest.raises(
-        ValueError, match="only one arrangement of the clusters on 'chain:4': the other nodes are known"
+        ValueError, match="only one arrangement of the clusters on 'chain:4' that agrees with the known labels"
     ):
         order.alternatives()
     assert not set(blobs.medoids_) & set(order.queries(56))

@@ -650,7 +650,7 @@ def test_verbose_logs_and_silence_is_the_rule(capsys, caplog):
     KernelKMeans(5, random_state=0).fit(X)
     assert "start" not in caplog.text
     KernelKMeans(5, verbose=1, random_state=0).fit(X)
-    assert re.search(r"KernelKMeans: start 0: F = ", caplog.text)
+    assert re.search(r"KernelKMeans: initialization 0: F = ", caplog.text)
     assert capsys.readouterr() == ("", "")
 
 

@@ -167,7 +167,7 @@ def test_bad_arrays_are_refused(arrays):
 @pytest.mark.parametrize("size", [1e-30, 1e30])
 def test_squares_that_leave_floating_point_are_refused(arrays, size):
     X = arrays.make((size * _ring(50)).astype(np.float32))
-    with pytest.raises(ValueError, match="whose squares leave floating point; rescale"):
+    with pytest.raises(ValueError, match="whose squares overflow or underflow; rescale"):
         KernelKMeans(3, kernel="rbf").fit(X)
 
 

@@ -153,7 +153,7 @@ def test_squares_that_leave_floating_point_are_refused(size, approximation):
     model = StructuredClustering(structure="chain:3", kernel="rbf", approximation=approximation, random_state=0)
     with warnings.catch_warnings():
         warnings.simplefilter("error", RuntimeWarning)
-        with pytest.raises(ValueError, match="whose squares leave floating point; rescale"):
+        with pytest.raises(ValueError, match="whose squares overflow or underflow; rescale"):
             model.fit(frame)
 
 

@@ -25,8 +25,9 @@ SETS = 3000  # sets of so many that are compared; beyond, one cluster is chosen 
 
 
 class Alternative(NamedTuple):
-    """An arrangement: the cluster at node j moves to `nodes[j]`. `score` is how much better it is than the fitted one,
-    in standard deviations over all arrangements.
+    """An arrangement in which the cluster at node j moves to `nodes[j]`.
+
+    `score` is the difference from the fitted one, in standard deviations over all arrangements; larger is better.
     """
 
     nodes: np.ndarray
@@ -40,32 +41,32 @@ class ClusterOrder:
     Attributes
     ----------
     confidence : float or None
-        Estimated probability that there is an order of the kind asked for and that this one is right, every cluster
-        strictly at its node; the estimator's `order_confidence_`. A chain through clusters on a ring is right if it
-        follows the ring. Beyond 12 clusters, with known labels, and for hierarchies, products and kernels without
+        Estimated probability that there is an order of the requested kind and that this order is correct, with every
+        cluster at exactly its node; the estimator's `order_confidence_`. A chain through clusters on a ring is correct
+        if it follows the ring. Beyond 12 clusters, with known labels, and for hierarchies, products and kernels without
         `structures`, it assumes that there is an order. None without `compute_confidence`, with an empty cluster, and
         beyond 50 clusters.
     pvalue : float or None
-        Test of any order at all: the fraction of draws of unstructured noise, clustered, and of separate clusters at
-        random centres, both in 2 and in 3 dimensions (the largest counts), that fit this structure at least as well
-        after they have been arranged on it. Noise in a plane *is* arranged like a ring or grid of a few clusters, so
-        that four on a ring are never significant. A small value says that there is some order, not that this one is
-        correct.
+        P-value of a test of any order at all: the fraction of draws without an order that fit this structure at least
+        as well after they were arranged on it. It is the largest of four fractions: for clustered noise and for
+        separate clusters at random centres, both in 2 and in 3 dimensions. A few clusters of noise in a plane do lie on
+        a ring or grid, so four clusters on a ring are never significant. A small value means that there is some order,
+        not that this one is correct.
     links : (c, c) array or None
         Estimated probability that two neighbours on the structure are true neighbours: the fraction of perturbed
         distances (without `structures`, the mean of this and the fraction of reclustered halves of the samples) that
-        put them side by side, times 0.6 + 0.4 `confidence`; NaN where there is no link. It separates certain orders
-        from uncertain ones better than right links from wrong ones of one order.
+        make them neighbours, times 0.6 + 0.4 `confidence`; NaN where there is no link. It separates certain orders from
+        uncertain ones better than it separates correct and wrong links of one order.
     margin : float or None
-        How much better this arrangement is than the best different one, in standard deviations over all arrangements.
-        A description: in a long chain it is small however clear the order is. None where known labels leave no other.
+        Distance to the best different arrangement, in standard deviations over all arrangements. It is not a
+        probability: for a long chain it is small however clear the order is. None if known labels leave no other.
     structures : StructureTable or None
         Probabilities of "flat" (no order), "chain", "ring", "tree", "grid" and "hierarchy" over the same clusters, most
         probable first, with the best arrangement of each: `structures["chain"].probability`, and `structures.links`
-        for every pair of clusters. The weights come from simulated data: see the guide for what that means. None
-        without `confidence`, for fewer than 4 clusters, which can show no structure, for more than 12, whose
-        arrangements are too many, and with discriminative and graph kernels, whose distances do not show it; the
-        default kernel compares clusters in the views of the data, and counts rbf clusters as well.
+        for every pair of clusters. The weights come from simulated data (see docs/guide/how-sure.md). None without
+        `confidence`, for fewer than 4 or more than 12 clusters, and with discriminative and graph kernels, whose
+        distances do not show a structure; under the default kernel clusters are compared in the views of the data, and
+        rbf clusters are used as well.
     """
 
     confidence: float | None
@@ -96,23 +97,24 @@ class ClusterOrder:
         -------
         arrangements : list of (nodes, score)
             `nodes` (c,): the cluster that is at node j would be at nodes[j]; `nodes[labels_]` are the labels then.
-            `score`: how much better than the fitted arrangement it is by the rule of `placement`, in standard
-            deviations over all arrangements: 0 for the first, -`margin` for the second.
+            `score`: the difference from the fitted arrangement under the rule of `placement`, in standard deviations
+            over all arrangements: 0 for the first, -`margin` for the second.
         """
         check_number("n", n, whole=True, least=1)
         if self.margin is None:
             raise ValueError(
-                f"there is only one arrangement of the clusters on '{self.structure}': the other nodes are known."
+                f"there is only one arrangement of the clusters on '{self.structure}' that agrees with the "
+                "known labels."
             )
         return alternatives(self._problem, self.structure, self._sizes, int(n))
 
     def queries(self, n: int = 3) -> np.ndarray:
-        """Return the samples whose labels would settle most of what is open about the arrangement, best first.
+        """Return the samples whose labels would decide best between the possible arrangements, best first.
 
-        These are typical samples (`medoids_`) of the clusters whose nodes tell the `alternatives` apart, where one that
-        scores s has probability e^(s / 0.3), up to a factor: the n clusters leave least entropy once their nodes are
-        known. After one sample of every cluster come those next to its mean. Samples with a known label are never
-        returned. To answer, put the nodes of these samples into y, -1 for all others, and call `fit(X, y)`.
+        These are typical samples (`medoids_`) of the n clusters whose nodes would leave the least entropy over the
+        `alternatives`, where an arrangement of score s has a probability proportional to e^(s / 0.3). After one sample
+        of each cluster come the samples next closest to its mean. Samples with a known label are never returned. Put
+        the nodes of these samples into y, and -1 for all others, and call `fit(X, y)`.
 
         Parameters
         ----------

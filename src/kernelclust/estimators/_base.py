@@ -84,7 +84,7 @@ class KernelClusterer(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         return super().set_params(**params)
 
     def _with_nested(self, name: str, value: Any, wanted: Sequence[str]) -> Any:
-        """The object that a parameter stands for, which has the parameters that are wanted of it."""
+        """Return the object of a term given by name or object, and check that it has the parameters `wanted`."""
         make = self._terms.get(name)
         made = value if make is None else make(value)
         if not hasattr(made, "get_params"):
@@ -108,7 +108,7 @@ class KernelClusterer(CallbackSupportMixin, ClusterMixin, BaseEstimator):
                 return self._fit(X, *arguments)
 
     def fit_predict(self, X: Any, y: Any = None, **params: Any) -> np.ndarray:
-        """`labels_` after `fit(X, y, **params)`: known labels and links are used."""
+        """Return `labels_` after `fit(X, y, **params)`; known labels and links are used."""
         return self.fit(X, y, **params).labels_
 
     def _check_samples(self, X, *, reset: bool):
@@ -134,7 +134,7 @@ class KernelClusterer(CallbackSupportMixin, ClusterMixin, BaseEstimator):
 
     @property
     def cluster_names_(self) -> np.ndarray:
-        """(c,) texts: the names that the structure has for its clusters, or their numbers."""
+        """Names (c,) of the clusters, from the structure; their numbers if it has no names."""
         structure = getattr(self, "structure_", None)
         return cluster_names(structure, len(self.sizes_) if structure is None else structure.n_clusters)
 
@@ -223,17 +223,17 @@ class KernelClusterer(CallbackSupportMixin, ClusterMixin, BaseEstimator):
             log(f"{type(self).__name__}: {line}")
 
     def save(self, path: str | os.PathLike[str], extra: dict[str, Any] | None = None) -> None:
-        """Write the fitted model to one file, which `kernelclust.load` reads; no pickle, nothing that is run.
+        """Write the fitted model to one file without pickle, which `kernelclust.load` reads.
 
-        The file is written aside and renamed: it is whole, or the old one is still there. All methods and attributes
-        of the model that is loaded give the same bits. Functions (a kernel of your own) are refused; a networkx graph
-        is kept as the structure made of it.
+        The file is written under a temporary name and then renamed, so it is either complete or unchanged. The loaded
+        model returns the same results bit for bit. Models with functions (such as a kernel of your own) raise an error;
+        a networkx graph is stored as the structure that was built from it.
 
         Parameters
         ----------
         path : str or path
         extra : dict, optional
-            Whatever JSON can hold, kept beside the model for `kernelclust.load_extra`: names of columns, units.
+            JSON values to store with the model, such as names of columns; `kernelclust.load_extra` returns them.
         """
         write_files({os.fspath(path): self._saved(extra)})
 

@@ -287,7 +287,7 @@ class InPartitions(Host):
         import dask.array as da
 
         if any(one.chunks[0] != views[0].chunks[0] for one in views):
-            log("the views lie in different partitions: all are brought to those of the first, in every round")
+            log("the views lie in different partitions: all are rechunked to those of the first, in every round")
             views = [one.rechunk({0: views[0].chunks[0]}) for one in views]
         return views[0] if len(views) == 1 else da.concatenate(views, axis=1).rechunk({1: -1})
 

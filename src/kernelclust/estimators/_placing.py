@@ -42,7 +42,7 @@ def _exists_if(check: Callable[[Any], bool]) -> Callable[[Method], Method]:
 
 
 class Placing(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
-    """Distances, soft membership, continuous positions and the evidence about the order of the clusters.
+    """Mixin with distances, soft membership, continuous positions and the evidence about the order of the clusters.
 
     A subclass writes `_new_samples` and calls `_keep_places`.
     """
@@ -80,13 +80,13 @@ class Placing(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
 
     @property
     def order_(self) -> ClusterOrder | None:
-        """Evidence about the order of the clusters; None where the structure has one arrangement only ("flat")."""
+        """Evidence about the order of the clusters; None if there is only one arrangement ("flat")."""
         sizes, labels = to_host(self.sizes_), to_host(self.labels_)
         return cluster_order(self._order, self._margin, self.structure_, self._placing, sizes, labels, self._asked)
 
     @property
     def diagnostics_(self) -> Bunch:
-        """Further measurements of the fit; None for what does not apply."""
+        """Further measurements of the fit; None for those that do not apply."""
         with np.errstate(invalid="ignore", divide="ignore"):
             n = to_host(self._prediction.n)
             similarity = to_host(self._prediction.sums) / np.outer(n, n)
@@ -138,13 +138,13 @@ class Placing(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
             warn(f"{which} empty: labels and links keep all samples in other clusters.")
 
     def transform(self, X: Any) -> np.ndarray:
-        """Distances |phi(x) - mu_j| to the means of the clusters in the kernel's feature space, as KMeans has them.
+        """Return the distances |phi(x) - mu_j| to the cluster means in the kernel's feature space, as KMeans does.
 
         |phi(x) - mu_j|^2 = k(x, x) - 2 G_j / n_j + S_jj / n_j^2, with G_j the similarities of x with cluster j, summed,
         and S_jj those within the cluster. Fitted samples have the distances that they had in the fit. Kernels that
-        exist between fitted samples only ("graph", "diffusion", "auto") know a new sample as the mean of the fitted
-        ones nearest to it; for given similarities k(x, x) is taken to be the mean of the fitted ones. Discriminative
-        presets measure by the kernel that theirs is made of. In a pipeline that ends in a classifier the classes reach
+        exist between fitted samples only ("graph", "diffusion", "auto") represent a new sample by the mean of the
+        nearest fitted ones. For given similarities, k(x, x) is the mean of those of the fitted samples. Discriminative
+        presets use the kernel before its transformation. In a pipeline that ends in a classifier, the classes reach
         `fit` as known labels, with a warning.
 
         Parameters
@@ -164,10 +164,10 @@ class Placing(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
 
             p_j = e^(-|phi(x) - mu_j|^2 / 2t) / sum_k e^(-|phi(x) - mu_k|^2 / 2t).
 
-        The temperature t comes from the fit: samples are taken to scatter around the means alike in every direction in
-        which means differ, with the variance t that makes the fitted samples most likely (a mixture of such clouds, all
-        of the same weight, its means held). So a share of 0.8 means what it says where clusters are round in feature
-        space and of similar size; clusters that never overlap have shares of 0 and 1.
+        The temperature t is estimated in the fit: samples are modelled as a mixture of round Gaussians of equal weight
+        around the cluster means, in the directions in which these differ, and t is the variance of largest likelihood.
+        So the probabilities are calibrated if clusters are round in feature space and of similar size. For clusters
+        that do not overlap they are 0 and 1.
 
         Parameters
         ----------
@@ -175,7 +175,7 @@ class Placing(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
 
         Returns
         -------
-        shares : (n, c) array
+        membership : (n, c) array
             Rows add up to one. 0 for a cluster without samples.
         """
         check_is_fitted(self)
@@ -183,14 +183,14 @@ class Placing(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
 
     @_exists_if(lambda self: self._has_positions)
     def position(self, X: Any) -> np.ndarray:
-        """Return a continuous place along the structure: label j stands for j - 0.5 to j + 0.5.
+        """Return continuous positions along the structure: label j covers j - 0.5 to j + 0.5.
 
-        Within its cluster j (the label that `predict` gives) a sample lies the farther along the nearer it is to the
-        next cluster than to the one before: by <phi(x), mu_(j+1) - mu_(j-1)>. Its place is j - 0.5 plus the share of
-        the fitted samples of the cluster that are behind it, so that these are spread evenly (0.5 where all neighbours
-        of the cluster are empty, or it has none). On a graph a sample of cluster j is compared in this way along every
-        edge at j, by <phi(x), mu_k - mean of the other neighbours' means>, and lies on the edge on which it has come
-        farthest.
+        Samples of cluster j (the label that `predict` returns) are ranked by <phi(x), mu_(j+1) - mu_(j-1)>: the nearer
+        a sample is to the next cluster than to the previous one, the larger its position. The position is j - 0.5 plus
+        the fraction of the fitted samples of the cluster with a lower rank, so that these are spread evenly (plus 0.5
+        if the cluster has no neighbours, or all are empty). On a graph, samples of cluster j are ranked in this way
+        along every edge at j, by <phi(x), mu_k - mean of the other neighbours' means>, and a sample lies on the edge
+        along which its position is largest.
 
         Parameters
         ----------
@@ -199,14 +199,14 @@ class Placing(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         Returns
         -------
         position : (n,) or (n, 2) array
-            A chain: -0.5 to c - 0.5. A ring: 0 to c, c left out; cluster 0 lies around 0. A grid: row and column. A
-            graph of yours, a matrix (clusters with A_jk > 0 are linked) and a found tree: the number e of an edge in
-            `structure_.edges()`, and the fraction of the way from cluster edges[e][0] (0) to edges[e][1] (1). At an end
-            of a graph, a cluster with one edge, the half that is turned away lies beyond it: -0.5 to 0, or 1 to 1.5, so
-            that a chain drawn as a graph has the positions of a chain. NaN in a cluster without an edge. A taxonomy:
-            the leaf, and how far from its far side (0) towards the other leaves below the same parent (1). A product:
-            the columns of its factors, if all of them have some, else an edge and a fraction. Nothing lies between the
-            clusters of a flat structure, nor where each is linked to all others: a ValueError.
+            Chain: -0.5 to c - 0.5. Ring: 0 to c, without c; cluster 0 lies around 0. Grid: row and column. Graph,
+            matrix (clusters with A_jk > 0 are linked) or estimated tree: the number e of an edge in
+            `structure_.edges()`, and the fraction of the way from cluster edges[e][0] (0) to edges[e][1] (1). In a
+            cluster with one edge, half of the samples lie beyond the end of that edge: -0.5 to 0, or 1 to 1.5, so that
+            a chain given as a graph has the positions of a chain. NaN in a cluster without an edge. Taxonomy: the leaf,
+            and the position from its outer side (0) towards the other leaves of the same parent (1). Product: the
+            columns of its factors if all factors have positions, else an edge and a fraction. Flat structures, and
+            those in which all clusters are linked, have no positions and raise a ValueError.
         """
         check_is_fitted(self)
         scales = self._places.scales
@@ -219,18 +219,19 @@ class Placing(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
 
     @_exists_if(lambda self: self._has_positions)
     def pseudotime(self, X: Any = None, *, root: Any = 0) -> np.ndarray:
-        """Return how far samples are from a root cluster along the structure; neighbouring clusters are one step apart.
+        """Return the distance of samples from a root cluster along the structure, in steps between neighbours.
 
-        The distance of `position(X)` from the root: from its outer side where it is at an end of a chain, a graph or a
-        row of a grid, so that the first sample is near 0; from its middle, in all directions, elsewhere. On a ring the
-        shorter way round, on a grid and on products the sum over the columns.
+        It is the distance of `position(X)` from the root. If the root is at an end of a chain, a graph or a row of a
+        grid, the distance starts at its outer side, so that the first sample is near 0; otherwise it starts at the
+        middle of the root and grows in all directions. On a ring it is the shorter of both directions, on grids and
+        products the sum over the columns.
 
         Parameters
         ----------
         X : as in `predict`, or None
             None: the fitted samples, by `position_`.
         root : int, str or list of these, default=0
-            Number or name of the cluster that time begins in. Of several roots the nearest one counts.
+            Number or name of the cluster where time begins. With several roots the nearest one counts.
 
         Returns
         -------
@@ -257,8 +258,8 @@ class Placing(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     def lineages(self, X: Any = None, *, root: Any = 0) -> Lineages:
         """Return the paths from a root cluster to all other ends, and pseudotime and weight of samples on each.
 
-        For chains, and graphs whose nodes are the clusters, all of them connected, without a cycle. tradeSeq's
-        `fitGAM` takes the two matrices as they are (`pseudotime`, `cellWeights`).
+        This works on chains, and on connected graphs without a cycle whose nodes are the clusters. The two matrices are
+        the arguments `pseudotime` and `cellWeights` of tradeSeq's `fitGAM`.
 
         Parameters
         ----------
@@ -278,23 +279,23 @@ class Placing(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     def position_interval(self, X: Any = None, *, level: float = 0.8) -> np.ndarray:
         """Return an interval around the position of each sample on a chain or ring, in which its true position lies.
 
-        The true position is the one that a sample would have if all samples stood in their true order. Clusters are
-        seen as a line through their means, from which samples deviate by noise: in X or, with the default kernel, in
-        that of its views in which clusters are most distinct. Noise across the line can be measured; along the line, it
-        is taken to be as large as across it in the noisiest direction. This gives the probability of every position for
-        a sample, which is then averaged over the samples that were given a similar position.
+        The true position is the one that a sample would have if all samples stood in their true order. The model is a
+        line through the cluster means, from which samples deviate by noise: in X or, with the default kernel, in the
+        view of X in which clusters are most distinct. Noise perpendicular to the line is measured; noise along the line
+        is assumed to be as large as in the noisiest perpendicular direction. This gives the probability of every
+        position for a sample, which is then averaged over samples with a similar estimated position.
 
-        Where slightly changed distances between the clusters arrange them otherwise, intervals cover these nodes too.
-        Beyond that an interval takes for granted that the order of the clusters is right, and that samples differ by
-        noise in more than one direction: with one column, or none across the line, it is too short, and columns of
-        mere noise make it longer. docs/guide/how-sure.md has the shares of samples that lay in their intervals.
+        If small perturbations of the distances between the clusters change their arrangement, intervals cover these
+        nodes too. Beyond that an interval assumes that the order of the clusters is correct, and that there is noise in
+        more than one direction: it is too short with one column, or without noise perpendicular to the line, and longer
+        with columns of pure noise. docs/guide/how-sure.md reports the fraction of true positions inside the intervals.
 
         Parameters
         ----------
         X : as in `predict`, or None
             None: the fitted samples, by `position_`.
         level : float, default=0.8
-            Probability that an interval is to have, between 0 and 1.
+            Probability that an interval contains the true value, between 0 and 1.
 
         Returns
         -------
@@ -309,7 +310,7 @@ class Placing(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     def pseudotime_interval(self, X: Any = None, *, root: Any = 0, level: float = 0.8) -> np.ndarray:
         """Return an interval around the pseudotime of each sample, on chains, rings and graphs.
 
-        It has the true pseudotimes as `position_interval` has the true positions.
+        It contains the true pseudotime under the assumptions of `position_interval`.
 
         Parameters
         ----------
@@ -318,7 +319,7 @@ class Placing(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         root : int, str or list of these, default=0
             As in `pseudotime`.
         level : float, default=0.8
-            Probability that an interval is to have, between 0 and 1.
+            Probability that an interval contains the true value, between 0 and 1.
 
         Returns
         -------

@@ -18,18 +18,18 @@ from kernelclust.structures import Structure
 
 
 class Lineages(NamedTuple):
-    """Paths of a lineage tree, and where samples are along each, in the form that tradeSeq takes.
+    """Paths of a lineage tree with the pseudotime and weight of samples on each, in the form that tradeSeq takes.
 
     Attributes
     ----------
     paths : list of lists of str
         Clusters of each path by name, the root first.
     pseudotime : (n, n_paths) array
-        Distance from the root along the path. For a sample that is not on a path, that of the node where its own way
-        leaves it.
+        Distance from the root along the path. For a sample that is not on a path it is that of the node where its own
+        path branches off.
     weights : (n, n_paths) array
-        1 on the paths that a sample is on. On another path it falls from 1 at the node where the sample's way leaves it
-        to 0 halfway to the next node.
+        1 on the paths that a sample is on. On another path it falls from 1 at the node where the sample's path branches
+        off to 0 halfway to the next node.
     """
 
     paths: list[list[str]]

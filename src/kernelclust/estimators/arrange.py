@@ -31,26 +31,27 @@ class Arrangement:
     Attributes
     ----------
     labels : (m,) int array
-        Place of every sample's group; -1 for samples without a group.
+        Node of the group of each sample; -1 for samples without a group.
     order : list
-        The groups by place: `order[labels[i]]` is the group of sample i.
+        The groups by node: `order[labels[i]]` is the group of sample i.
     structure : Structure
     sizes : (c,) array
-        Weight of every group, by place.
+        Weight of each group, by node.
     objective : float
         F of the arrangement, as in `StructuredClustering`.
     placement_margin : float
-        How much better the arrangement is than the best different one, as in `StructuredClustering`. NaN where there is
-        no other: for a tree whose shape comes from the groups, and where names say which group is where.
+        Distance to the best different arrangement, as `order_.margin` of `StructuredClustering`. NaN if there is no
+        other: for a tree whose shape comes from the groups, and if names assign the groups to nodes.
     order_pvalue, order_confidence, link_confidence
-        How sure the order is, as in `StructuredClustering`; None where there is no other arrangement.
-    alternatives : list of (places, score)
-        This arrangement and the best different ones, up to five, as in `StructuredClustering.arrangements`.
+        Certainty of the order, as `pvalue`, `confidence` and `links` of `StructuredClustering.order_`; None if there is
+        no other arrangement.
+    alternatives : list of (nodes, score)
+        This arrangement and the best different ones, up to five, as `order_.alternatives` of `StructuredClustering`.
     position : (m,) or (m, 2) array, or None
-        Continuous place of every sample between the groups, as in `StructuredClustering.position`; NaN without a group.
+        Continuous position of each sample, as in `StructuredClustering.position`; NaN without a group.
     structures : StructureTable or None
-        Probabilities of no order, a chain, a ring, a tree, a grid and a hierarchy over these groups, called by place,
-        whatever `structure` was asked for; as in `StructuredClustering.order_`. None where structures are not compared.
+        Probabilities of no order, a chain, a ring, a tree, a grid and a hierarchy over these groups, numbered by node,
+        whatever `structure` is; as in `StructuredClustering.order_`. None where structures are not compared.
     """
 
     labels: np.ndarray
@@ -70,7 +71,7 @@ class Arrangement:
     def pseudotime(self, root: Hashable = None) -> np.ndarray:
         """Return the distance of every sample from a group along the structure (m,); NaN without a group.
 
-        `root` is the group as it is called in `order`, by default the first one. For chains, rings, grids and graphs.
+        `root` is the name of a group in `order`, by default the first one. For chains, rings, grids and graphs.
         """
         return np.asarray(self._placed.pseudotime(self._place(root)))
 
@@ -99,7 +100,7 @@ class Arrangement:
         if root is None:
             return 0
         if root not in self.order:
-            raise ValueError(f"root={quoted(root)} is no group; groups are {listed(self.order, SHOWN)}.")
+            raise ValueError(f"root={quoted(root)} is not a group; groups are {listed(self.order, SHOWN)}.")
         return self.order.index(root)
 
     def __repr__(self) -> str:
@@ -127,34 +128,32 @@ def arrange(
 ) -> Arrangement:
     """Number the groups of any clustering along a structure; no sample is moved to another group.
 
-    Groups are placed such that neighbours on the structure have close means in the kernel's feature space: of all
-    arrangements p the one with the smallest sum_jk A[p_j, p_k] |mu_j - mu_k|^2. Choose it for groups that you have and
-    want to keep (Leiden, KMeans, annotations) and whose order is the question; `StructuredClustering` finds groups and
-    order together.
+    Groups are assigned to nodes such that neighbours on the structure have close means in the kernel's feature space:
+    the arrangement p minimises sum_jk A[p_j, p_k] |mu_j - mu_k|^2. Choose it for existing groups (Leiden, KMeans,
+    annotations) whose order is unknown; `StructuredClustering` finds clusters and their order together.
 
     Parameters
     ----------
     X : array, sparse matrix or frame of shape (m, d); (m, m) similarities for kernel="precomputed"
     labels : array of shape (m,)
-        Group of every sample: numbers, strings, or a pandas categorical. None, NaN and the number -1 are no group: such
-        samples take no part and keep the label -1.
+        Group of every sample: numbers, strings, or a pandas categorical. None, NaN and the number -1 mean no group:
+        such samples are ignored and have the label -1.
     structure : str, Structure or (c, c) array, default="chain"
-        As in `StructuredClustering`, with as many places as there are groups. "chain", "ring" and "flat" need no size.
-        "tree" without a shape is the binary tree of average linkage between the groups' means: each time the two
-        branches with the smallest mean distance between their groups are joined. It is a summary of the distances, with
-        no evidence of its own. Where the structure's clusters are called as the groups are, the names say which group
-        is where, and nothing is arranged.
+        As in `StructuredClustering`, with one node for each group. "chain", "ring" and "flat" need no size. "tree"
+        without a shape is the binary tree of average linkage between the means of the groups: the two branches with the
+        smallest mean distance between their groups are joined first. It summarises the distances, and there is no
+        confidence for it. If the nodes have the names of the groups, each group is assigned to the node of its name.
     kernel : str, Kernel or callable, default="auto"
         As in `StructuredClustering`, such as `Precomputed(indefinite="clip")`; with "precomputed_graph" X may be a
         networkx graph.
     sample_weight : array of shape (m,), optional
         A weight counts as that many copies.
     names : dict or sequence, optional
-        What groups are called in `order`: {label: name}, or one name each for the sorted labels (the categories of a
-        pandas categorical, in their order, those without samples left out).
+        Names of the groups in `order`: {label: name}, or one name for each of the sorted labels (for a pandas
+        categorical, for its categories that have samples, in their order).
     root : hashable, optional
-        The group, as it is called in `order`, that numbers begin with, or as near to it as the structure allows: it
-        tells the ends of a chain apart, and where a ring begins. It does not change who is next to whom.
+        Name of the group in `order` that numbers begin with, or as near to it as the structure allows: it decides the
+        direction of a chain, and where a ring begins. It does not change which groups are neighbours.
 
     Returns
     -------
@@ -172,7 +171,7 @@ def arrange(
     groups, codes = _groups(labels)
     called = _called(groups, names)
     if root is not None and root not in called:
-        raise ValueError(f"root={quoted(root)} is no group; groups are {listed(called, SHOWN)}.")
+        raise ValueError(f"root={quoted(root)} is not a group; groups are {listed(called, SHOWN)}.")
     model = StructuredClustering(kernel=kernel)
     model._check_kernel()
     X = model._check_samples(X, reset=True)
@@ -241,7 +240,7 @@ def _groups(labels: Any) -> tuple[list, np.ndarray]:
     categories = getattr(getattr(labels, "cat", labels), "categories", None)  # of a series, or of a categorical
     values = np.asarray(labels, dtype=object)
     if values.ndim != 1:
-        raise ValueError(f"labels has shape {values.shape}; give one label a sample.")
+        raise ValueError(f"labels has shape {values.shape}; give one label for each sample.")
     values = values.tolist()
     there = [not _is_missing(value) for value in values]
     known = {value for value, held in zip(values, there, strict=True) if held}
@@ -305,7 +304,7 @@ def _structure_for(structure: Any, called: list) -> Structure:
     found = known_structure(None if sized else len(called), structure, "arrange", advice)
     if found.n_clusters != len(called):
         raise ValueError(
-            f"structure '{found}' has {found.n_clusters} places, but labels has {len(called)} groups "
+            f"structure '{found}' has {found.n_clusters} nodes, but labels has {len(called)} groups "
             f"({listed(called, SHOWN)}); give one with as many."
         )
     return found

@@ -54,7 +54,7 @@ class _Discriminative(Preset):
 
 @preset(kernel="rbf", added={"lam": "auto"}, fixed={"objective": "dependence"})
 class DisKMeans(_Discriminative):
-    """Discriminative k-means: find clusters and the subspace that tells them apart together (Ye, Zhao and Wu, 2007).
+    """Find clusters and the subspace that separates them together: discriminative k-means (Ye, Zhao and Wu, 2007).
 
     Kernel k-means with I - (I + K / lam)^-1 = K (K + lam I)^-1 in place of K, and with any structure (proposition 1
     of Yang, Kwok and Lu, 2010). Choose it when a few directions of the data carry the clusters and their scales
@@ -82,7 +82,7 @@ class DisKMeans(_Discriminative):
 
 @preset(kernel="rbf", added={"kappa": "auto", "normalize": None}, fixed={"objective": "dependence"})
 class Diffrac(_Discriminative):
-    """DIFFRAC: labels that a regularised regression predicts best (Bach and Harchaoui, 2008).
+    """Find the labels that a regularised regression predicts best: DIFFRAC (Bach and Harchaoui, 2008).
 
     min over labels Pi and W of |Pi - X W|^2 / m + kappa |W|^2 is max tr(K (K + m kappa I)^-1 Pi A Pi'), with A = I in
     the original and any structure here (Yang, Kwok and Lu, 2010). The labels are not normalised, so clusters of

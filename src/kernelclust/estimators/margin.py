@@ -45,12 +45,12 @@ class MaxMarginClustering(KernelClusterer):
     with Delta = 1 - NMI, 1 - Rand, 1 - F or the error rate (Zhao, Kwok and Zhang, 2009; with the error rate this is
     the older max-margin clustering, MMC or CPMMC, up to units). Choose it when clusters differ along a direction that
     is not the one of the largest variance, where k-means fails, and are of similar size. More than two clusters have a
-    w_c each and y_i = argmax_c w_c . x_i + b_c; they start from bisections and from k-means.
+    w_c each and y_i = argmax_c w_c . x_i + b_c; they are initialized from bisections and from k-means.
 
-    Known labels are kept, and teach: y_i is the known label where there is one, whatever the side of x_i, so that a
-    hyperplane that contradicts it pays slack, as in a support vector machine. Without labels this is clustering, with
-    all of them the support vector machine of Joachims (2005) for the same loss, and between the two it is
-    semi-supervised.
+    Known labels are kept and influence the hyperplane: y_i is the known label if there is one, whatever the side of
+    x_i, so that a hyperplane that contradicts it pays slack, as in a support vector machine. Without labels this is
+    clustering, with all of them the support vector machine of Joachims (2005) for the same loss, and between the two it
+    is semi-supervised.
 
     Parameters
     ----------
@@ -61,8 +61,8 @@ class MaxMarginClustering(KernelClusterer):
         clustering (MMC, CPMMC): |v|^2 / 2 + (C' / n) sum_i (1 - |v . x_i|)_+ with v = 2 n w and C' = 4 n^2 C.
     C : float or "auto", default="auto"
         Price of the slack xi, after samples are centred and scaled to a mean square length of one. "auto" is 10 / n^2,
-        or 10 k / n^2 for k > 2 clusters, n the sum of all weights. A tenth of it lets the first cut decide, thirty
-        times as much learns any start by heart.
+        or 10 k / n^2 for k > 2 clusters, n the sum of all weights. With a tenth of it the first cut decides; with
+        thirty times as much the labels stay at the initialization.
     bias : bool, default=False
         Whether two clusters have a threshold of their own (its square counts in |w|^2). Clusters of unequal size need
         it; "error" then also needs `balance` of the solver. More than two clusters always have it.
@@ -73,25 +73,26 @@ class MaxMarginClustering(KernelClusterer):
     approximation : str, Approximation or None, default="auto"
         As in `StructuredClustering`.
     solver : "cutting_plane" or CuttingPlane, default="cutting_plane"
-        Starts, tolerance, balance and directions in use: `kernelclust.margin.CuttingPlane(n_init=3, n_components=20)`.
+        An object sets initializations, tolerance, balance and number of eigenvectors:
+        `kernelclust.margin.CuttingPlane(n_init=3, n_components=20)`.
     max_iter : int, default=100
-        Constraints in the quadratic programs at most, for each start.
+        Maximum number of constraints in the quadratic programs, for each initialization.
     random_state : int, RandomState or None
-        Seed of starts and landmarks.
+        Seed of initializations and landmarks.
     verbose : int, default=0
-        Log a line a start.
+        1 or more logs a line for each initialization.
 
     Attributes
     ----------
     labels_ : (n,) int array
-        The largest cluster is 0, unless labels were given: their clusters have the numbers that these say.
+        The largest cluster is 0, unless labels are known: clusters with known labels have these numbers.
     objective_ : float
         -(|w|^2 / 2 + C_ slack_) at `labels_`, larger is better; with w = 0 it would be about -C_.
     slack_ : float
-        xi. Exact for two clusters without weights or with whole ones (that sum to 20 000 or 20 n at most); with others,
-        and for more clusters, the largest violation found.
+        xi. Exact for two clusters without weights or with integer weights (with a sum of at most 20 000 or 20 n); with
+        other weights, and for more clusters, the largest violation that the search found.
     trivial_ : bool
-        Whether a cluster is empty or the objective is that of w = 0: then nothing was found, and a warning says so.
+        True, with a warning, if a cluster is empty or the objective is that of w = 0: then there is no separation.
     sizes_ : (k,) array
         Weight of every cluster.
     coef_, intercept_ : (1, d), (1,) or (k, d), (k,) arrays
@@ -101,8 +102,8 @@ class MaxMarginClustering(KernelClusterer):
     C_ : float
     diagnostics_ : Bunch
         gamma: inverse width of the kernel in use, or None. history: `objective_` after every cut and then after every
-        round of polishing of the run that won (more than two clusters: rounds only). It may fall, as Delta jumps when
-        labels change; the best with all clusters in use is kept.
+        round of polishing of the best run (more than two clusters: rounds only). It may fall, as Delta jumps when
+        labels change; the result is the best with all clusters in use.
     n_features_in_ : int
 
     Examples
@@ -147,26 +148,27 @@ class MaxMarginClustering(KernelClusterer):
     def fit(
         self, X: Any, y: Any = None, sample_weight: Any = None, must_link: Any = None, cannot_link: Any = None
     ) -> Self:
-        """Cluster the samples, and keep to the labels that are known.
+        """Cluster the samples, with known labels if there are any.
 
         Parameters
         ----------
         X : array, sparse matrix or frame of shape (n, d); (n, n) for kernel="precomputed"
             With kernel="linear" also a Dask array or frame, a tensor on a device, or a memory map: it stays where it
-            is and is read block by block, and `labels_` come back as X came. All starts are then tried on 20 000
-            samples, and the best goes on with all of them.
+            is and is read block by block, and `labels_` are of the same kind. All initializations are then tried on
+            20 000 samples, and the best is continued on all of them.
         y : array of shape (n,), optional
             Known labels: 0 to k - 1, or -1 where the label is unknown. They are kept exactly in `labels_`; `predict`
-            knows nothing of them. A known label teaches as much as its sample weighs: raise the weight to trust it
-            more. Classes of all samples are no side information: leave y out to cluster without them (given, they are
-            returned, with a warning, or ignored, with a warning, where they do not fit).
+            does not use them. A known label counts by the weight of its sample: raise the weight to trust it more. Do
+            not pass the classes of all samples; leave y out to cluster without them. (If they are 0 to k - 1 they are
+            returned as labels, else they are ignored, both with a warning.)
         sample_weight : array of shape (n,), optional
-            A weight counts as that many copies; weight zero takes part in nothing but gets a label. Whole weights give
+            A weight counts as that many copies of the sample. Samples of weight zero have no influence on the fit; they
+            are labelled like new ones. Integer weights give
             the objective of repeated samples exactly, as rivals y' may differ between copies; other weights may be
             divided anywhere. Weights below one are counted in the smallest of them by the losses of pairs ("rand",
             "f", "adjusted_rand"), which need copies.
         must_link, cannot_link : None
-            Refused: a hyperplane has no way to keep pairs. `StructuredClustering` keeps them.
+            Not supported: a hyperplane cannot keep pairs together or apart. Use `StructuredClustering`.
 
         Returns
         -------
@@ -315,7 +317,7 @@ class MaxMarginClustering(KernelClusterer):
         warn(f"{what}. Try {advice}, another kernel or CuttingPlane(n_components=...).")
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """Signed distance to the hyperplane, up to a factor: above 0 for label 1. (n, k) scores for k > 2 clusters.
+        """Return the signed distance to the hyperplane, up to a factor: above 0 for label 1. (n, k) scores for k > 2.
 
         Parameters
         ----------
@@ -325,7 +327,7 @@ class MaxMarginClustering(KernelClusterer):
         return where(X).each(self, self._decision, X, width=None if self.n_clusters <= 2 else int(self.n_clusters))
 
     def predict(self, X: Any) -> np.ndarray:
-        """Side of the hyperplane, or cluster with the highest score, of new samples; X as in `decision_function`."""
+        """Return the side of the hyperplane, or the cluster with the highest score; X as in `decision_function`."""
         check_is_fitted(self)
         return where(X).each(self, self._predicted, X, np.int64)
 
@@ -335,10 +337,10 @@ class MaxMarginClustering(KernelClusterer):
             1 - min_t (t^2 |w|^2 / 2 + C xi(t w)) / (C xi(0)),   C = 10 / n^2 (10 k / n^2 for k > 2 clusters)
 
         The objective of max-margin clustering on X, relative to that of w = 0, at the best length of w: neither the
-        units of the kernel nor the C of the fit count, only where the hyperplane runs. So kernels and their parameters
-        can be compared, on samples that were not fitted: a kernel that learned its samples by heart has scores
-        near 0 for others. On the fitted samples with C="auto" it is 1 + objective_ / (C_ xi(0)), up to tol. 0 where a
-        cluster is empty. Different losses, or numbers of clusters, have different scores.
+        units of the kernel nor the C of the fit matter, only the position of the hyperplane. So kernels and their
+        parameters can be compared on samples that were not fitted: a kernel that overfits has scores near 0 there. On
+        the fitted samples with C="auto" it is 1 + objective_ / (C_ xi(0)), up to tol. 0 where a cluster is empty.
+        Different losses, or numbers of clusters, have different scores.
 
         Parameters
         ----------

@@ -46,9 +46,9 @@ class MultiKernelClustering(Placing, KernelClusterer):
 
         sum_p mu_p^2 Tr(K_p (I - H H')) + lam / 2 mu' M mu,   mu >= 0, sum mu = 1, H'H = I,
 
-    where M says how alike two kernels are, so that kernels which repeat each other share one vote; then replaces the
-    relaxed H by true labels and goes on with discrete moves and new weights in turn (refinement), with any structure.
-    Kernels are centred and scaled to a unit diagonal first. Always compare with concatenated, standardised views.
+    where M holds the similarities of the kernels, so that similar kernels share one vote. Then it replaces the relaxed
+    H by labels, and moves samples and updates weights in turn (refinement), with any structure. Kernels are centred and
+    scaled to a unit diagonal first. Always compare with concatenated, standardised views.
 
     Parameters
     ----------
@@ -56,34 +56,33 @@ class MultiKernelClustering(Placing, KernelClusterer):
         Number of clusters for "flat", "chain" and "ring" (8 if None). A structure that carries its size sets it; a
         number given as well must agree.
     method : str or Method, default="mkkm-mr"
-        How kernels are weighed, and with it all that only the method reads. "average" is
-        `kernelclust.multikernel.Average`, the mean kernel; "mkkm" is `MKKM`, weights without regularisation; "mkkm-mr"
-        is `MKKMMR`, with it. A name has the defaults; an object carries parameters, as in MKKMMR(lam=0.5,
-        refine=False). An object of a class of your own, derived from `kernelclust.multikernel.Method`, will do.
+        How the weights of kernels are learned. "average" is `kernelclust.multikernel.Average`, the mean kernel; "mkkm"
+        is `MKKM`, weights without regularisation; "mkkm-mr" is `MKKMMR`, with it. An object has parameters, as in
+        MKKMMR(lam=0.5, refine=False), and may be of your own class derived from `kernelclust.multikernel.Method`.
     kernel : "auto", "precomputed", kernel or list, default="auto"
         A kernel is an object such as `kernelclust.kernels.RBF(gamma=0.5)`, a name ("rbf", "linear", "graph", ...), a
         function k(X, Y) or a number (gamma of "rbf"). A list has one for each view (or a list of several for it); with
-        a single view all are put on it. "auto": kernel="auto" of each view beside that of all views together,
-        (K_p + K) / 2, where K compares samples by the columns of all views in units of their standard deviations, and
-        views that a sample misses by their means; each by the smoothest functions on its graphs. (For methods that walk
-        along affinities it is "rbf".) The width of "rbf" is the median distance between samples, as in the papers;
-        RBF() has that of `StructuredClustering`. "precomputed": X is a stack of kernels; Precomputed(indefinite="clip")
-        or "shift" takes such as are far from positive semidefinite.
+        a single view all are used for it. "auto" is (K_p + K) / 2, where K_p is kernel="auto" of a view and K that of
+        all views together, with columns in units of their standard deviations and missing views replaced by their
+        means; both consist of the smoothest functions on their graphs. (For methods on affinities, "auto" is "rbf".)
+        The width of "rbf" is the median distance between samples, as in the papers; RBF() has that of
+        `StructuredClustering`. "precomputed": X is a stack of kernels; Precomputed(indefinite="clip") or "shift"
+        accepts kernels that are far from positive semidefinite.
     views : list or dict of columns, optional
         For X one table: the columns of every view, as names, numbers, a slice, or a function of X.
     structure : str, Structure or (c, c) array, default="flat"
-        How clusters relate, as in `StructuredClustering`. Clusters are placed on it and refined there.
+        How clusters relate, as in `StructuredClustering`. Clusters are assigned to its nodes and refined there.
     approximation : str, Approximation or None, default="auto"
         As in `StructuredClustering`, of every kernel: exact kernels are in memory while all of them together fit
         scikit-learn's `working_memory`, and beyond that recomputed in every pass.
     objective : str or Dependence, default="dependence"
         As in `StructuredClustering`.
     min_cluster_size, max_cluster_size, label_weight
-        As in `StructuredClustering`. With refine=False soft labels only say which cluster sits where.
+        As in `StructuredClustering`. With refine=False soft labels only help to assign clusters to nodes.
     compute_confidence : bool, default=True
-        Whether to judge the order of the clusters, as in `StructuredClustering`.
+        Whether to estimate how certain the order of the clusters is, as in `StructuredClustering`.
     max_iter : int, default=100
-        Steps of the method, rounds of refinement, and sweeps over the samples in each, at most.
+        Maximum number of steps of the method, of rounds of refinement, and of passes over the samples in each.
     random_state : int, RandomState or None
     verbose : int, default=0
         Log a line for each solution.
@@ -94,8 +93,8 @@ class MultiKernelClustering(Placing, KernelClusterer):
     weights_ : (m,) array
         Weights mu of the kernels; they add up to one.
     explained_ : (m,) array
-        Share of every kernel's own spread that lies between the clusters, 0 to 1: what the clusters say about a view,
-        and the view about them, whatever its weight.
+        Fraction of each kernel's variance that lies between the clusters, 0 to 1: how closely the view is related to
+        the clusters, whatever its weight.
     objective_ : float
         Minus the value of eq. (8) on the prepared kernels at `labels_` and `weights_` (with `refine`; for other methods
         and structures its counterpart), or minus the method's own objective at its relaxed solution (without): larger
@@ -109,23 +108,24 @@ class MultiKernelClustering(Placing, KernelClusterer):
     n_iter_ : int
         Steps of the method.
     diagnostics_ : Bunch
-        history: `objective_` after every step, less what soft labels add; never falls, but for power=1 and methods that
-        say so. kkt_residual: relative optimality gap of `weights_`, (mu'g - min g) / mu'g with g half the slope of
-        eq. (8); zero if optimal. embedding: (n, k) relaxed labels; NaN for samples of weight zero. relaxed_objective:
-        `objective_` before refinement. sample_weights: (n, m), of methods with weights for every sample. lam: in use; 0
-        for other methods. cluster_similarity: mean similarities between clusters.
+        history: `objective_` after every step, without the gain from soft labels; it never falls, except with power=1
+        and methods that document it. kkt_residual: relative optimality gap of `weights_`, (mu'g - min g) / mu'g with g
+        half the slope of eq. (8); zero if optimal. embedding: (n, k) relaxed labels; NaN for samples of weight zero.
+        relaxed_objective: `objective_` before refinement. sample_weights: (n, m), of methods with weights for every
+        sample. lam: in use; 0 for other methods. cluster_similarity: mean similarities between clusters.
     structure_, cluster_names_, n_features_in_
 
     Notes
     -----
     A sample that is missing from a view (a row of NaN, or False in `observed`) has similarity zero with all others in
-    that view, as if it sat at the view's mean: the view says nothing about it. Kernels are multiplied by n / (samples
-    held), so that a view does not look better for holding few. A sample missing from all views is refused.
+    that view, as if it were at the view's mean, so the view has no influence on its label. Kernels are multiplied by
+    n / (number of samples in the view), so that a view with few samples has no advantage. A sample that is missing from
+    all views is an error.
 
     Sample weights count as copies. Memory: the kernels, which are not copied, and O(n m c).
 
-    `predict` puts new samples where F of the combined kernel rises most: the nearest mean for flat clusters.
-    Where a method combines no kernels, their mean stands in.
+    `predict` assigns new samples to the cluster where F of the combined kernel rises most; for flat clusters that is
+    the nearest mean. For methods that do not combine kernels it uses their mean.
 
     Examples
     --------
@@ -188,25 +188,27 @@ class MultiKernelClustering(Placing, KernelClusterer):
         *,
         observed: Any = None,
     ) -> Self:
-        """Learn weights and labels, and keep to what is known about the samples.
+        """Learn weights and labels, with known labels and links if there are any.
 
         Parameters
         ----------
         X : table (n, d); list of tables, one a view; or stack (m, n, n) or list of kernels for kernel="precomputed"
             Views may be Dask arrays or frames, or arrays on a device, for method="average" and "mkkm-mr" with kernels
-            such as "rbf" or "linear"; `labels_` and `embedding_` then lie where they do.
+            such as "rbf" or "linear"; `labels_` and `diagnostics_.embedding` are then of the same kind.
         y : array of shape (n,), optional
-            Known labels: the place of a sample in the structure, 0 to c - 1, or -1 where it is unknown. Classes of all
-            samples are no side information: leave y out to cluster without them.
+            Known labels: the node of a sample, 0 to c - 1, or -1 if it is unknown. Do not pass the classes of all
+            samples; leave y out to cluster without them.
         sample_weight : array of shape (n,), optional
-            A weight counts as that many copies; weight zero takes part in nothing but gets a label.
+            A weight counts as that many copies of the sample. Samples of weight zero have no influence on the fit; they
+            are labelled like new ones.
         must_link, cannot_link : arrays of shape (k, 2), optional
             Pairs of sample indices that must, or must not, be in one cluster.
         observed : bool array of shape (n, views), optional
-            False where a sample is missing from a view; rows of NaN say the same.
+            False where a sample is missing from a view; rows of NaN mean the same.
 
         Labels (unless `label_weight` makes them soft), links and sizes are kept exactly. A contradiction is an error,
-        before any other work. Kernel weights are learned without them, but for refinement, which learns both in turn.
+        raised before any other work. The first kernel weights are learned without them; refinement then updates labels
+        and weights in turn.
 
         Returns
         -------
@@ -261,7 +263,7 @@ class MultiKernelClustering(Placing, KernelClusterer):
         self._keep_places(fit)
 
     def predict(self, X: Any, *, observed: Any = None) -> np.ndarray:
-        """Place new samples where F of the combined kernel rises most; the nearest mean for flat clusters.
+        """Assign new samples to the cluster where F of the combined kernel rises most; for flat ones the nearest mean.
 
         Parameters
         ----------
@@ -276,14 +278,13 @@ class MultiKernelClustering(Placing, KernelClusterer):
         return self._answer("labels", X, np.int64, observed=observed)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None, *, observed: Any = None) -> float:
-        """Return how much of what c clusters could explain of X the clusters explain: a number in [0, 1], larger is
-        better.
+        """Return the variance of X that the clusters explain, relative to the largest that c clusters can explain.
 
-        (1 - sum_i w_i |phi(x_i) - mu_y(i)|^2 / sum_i w_i |phi(x_i)|^2) / reach, phi the features of the combined kernel
-        of prepared kernels, with y(i) the place that `predict` gives and mu_y the mean of a fitted cluster; reach is
-        the largest share that c clusters can explain of the fitted samples (the leading eigenvalues of their combined
-        kernel over its trace: c of them, or c - 1 where it is centred). y is not looked at. As in
-        `StructuredClustering` it has no unit, so that kernels can be compared in a grid search.
+        (1 - sum_i w_i |phi(x_i) - mu_y(i)|^2 / sum_i w_i |phi(x_i)|^2) / reach, a number in [0, 1]; larger is better.
+        phi are the features of the combined kernel, y(i) is the label that `predict` returns and mu_y the mean of a
+        fitted cluster. reach is the largest fraction of the fitted samples that c clusters can explain (the leading
+        eigenvalues of their combined kernel over its trace: c of them, or c - 1 if it is centred). y is ignored. As in
+        `StructuredClustering` the score has no unit, so a grid search can compare kernels.
         """
         check_is_fitted(self)
         return where(X).score(self, X, sample_weight, observed=observed)

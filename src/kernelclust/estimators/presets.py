@@ -56,10 +56,10 @@ class Preset(StructuredClustering):
     fixed={"structure": "flat", "objective": "dependence", "solver": "greedy", "compute_confidence": False},
 )
 class KernelKMeans(Preset):
-    """Kernel k-means: clusters without an order, in the feature space of any kernel.
+    """Find clusters without an order by kernel k-means, in the feature space of any kernel.
 
     Minimises sum_i |phi(x_i) - mu_y(i)|^2, i.e. maximises F = sum_j S_jj / n_j with S_jj the kernel summed over
-    cluster j. Choose it where KMeans would do but for the shape of the clusters, or where only a kernel is at hand.
+    cluster j. Choose it if KMeans fails because of the shape of the clusters, or if there is only a kernel.
     `StructuredClustering` with structure="flat"; see there for other parameters and attributes.
 
     Parameters
@@ -100,7 +100,7 @@ class OfPaper(Preset):
 
 @preset(kernel="rbf", added={"normalize": "l2"}, fixed={"objective": "dependence"})
 class CLUHSIC(OfPaper):
-    """Clustering by maximal dependence as its paper means it (Song, Smola, Gretton and Borgwardt, 2007).
+    """Maximise dependence as in the CLUHSIC paper (Song, Smola, Gretton and Borgwardt, 2007).
 
     F = tr(K P A P') with the label kernel A itself (rho = 0), from several initializations, point moves alternated with
     assignment of clusters to nodes by F. The paper's Algorithm 1 has point moves alone, from one random
@@ -128,10 +128,10 @@ class CLUHSIC(OfPaper):
 
 @preset(kernel="rbf", added={"loss": "structure", "normalize": "l1"}, fixed={"objective": "dependence"})
 class CLUHSICAL(OfPaper):
-    """CLUHSIC with a loss between clusters (Zhong, Pan, Kwok and Tsang, 2010).
+    """Maximise dependence with a loss between clusters: CLUHSICAL (Zhong, Pan, Kwok and Tsang, 2010).
 
-    Rows of P are eq. (12) of the paper: the summed loss at a sample's own place, minus the loss elsewhere, columns
-    normalised to l1 norm one. A far mistake costs more than a near one; clusters of similar size are favoured.
+    Rows of P are eq. (12) of the paper: the summed loss at the node of the sample, minus the loss at other nodes, with
+    columns of l1 norm one. A far mistake costs more than a near one; clusters of similar size are favoured.
     With normalize=None or "l2" F is eq. (11), 4 C^2 gamma tr(K P A P') - C |P|_1 with C = 0.1 (in units of the number
     of samples) and gamma = 1; with "l1" both cancel. Other values, and margin re-scaling, are parameters of the
     objective: StructuredClustering(kernel="rbf", objective=Dependence(loss="structure", rho=0, placement="F", C=1.0),
@@ -140,8 +140,8 @@ class CLUHSICAL(OfPaper):
     Parameters
     ----------
     loss : {"zero-one", "structure"}, (c, c) array or None, default="structure"
-        What it costs to mistake one cluster for another. With normalize="l1", "zero-one" says that clusters of similar
-        size are expected.
+        What it costs to mistake one cluster for another. With normalize="l1", "zero-one" favours clusters of
+        similar size.
     normalize : {"l2", "l1", None}, default="l1"
         Norm that columns of P are divided by.
     solver : str or Solver, default="greedy"

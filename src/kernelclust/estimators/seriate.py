@@ -47,17 +47,17 @@ class Seriation:
         Indices of the samples, first to last: `X[order]`, `D[order][:, order]`. Which end comes first is arbitrary, and
         on a circle also where it is cut: at its longest step.
     ranks : (m,) int array
-        Place of every sample in the order.
+        Rank of each sample in the order.
     cyclic : bool
     path_length : float
         Sum of the distances between neighbours.
     anti_robinson_events, anti_robinson_deviation : int, float
         How many triples contradict the order, and by how much, as in `kernelclust.metrics`.
     confidence : float or None
-        Estimated fraction of the pairs of samples whose order would come out the same again, 0.5 to 1. Each half of the
-        samples is ordered by itself and places the other half; q is the fraction of pairs that both orders agree on,
-        after p^2 + (1 - p)^2 = q. On a circle triples take the place of pairs. It knows the noise of the method and of
-        the sampling, but not that of each sample by itself, so that it is an upper limit where samples are noisy.
+        Estimated fraction p of the pairs of samples that would come out in the same order again, 0.5 to 1. Each half of
+        the samples is ordered separately, and the other half is ordered by it; q is the fraction of pairs on which both
+        orders agree, and p^2 + (1 - p)^2 = q. On a circle triples are used instead of pairs. The noise of single
+        samples does not enter, so with noisy samples this is an upper limit.
     """
 
     order: np.ndarray
@@ -79,7 +79,7 @@ class Seriation:
 def seriate(
     X: Any, *, metric: str = "euclidean", cyclic: bool = False, bandwidth: int = 1, compute_confidence: bool = True
 ) -> Seriation:
-    """Order the samples themselves, such that near ones are near in the order.
+    """Order the samples themselves, such that similar ones are close to each other in the order.
 
     The order begins with the slowest function of a graph of nearest neighbours (on a circle: the angle of the two
     slowest; up to 1000 samples also with fewer neighbours, or the leaves of a dendrogram, where the path is shorter)
@@ -88,10 +88,10 @@ def seriate(
         sum over pairs at most b steps apart of (b + 1 - steps) d(x, y),
 
     first with b = m / 10, then with half of it, and so on down to `bandwidth`. For b = 1 the criterion is the length of
-    the path. The path is short, but not the shortest: shortest paths run to and fro under noise and lose the order. Up
-    to ten samples the criterion of `bandwidth` itself is minimised, from 50 random orders as well.
-    Choose it for the rows of a heat map, or where each sample has a place of its own and time or depth is not known;
-    `StructuredClustering` orders clusters of samples.
+    the path. The path is short, but not the shortest: under noise, shortest paths go back and forth and lose the order.
+    With up to ten samples the criterion of `bandwidth` itself is minimised, from 50 random orders as well.
+    Choose it for the rows of a heat map, or for samples along an unknown time or depth; `StructuredClustering` orders
+    clusters of samples.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ def seriate(
     cyclic : bool, default=False
         Whether the last sample is a neighbour of the first.
     bandwidth : int, default=1
-        b at the end. More counts samples farther apart in the order: smoother, with a longer path.
+        Last value of b. A larger one includes samples farther apart in the order: smoother, with a longer path.
     compute_confidence : bool, default=True
         Whether to order halves of the samples as well, which takes about twice the time of the order.
 
@@ -115,8 +115,8 @@ def seriate(
     >>> import numpy as np
     >>> from kernelclust import seriate
     >>> depth = np.random.default_rng(0).permutation(30)
-    >>> found = seriate(np.column_stack([depth, 0.1 * depth**2]))
-    >>> bool(np.all(np.diff(depth[found.order]) == 1) or np.all(np.diff(depth[found.order]) == -1))
+    >>> result = seriate(np.column_stack([depth, 0.1 * depth**2]))
+    >>> bool(np.all(np.diff(depth[result.order]) == 1) or np.all(np.diff(depth[result.order]) == -1))
     True
     """
     check_flag("cyclic", cyclic)

@@ -53,12 +53,13 @@ class StructuredClustering(Placing, KernelClusterer):
         How clusters relate: "flat", "chain", "ring", "ring:12", "grid:3x4", "tree:3x3", "tree:(a,(b,c))",
         "flat:4*chain:3", with names "chain:(seed,sprout,bloom)", Newick "((A,B),C);", an object of
         `kernelclust.structures`, a psd matrix or a networkx graph (a directed one is a taxonomy: leaves are clusters).
-        Found from the data, for 4 to 12 clusters: "auto", the most probable structure, flat where no order is; "tree"
-        without a shape, the best lineage, whose nodes are clusters; "graph", links more probable than one half.
-        `structure_` is what was found, `diagnostics_.structures` the probabilities. Without known labels.
+        For 4 to 12 clusters, and without known labels, it can be estimated from the data: "auto" is the most probable
+        structure (flat if there is no order), "tree" without a shape the best lineage, whose nodes are the clusters,
+        and "graph" all links that are more probable than one half. `structure_` is then the estimated structure, and
+        `diagnostics_.structures` has the probabilities.
     kernel : str, Kernel or callable, default="auto"
-        How alike two samples are. "auto" is not a kernel but a procedure: the mean of nearest-neighbour graphs of
-        up to three views of X, which also chooses the size prior, and on a grid arranges and refines the clusters with
+        Similarity of two samples. "auto" is a procedure: it takes the mean of nearest-neighbour graph kernels of up to
+        three views of X, chooses the size prior, and on a grid assigns clusters to nodes and refines them with
         "rbf". Kernels by name or as objects of `kernelclust.kernels` with parameters of their own:
         "rbf" or RBF(gamma=0.5) (round clusters, columns on one scale), "linear", "polynomial", "laplacian", "cosine"
         (text), "graph" (commute times in one nearest-neighbour graph: curved clusters, images, cells), "diffusion",
@@ -72,64 +73,64 @@ class StructuredClustering(Placing, KernelClusterer):
     objective : str or Dependence, default="dependence"
         `kernelclust.objectives.Dependence(loss=None, normalize="l2", rho=2.0, size_prior="auto",
         placement="distance")`: the loss and the normalisation of F, how much a cluster prefers itself to its
-        neighbours, whether clusters of similar size are expected, and how clusters are assigned to nodes.
+        neighbours, how much clusters of similar size are favoured, and how clusters are assigned to nodes.
     solver : str or Solver, default="greedy"
         "greedy" or `kernelclust.solvers.Greedy(search="refine", init="auto", n_init="auto")`: point moves and
-        assignment of clusters to nodes. search="refine" fits without structure, arranges the clusters, then improves F;
-        "place" stops before the improvement; "global" maximises F from every initialization, as the papers mean it.
+        assignment of clusters to nodes. search="refine" fits without structure, assigns the clusters to nodes, then
+        improves F; "place" omits the last step; "global" maximises F from every initialization, as in the papers.
         Relaxations of normalize="l2" without a loss: "spectral", "polar", "nmf", "low_rank_sdp" and "sdp".
     min_cluster_size, max_cluster_size : number or array of shape (c,), optional
-        Bounds on the size of every cluster, or of each place: kept exactly. Sizes are sums of sample weights.
+        Bounds on cluster sizes, which are kept exactly: one number for all clusters, or one for each node. The size of
+        a cluster is the sum of its sample weights.
     label_weight : float, optional
-        None trusts the labels y given to `fit` fully. A number t >= 0 trusts them softly: F gains
-        t (b / m) w_i for every labelled sample that gets its label, where b is the bound of F for equal sizes, so
-        that t = 1 counts a label like a sample's mean share of the best F. As evidence about the place of a cluster it
-        counts min(t, 1) times.
+        None keeps known labels exactly. A number t >= 0 makes them soft: F gains t (b / m) w_i for every labelled
+        sample that gets its label, where b is the bound of F for equal sizes. With t = 1 a label thus counts as much
+        as one sample contributes to that bound on average. As evidence about the node of a cluster a label counts
+        min(t, 1) times.
     compute_confidence : bool, default=True
-        Whether to judge the order of the clusters (`order_confidence_`, `order_`), and to warn where it is uncertain.
-        Costs less than the fit, but for a structure's first fit in a process.
+        Whether to estimate how certain the order of the clusters is (`order_confidence_`, `order_`), and to warn if it
+        is uncertain. This takes less time than the fit, except in the first fit on a structure in a process.
     max_iter : int, default=100
-        Sweeps over the samples at most, for each start.
+        Maximum number of passes over the samples, for each initialization.
     random_state : int, RandomState or None
-        Seed of starts and landmarks.
+        Seed of initializations and landmarks.
     verbose : int, default=0
-        Log a line a start.
+        1 or more logs a line for each initialization.
 
     Attributes
     ----------
     labels_ : (m,) int array
-        Place of every sample in the structure. Of equivalent numberings (a ring turned, a flat clustering permuted)
-        the one with large clusters first, unless labels were given: then data and labels choose the places together.
-        Where all samples are equal the last ones have a cluster each and all others are in cluster 0, with a warning.
+        Node of each sample in the structure. Of equivalent numberings (a ring rotated, a flat clustering permuted) the
+        one with large clusters first is chosen; with known labels, the data and the labels decide together. Equal
+        rows are in one cluster: with fewer different rows than clusters the others stay empty, with a warning.
     objective_ : float
-        F at `labels_`, as optimised: K centred and otherwise as given, rho included. On a grid kernel="auto" is judged
-        by the rbf kernel that arranged the clusters (`diagnostics_.gamma` is its width): F, its bounds and `predict`
-        are of that.
+        F at `labels_`, with K centred and rho included. With kernel="auto" on a grid, F, its bounds and `predict` use
+        the rbf kernel that assigned the clusters to nodes (`diagnostics_.gamma` is its width).
     upper_bound_ : float
         No labeling has a larger F.
     gap_ : float
-        (upper_bound_ - objective_) / upper_bound_: how far the *optimisation* may be from the best, not how right the
-        clustering is.
+        (upper_bound_ - objective_) / upper_bound_. This is a statement about the *optimizer*: how far F may be from its
+        maximum, not whether the clusters are meaningful.
     sizes_ : (c,) array
         Weight of every cluster.
     order_confidence_ : float or None
-        Estimated probability that there is an order of the kind asked for and that this one is right, every cluster
-        strictly at its node: a logistic function of atanh T, J, log P / (1 - P) and log c, with weights for each kind
-        of structure from simulated data. T is the correlation of distances between cluster means with steps on the
+        Estimated probability that there is an order of the requested kind and that this order is correct, with every
+        cluster at exactly its node: a logistic function of atanh T, J, log P / (1 - P) and log c, with weights for each
+        kind of structure from simulated data. T is the correlation of distances between cluster means with steps on the
         structure, J the fraction of perturbed distances (by 20 %) that keep the order, and P the probability of the
-        structure in `order_.structures`. Below 0.5 there is a warning. With known labels it is raised to the power
-        log q! / log c!, q clusters being without: 1 where all are known. None where there is one arrangement only
-        ("flat"), with an empty cluster, and beyond 50 clusters. Where structures are not compared it assumes that there
-        is an order, and with three arrangements ("ring:4", "chain:3") it stays near 0.5. Too high on rings of views
-        that look alike from opposite sides, and for noise in a plane, which *is* arranged.
+        structure in `order_.structures`. Below 0.5 a warning gives the reason. With known labels it is raised to the
+        power log q! / log c!, where q clusters have no known label, so it is 1 if all have one. None if there is only
+        one arrangement ("flat"), with an empty cluster, and beyond 50 clusters. Where structures are not compared, it
+        assumes that there is an order, and with three arrangements ("ring:4", "chain:3") it stays near 0.5. It can be
+        too high on views of objects that look alike from opposite sides, and on noise in a plane.
     order_ : ClusterOrder or None
-        Everything else about the order: `pvalue`, `links`, `margin`, `structures`, the probabilities of no order,
-        chain, ring, tree, grid and hierarchy over the same 4 to 12 clusters, `alternatives(n)` and `queries(n)`, the
-        samples whose labels would tell most. None where the structure has one arrangement only ("flat").
+        Further evidence about the order: `pvalue`, `links` and `margin`; `structures`, the probabilities of no order,
+        chain, ring, tree, grid and hierarchy over the same 4 to 12 clusters; `alternatives(n)`, the next best orders;
+        and `queries(n)`, the samples whose labels would decide between them. None if there is only one arrangement.
     medoids_ : (c,) int array
         The sample of every cluster that is nearest to its mean in feature space; -1 for an empty cluster.
     position_ : (m,) or (m, 2) array, or None
-        A continuous place of every sample along a chain, ring, grid, tree or graph, as `position` gives it;
+        Continuous position of each sample along a chain, ring, grid, tree or graph, as returned by `position`;
         `pseudotime` and `lineages` measure it from a root.
     structure_ : Structure
     cluster_names_ : (c,) array of str
@@ -137,26 +138,26 @@ class StructuredClustering(Placing, KernelClusterer):
         and known labels decide which cluster has which name; a warning lists the names that could be exchanged.
     n_iter_ : int
     diagnostics_ : Bunch
-        gamma: inverse width in use. size_prior: in use. size_bound: no labeling with these cluster sizes has a
-        larger F; tighter than `upper_bound_`. history: F after every sweep of the run that won, with what soft labels
-        add; never falls. relaxed_objective: F of a relaxation before rounding. ridge: of the discriminative presets.
-        view_agreement and rbf_agreement, with kernel="auto": how alike the kernels of X as given, standardised, and
-        with scaled rows are, and how alike the clusters are to those of an rbf kernel (alignment, without structure; 1
-        when they are the same). extension_error: share of the kernel's functions that is missed at samples beyond its
-        graphs. cluster_similarity: mean similarities <mu_j, mu_k> =
-        S_jk / (n_j n_k) between clusters, NaN for an empty one. structures: the table by which structure="auto", "tree"
-        or "graph" was found, that of `order_` where clusters have an order. n_samples_seen: rows of all batches of
-        `partial_fit`; drift: the share of them since the last clustering that lie far from the kept ones. None for
-        what does not apply.
+        Further measurements; None for those that do not apply. gamma: the inverse width in use. size_prior: the one in
+        use. size_bound: no labeling with these cluster sizes has a larger F; tighter than `upper_bound_`. history: F,
+        with the gain from soft labels, after every pass of the best run; it never falls. relaxed_objective: F of a
+        relaxation before rounding. ridge: that of the discriminative presets. view_agreement, with kernel="auto":
+        alignment of the kernels of the views (X as given, standardised, with scaled rows). rbf_agreement, with
+        kernel="auto": alignment of the clusters without structure with those of an rbf kernel; 1 if they are the same.
+        extension_error: fraction of the kernel's functions that is missed at samples beyond its graphs.
+        cluster_similarity: mean similarities <mu_j, mu_k> = S_jk / (n_j n_k) between clusters, NaN for an empty one.
+        structures: the table from which structure="auto", "tree" or "graph" was chosen; that of `order_` if clusters
+        have an order. n_samples_seen: number of rows in all batches of `partial_fit`. drift: fraction of the rows since
+        the last clustering that lie far from the stored ones.
     n_features_in_ : int
 
     See Also
     --------
     KernelKMeans : Clusters without a structure.
-    arrange : Order the clusters that another method found.
+    arrange : Assign given clusters to the nodes of a structure.
     seriate : Order the samples themselves.
     select_structure : Compare structures without labels.
-    kernelclust.anndata.structured : The same for single cells in an AnnData.
+    kernelclust.anndata.structured : Cluster the cells of an AnnData.
 
     References
     ----------
@@ -172,7 +173,7 @@ class StructuredClustering(Placing, KernelClusterer):
     >>> angle = np.repeat(np.arange(6) * np.pi / 3, 20)
     >>> X = np.c_[np.cos(angle), np.sin(angle)] + 0.05 * np.random.default_rng(0).standard_normal((120, 2))
     >>> model = StructuredClustering(structure="ring:6", random_state=0).fit(X)
-    >>> step = np.diff(model.labels_[::20]) % 6  # next sector, next place: all +1 or all -1
+    >>> step = np.diff(model.labels_[::20]) % 6  # next sector, next node: all +1 or all -1
     >>> bool(np.all(step == 1) or np.all(step == 5))
     True
     """
@@ -222,31 +223,32 @@ class StructuredClustering(Placing, KernelClusterer):
         X : array, sparse matrix or frame of shape (m, d); (m, m) for kernel="precomputed" and "precomputed_graph"
             With kernel="precomputed_graph" also a networkx graph: its nodes are the samples, in the order of
             `list(graph)`, and the edge attribute "weight" (1 where an edge has none) holds their affinities.
-            With kernel="precomputed" also an operator of your own, known by its products and rows
-            (`kernelclust.kernels.KernelOperator`): it is clustered, and knows no new samples.
+            With kernel="precomputed" also an operator of your own (`kernelclust.kernels.KernelOperator`), which is
+            defined for the fitted samples only, so that `predict` raises an error.
         y : array of shape (m,), optional
-            Known labels: the place of a sample in the structure, 0 to c - 1, or -1 where it is unknown; or names,
-            where the structure has them ("chain:(seed,sprout,bloom)"), '' or None where it is unknown. Classes of all
-            samples are no side information: leave y out to cluster without them (given, they are returned, with a
-            warning, or ignored, with a warning, where they do not fit the structure).
+            Known labels: the node of a sample, 0 to c - 1, or -1 if it is unknown. If the structure has names
+            ("chain:(seed,sprout,bloom)"), y may hold these, and '' or None for unknown. Do not pass the classes of all
+            samples; leave y out to cluster without them. (If they are nodes of the structure they are returned as
+            labels, else they are ignored, both with a warning.)
         sample_weight : array of shape (m,), optional
-            A weight counts as that many copies; weight zero takes part in nothing but gets a label.
+            A weight counts as that many copies of the sample. Samples of weight zero have no influence on the fit; they
+            are labelled like new ones.
         must_link, cannot_link : arrays of shape (n, 2) or (m,), optional
             Pairs of sample indices that must, or must not, be in one cluster; or one integer per sample, the same
             for samples that belong together (`must_link`) or are all apart (`cannot_link`), -1 for none. Pairs
-            are rows of the X passed to this call. Cross-validation fits on the rows of a fold and passes pairs on
-            unchanged, so that they would name other samples: give numbers there, which are split with the samples.
+            are rows of the X passed to this call. Cross-validation fits on the rows of a fold but passes pairs on
+            unchanged, so they would link other samples: use integers there, which are split with the samples.
 
-        Labels (unless `label_weight` makes them soft), links and sizes are kept exactly by every solver. A
-        contradiction is an error, before any other work; so are sizes or links for which no labeling is found, and none
-        ruled out, within a few seconds. `predict` knows nothing of them.
+        Every solver keeps labels (unless `label_weight` makes them soft), links and sizes exactly. A contradiction is
+        an error, raised before any other work; sizes or links for which no labeling is found within a few seconds are
+        an error too. `predict` does not use them.
 
-        Which *place a cluster has* is chosen from data and labels together: a label says where its sample belongs, and
-        is evidence about the cluster around it, with a rate of mistakes that comes from how clusters run into each
-        other. One label turns a ring or tells the ends of a chain apart, labels of typical samples settle what the data
-        leave open, many overrule the data, and one that contradicts its cluster moves that sample alone. With few
-        labels search="refine" follows them best: "global" maximises F, and F may prefer other places for all samples
-        but the labelled ones.
+        Clusters are assigned to nodes using both the data and the known labels. A label fixes its own sample and counts
+        as evidence for the surrounding cluster; the assumed error rate grows with the overlap between clusters. One
+        label rotates a ring or fixes the ends of a chain, labels of typical samples decide what the data leave open,
+        many labels overrule the data, and a label that contradicts its cluster moves that sample alone. With few labels
+        search="refine" follows them best: "global" maximises F, which may be largest with all unlabelled samples at
+        other nodes.
 
         Returns
         -------
@@ -255,25 +257,24 @@ class StructuredClustering(Placing, KernelClusterer):
         return self._whole(X, y, sample_weight, must_link, cannot_link)
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, refit: Any = "auto") -> Self:
-        """Learn from another batch of a stream of samples.
+        """Update the clusters with another batch of samples.
 
-        An even sample of all rows seen so far, 5000 of them, is kept, and clustered again whenever twice as many rows
-        have been seen as at the last time, or a tenth more where rows have drifted: where more of them than chance
-        explains lie farther from the kept rows than 99 % of these from each other (`diagnostics_.drift` is their
-        share, of the rows since the last clustering). Rows that drift in between are warned of. Clusters keep their
-        numbers as far as structure and known labels allow. Columns are checked as `predict` checks them. `labels_` and
-        `position_` are of this batch, by the clusters as they are now; `predict` gives those of earlier ones.
-        `objective_` and all evidence are of the rows that were kept, `diagnostics_.n_samples_seen` counts all.
-        `fit` starts anew.
+        A uniform sample of 5000 of all rows so far is stored. It is clustered again when the number of rows has doubled
+        since the last clustering, or grown by a tenth if rows have drifted. Rows have drifted if more of them than
+        chance explains lie farther from the stored rows than 99 % of these from each other; `diagnostics_.drift` is
+        their fraction of the rows since the last clustering. A drift before the next clustering is due raises a
+        warning. Clusters keep their numbers as far as structure and known labels allow. `labels_` and `position_`
+        describe this batch under the current clusters; `predict` labels earlier batches. `objective_` and all evidence
+        describe the stored rows, `diagnostics_.n_samples_seen` counts all. `fit` discards the stored rows.
 
         Parameters
         ----------
         X : array, sparse matrix or frame of shape (m, d)
         y : array of shape (m,), optional
-            Known labels, -1 where they are unknown, as in `fit`. Such rows are kept first.
+            Known labels, -1 where they are unknown, as in `fit`. Labelled rows are stored in preference to others.
         sample_weight : array of shape (m,), optional
         refit : bool, default="auto"
-            True clusters the kept rows again now, False never but at the first batch.
+            True clusters the stored rows again now; False never does, except with the first batch.
 
         Returns
         -------
@@ -360,9 +361,10 @@ class StructuredClustering(Placing, KernelClusterer):
         self._keep_places(found, X)
 
     def predict(self, X: Any) -> np.ndarray:
-        """Place new samples where F rises most, the clusters held as they are; for a flat l2 fit, the nearest mean.
+        """Assign new samples to the cluster where F rises most, with the fitted clusters fixed.
 
-        Where clusters were placed and not refined (see `search`) it is F without structure, the nearest mean again.
+        For a flat structure with normalize="l2" this is the cluster with the nearest mean. The same rule is used if
+        clusters were assigned to nodes and not refined (see `search` of the solver).
 
         Parameters
         ----------
@@ -376,16 +378,16 @@ class StructuredClustering(Placing, KernelClusterer):
         return self._answer("labels", X, np.int64)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Return how much of what c clusters could explain of X the clusters explain: a number in [0, 1], larger is
-        better.
+        """Return the variance of X that the clusters explain, relative to the largest that c clusters can explain.
 
-        (1 - sum_i w_i |phi(x_i) - mu_y(i)|^2 / sum_i w_i |phi(x_i) - mu|^2) / reach, with y(i) the place that `predict`
-        gives and mu_y, mu the means of the fitted clusters and of all fitted samples: the share of the spread in
-        feature space that clusters explain, over the largest share that c clusters can explain of the fitted samples
-        (the c - 1 leading eigenvalues of their centred kernel over its trace; 1 for the discriminative presets, whose
-        spread is that of the kernel they were made of). It has no unit, so that widths of one kernel can be compared in
-        a grid search. It does not choose between kinds of kernels: "graph" and "auto" keep few smooth functions, which
-        clusters explain nearly completely, right or wrong. It says nothing about the number of clusters. On the fitted
+        (1 - sum_i w_i |phi(x_i) - mu_y(i)|^2 / sum_i w_i |phi(x_i) - mu|^2) / reach, a number in [0, 1]; larger is
+        better. y(i) is the label that `predict` returns, mu_y and mu are the means of the fitted clusters and of all
+        fitted samples in feature space, and reach is the largest fraction of variance of the fitted samples that c
+        clusters can explain (the c - 1 leading eigenvalues of their centred kernel over its trace; 1 for the
+        discriminative presets, whose variance is that of the kernel before its transformation). The score has no unit,
+        so a grid search can compare widths of one kernel. It cannot compare numbers of clusters or kinds of kernels:
+        "graph" and "auto" consist of a few smooth functions, which clusters explain nearly completely, whether they are
+        correct or not. On the fitted
         samples of a flat l2 fit it is `objective_` / `upper_bound_`.
         """
         check_is_fitted(self)

@@ -135,7 +135,7 @@ def _in_units(kernel: Kernel, X, weight: np.ndarray, center: bool) -> tuple[Simi
         function.scale = safe_unit(X)
     if not kernel.has_free_units and function.scale != 1.0:
         raise ValueError(
-            f"products of entries of X (the largest is {function.scale:.3g} in size) leave floating point; rescale "
+            f"products of entries of X (the largest is {function.scale:.3g} in size) overflow or underflow; rescale "
             "X, e.g. with sklearn.preprocessing.StandardScaler."
         )
     function.kernel, gamma = kernel.in_units(X, weight, function.scale)
@@ -216,6 +216,6 @@ def _check_finite(operator: KernelOperator, X, kernel: Kernel) -> None:
                 raise ValueError(IN_ROUNDING)
             return
     raise ValueError(
-        f"kernel={kernel.name!r} gives values beyond floating point (the largest entry of X is {abs(X).max():.3g} in "
+        f"kernel={kernel.name!r} gives values that overflow (the largest entry of X is {abs(X).max():.3g} in "
         "size); rescale X, e.g. with sklearn.preprocessing.StandardScaler."
     )

@@ -47,7 +47,7 @@ class NewSamples(ABC):
         sums, own = self.both(X_new)
         if not np.isfinite(sums).all():
             row = int(np.flatnonzero(~np.isfinite(sums).all(axis=1))[0])
-            raise ValueError(f"similarities of new sample {row} are beyond floating point: it is too far away.")
+            raise ValueError(f"similarities of new sample {row} overflow: it is too far away.")
         return sums, own
 
 

@@ -65,7 +65,7 @@ def resolve_gamma(gamma, X, weight: np.ndarray, unit: float, power: int) -> tupl
             resolved = float(np.float64(inner) / np.float64(unit) ** power)
         if not 0 < resolved < np.inf:
             warn(
-                f"gamma is {resolved:g}: X has entries of size {unit:.3g}, so that its width leaves floating point. "
+                f"gamma is {resolved:g}: X has entries of size {unit:.3g}, so that gamma overflows or underflows. "
                 "The kernel was computed on rescaled data, so labels are not affected; rescale X to use the width."
             )
         return inner, resolved
@@ -90,7 +90,7 @@ def check_squares(size: float, smallest_normal: float) -> None:
     limit = SQUARE_MARGIN * smallest_normal**0.5
     if size > 1 / limit or 0 < size < limit:
         raise ValueError(
-            f"X has entries of size {size:.3g}, whose squares leave floating point; rescale X, e.g. with "
+            f"X has entries of size {size:.3g}, whose squares overflow or underflow; rescale X, e.g. with "
             "sklearn.preprocessing.StandardScaler."
         )
 

@@ -1,8 +1,8 @@
 """Diffusion kernel of a connected nearest-neighbour graph: K = exp(-time L), L its Laplacian.
 
-Heat put on one sample reaches the other within `time`: small times see near neighbours only. L is normalised,
-I - D^-1/2 W D^-1/2, so that heat leaves every sample at one rate; "plain" is D - W, as in the CLUHSIC paper, by which
-it leaves dense regions faster, about degree times. The graph is that of kernel="graph".
+K_ij is the heat that reaches j from i within `time`: with a small time, only near neighbours are similar. L is
+normalised, I - D^-1/2 W D^-1/2, so that heat leaves every sample at the same rate; "plain" is D - W, as in the CLUHSIC
+paper, under which it leaves dense regions faster, in proportion to the degree. The graph is that of kernel="graph".
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Commute-time kernel of a connected nearest-neighbour graph: K = (L + regularization D)^+, L = D - W its Laplacian.
 
-Two samples are alike when many short ways through the graph join them: for curved or elongated clusters, images and
-cells. Weights W fall with distance as in UMAP, each sample in its own units. The graph is made connected by the links
+Two samples are similar if many short paths of the graph join them: for curved or elongated clusters, images and
+cells. Weights W fall with distance as in UMAP, with a scale for each sample. The graph is made connected by the links
 of a spanning tree, because the pseudo-inverse of a disconnected graph gives the right clustering a value of zero.
 Neighbours: 1.5 x clip(m / 2c, 3, 10). Equal samples are one node of the graph.
 """

@@ -1,4 +1,4 @@
-"""k(x, y) = exp(-gamma |x - y|^2): the usual choice for clouds of any shape that are not too elongated."""
+"""k(x, y) = exp(-gamma |x - y|^2): for clusters that are not too elongated."""
 
 from __future__ import annotations
 

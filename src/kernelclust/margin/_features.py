@@ -56,7 +56,7 @@ class Features:
             V = W[: len(self.mean)] / self.scale
             b = (W[-1] if self.bias else 0.0) - self.mean @ V
         if not (np.isfinite(V).all() and np.isfinite(b).all()):
-            raise ValueError(f"the hyperplane's weights leave floating point: {RESCALE}")
+            raise ValueError(f"the hyperplane's weights overflow: {RESCALE}")
         return V, b
 
     def balanced(self, w: np.ndarray) -> np.ndarray:
@@ -85,7 +85,7 @@ def make_features(X, *, center: bool = True, bias: bool = False, weights: Sample
     with np.errstate(over="ignore"):
         mean = _mean(X, weights) if center else np.zeros(X.shape[1])
     if not np.isfinite(mean).all():
-        raise ValueError(f"sums of samples leave floating point: {RESCALE}")
+        raise ValueError(f"sums of samples overflow: {RESCALE}")
     if sparse.issparse(X):
         lengths = np.asarray((X / unit).power(2).sum(axis=1)).ravel()
         square = float(weights.times(lengths).sum()) / weights.total - float(np.square(mean / unit).sum())

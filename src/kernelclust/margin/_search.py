@@ -49,7 +49,9 @@ def most_violated(scores, labels, loss="nmi", sample_weight=None) -> tuple[np.nd
     f = np.asarray(scores, dtype=float)
     y = np.asarray(labels)
     if f.ndim != 1 or y.shape != f.shape or not f.size:
-        raise ValueError(f"scores {f.shape} and labels {y.shape}: give two arrays of one length, one entry a sample.")
+        raise ValueError(
+            f"scores {f.shape} and labels {y.shape}: give two arrays of the same length, one entry per sample."
+        )
     if not np.isfinite(f).all():
         raise ValueError("scores hold values that are not finite.")
     if not np.isin(y, (-1, 1)).all():
@@ -57,7 +59,7 @@ def most_violated(scores, labels, loss="nmi", sample_weight=None) -> tuple[np.nd
     chosen_loss = as_loss(loss)
     weights = SampleWeights(len(f)) if sample_weight is None else make_weights(np.asarray(sample_weight, dtype=float))
     if weights.weight is not None and (weights.weight.shape != f.shape or not (weights.weight > 0).all()):
-        raise ValueError("sample_weight: give one number above zero a sample.")
+        raise ValueError("sample_weight: give one positive number for each sample.")
     table_loss = make_loss(chosen_loss, weights)
     chosen = search(f, y > 0, table_loss, weights)
     y_prime = np.where(chosen, 1, -1) if weights.weight is None else 2 * chosen / weights.weight - 1

@@ -44,7 +44,7 @@ class Search:
             runs.append(found)
             set_step("start {} of {}", number + 1, len(starts))
             how = f"{runs[-1].n_iter} constraints, {runs[-1].stopped_because}"
-            self.report(f"start {number}: objective = {runs[-1].objective:.6g} after {how}")
+            self.report(f"initialization {number}: objective = {runs[-1].objective:.6g} after {how}")
         return runs
 
 

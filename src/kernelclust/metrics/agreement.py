@@ -76,9 +76,9 @@ def pair_f_score(y_true: npt.ArrayLike, y_pred: npt.ArrayLike, beta: float = 1.0
     """Return the F measure of the decision to put two samples together.
 
     F = (beta² + 1) P R / (beta² P + R), with precision P = pairs together in both / pairs together in y_pred and
-    recall R = pairs together in both / pairs together in y_true. A beta above 1 punishes separating what belongs
-    together more than joining what does not. Where a share is 0/0 the equal form
-    (beta² + 1) TP / ((beta² + 1) TP + beta² FN + FP) decides: 0 as soon as there is an error, and 1 if neither
+    recall R = pairs together in both / pairs together in y_true. A beta above 1 punishes separated pairs that belong
+    together more than joined pairs that do not. If P or R is 0/0, the equal form
+    (beta² + 1) TP / ((beta² + 1) TP + beta² FN + FP) is used: 0 as soon as there is an error, and 1 if neither
     labelling puts any two samples together.
 
     Parameters

@@ -76,16 +76,16 @@ def hsic_test(
     counts ties against dependence, so that P(p <= a) <= a under independence for every a and every m.
 
     The labels must not have been fitted to K: a clustering of the same data always depends on it, and the p-value is
-    small even without clusters. `kernelclust.selection` judges clusterings by clustering reference data anew.
+    small even without clusters. `select_n_clusters` compares clusterings with those of reference data instead.
 
     Parameters
     ----------
     K, L : array-like of shape (m, m)
         Symmetric kernel matrices.
     n_permutations : int, default=1000
-        Number of shuffles; the smallest possible p-value is 1 / (1 + n_permutations).
+        Number of permutations; the smallest possible p-value is 1 / (1 + n_permutations).
     random_state : int, RandomState instance or None, default=None
-        Source of the shuffles.
+        Seed of the permutations.
     estimator : {"biased", "unbiased"}, default="biased"
         See `hsic`.
 

@@ -19,8 +19,8 @@ def structured_accuracy(
     """Return the fraction of samples at the right node, under the best relabelling that keeps the structure.
 
     max over p of (1/n) sum_i [y_true_i = p(y_pred_i)], p running over the structure's automorphisms only:
-    a chain may be turned round, not shuffled. At most `clustering_accuracy`; the difference is what
-    wrong places cost.
+    a chain may be reversed, not shuffled. At most `clustering_accuracy`; the difference is the fraction
+    of samples in correct clusters at wrong nodes.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def level_accuracies(y_true: npt.ArrayLike, y_pred: npt.ArrayLike, tree: Any, *,
     """Return the fraction of samples in the right group at every level of a tree, coarse to fine.
 
     All levels use one relabelling, the one of least tree loss. If all leaves are equally deep, the
-    shares of wrong samples add up to that loss: `structured_loss` = sum over levels of (1 - accuracy).
+    fractions of wrong samples add up to that loss: `structured_loss` = sum over levels of (1 - accuracy).
 
     Parameters
     ----------

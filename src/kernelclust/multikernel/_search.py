@@ -117,7 +117,7 @@ class Search:
         labels = Greedy(n_init=self.method.starts).solve(problem, Run(), task.rng).labels
         again = refine(task, relaxed, labels, self._climbed, rule=self.rule, known=known)
         if again.history[-1] < found.refined.history[-1]:
-            self.report(f"many starts: objective {again.objective:.6g}")
+            self.report(f"many initializations: objective {again.objective:.6g}")
             again = replace(again, converged=again.converged and found.relaxed.converged)
             found = self._found(task, found.relaxed, again, T)
         return self._placed(task, found, T) if self.keeps else found

@@ -27,7 +27,7 @@ def structured_hsic(
     rescale: str = "slack",
     sample_weight: ArrayLike | None = None,
 ) -> float:
-    """Return the dependence F between a kernel matrix and a labeling; the larger, the better the labels tell the data.
+    """Return the dependence F between a kernel matrix and a labeling; larger is better.
 
     F = tr(K P A P') with K centred, A the structure's label kernel and P the labels one-hot, their columns
     normalised. With a loss, P holds eq. (12) of CLUHSICAL, and for `normalize` None or "l2" the value is
@@ -38,7 +38,7 @@ def structured_hsic(
     K : array of shape (m, m)
         Kernel matrix. It is centred here and not changed.
     labels : array of shape (m,)
-        Integers from 0 to c - 1: places in the structure.
+        Integers from 0 to c - 1: nodes of the structure.
     structure : str, Structure or (c, c) array
         How clusters relate, as `StructuredClustering` takes it; "flat", "chain" and "ring" without a size take the
         largest label plus one.

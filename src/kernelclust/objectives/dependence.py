@@ -86,14 +86,14 @@ class Dependence(Term):
 
     @property
     def takes_size_prior(self) -> bool:
-        """Return whether a size prior has a meaning: a loss brings its own preference for clusters of similar size."""
+        """Return True if `size_prior` may be set: a loss has its own preference for clusters of similar size."""
         return self.loss is None and self.normalize is not None
 
     def bind(self, structure: Structure, *, size_prior: float | None = None) -> ClusterObjective:
-        """Build F for a structure; `size_prior` is what "auto" has been found to be, zero unless given.
+        """Build F for a structure; `size_prior` is the value of "auto", 0 by default.
 
         With a loss this is eq. (11) of CLUHSICAL; with "l1" and slack re-scaling, where R is a constant, eq. (13).
-        `rho` is added to the diagonal of A unless A is a multiple of the identity, where it would change nothing but
+        `rho` is added to the diagonal of A unless A is a multiple of the identity, where it would only change
         the scale.
         """
         if size_prior is None:

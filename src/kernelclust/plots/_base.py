@@ -39,7 +39,7 @@ class Display(ABC):
         """Return a small one that is not drawn yet, for the contract tests."""
 
     def plot(self, ax: Axes | None = None) -> Self:
-        """Draw on `ax`, or on a new figure; keep `ax_` and `figure_`."""
+        """Draw on `ax`, or on a new figure, and set `ax_` and `figure_`."""
         self.ax_ = new_axes() if ax is None else ax
         self.figure_ = self.ax_.figure
         self._draw(self.ax_)

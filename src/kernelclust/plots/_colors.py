@@ -24,9 +24,9 @@ def colors_of(structure: Structure | None, n_clusters: int) -> NDArray[np.float6
 
 
 def structure_colors(structure: Any) -> NDArray[np.float64]:
-    """Return a colour for each cluster (c, 4) that says where it sits.
+    """Return a colour for each cluster (c, 4) that shows its node.
 
-    Rings get a cycle of hues, chains a sequence, each branch of a tree its hue, anything else a colour by its place.
+    Rings get a cycle of hues, chains a sequence, each branch of a tree a hue, and other structures colours by position.
     """
     from matplotlib import colormaps
     from matplotlib.colors import LinearSegmentedColormap

@@ -16,8 +16,8 @@ from kernelclust.structures import cluster_names
 class ConfusionDisplay(Display):
     """Known labels (rows) against clusters (columns), in the order of the structure.
 
-    Rows that are names or places of clusters are in the same order; other classes are ordered by the clusters that they
-    are found in, so that an order that was found shows as a diagonal.
+    Rows that are names or nodes of clusters are in the order of the clusters. Other classes are sorted by the clusters
+    of their samples, so that a correct order shows as a diagonal.
 
     Examples
     --------

@@ -15,7 +15,7 @@ from kernelclust.plots._base import FAINT, INK, Display
 
 @dataclass
 class KernelWeightsDisplay(Display):
-    """Weights of the kernels of a MultiKernelClustering, and what each has to do with the clusters."""
+    """Weights of the kernels of a MultiKernelClustering, and how much of each kernel the clusters explain."""
 
     weights: NDArray
     explained: NDArray | None = None

@@ -46,7 +46,7 @@ def differing_columns(scores: NDArray, sizes: NDArray, most: int) -> NDArray:
 
 @dataclass
 class ProfileDisplay(Display):
-    """Means of columns in every cluster, in standard deviations from the mean of all: what makes a cluster one.
+    """Means of columns in every cluster, in standard deviations from the mean of all samples.
 
     With more than 30 columns, those that differ most between clusters are shown.
     """
@@ -69,7 +69,7 @@ class ProfileDisplay(Display):
     def from_predictions(
         cls, X: Any, labels: Any, structure: Any = None, *, columns: Sequence[str] | None = None, ax: Any = None
     ) -> Self:
-        """Draw any table and labels; `columns` are names in place of the frame's own."""
+        """Draw any table and labels; `columns` are names to show instead of those of the frame."""
         cluster = np.asarray(labels)
         structure, c = places_on(structure, cluster)
         columns = getattr(X, "columns", None) if columns is None else columns

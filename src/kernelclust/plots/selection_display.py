@@ -16,7 +16,7 @@ class SelectionDisplay(Display):
     """Evidence for every candidate of a selection, the choice filled.
 
     Structures: their probabilities, as bars. Numbers of clusters: the dependence that each reaches, and the range that
-    data without clusters reach; a dot above its bar says that there is more to see than in the reference data.
+    data without clusters reach; a dot above its bar means that the data have more structure than the reference data.
 
     Examples
     --------

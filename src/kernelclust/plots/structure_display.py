@@ -39,13 +39,13 @@ class StructureDisplay(Display):
     structure : Structure or str
         Such as "ring:6".
     sizes : array of shape (n_clusters,), optional
-        Sizes of the clusters; without them all are drawn alike.
+        Sizes of the clusters; by default all are drawn with equal size.
     values : array of shape (n_clusters,), optional
         A number for each cluster, shown as its colour, with a colour bar (a mean age, a fraction of known labels).
     thumbnails : sequence of 2-d arrays, optional
-        A picture for each cluster, drawn beside it; on it where there is no room.
+        A picture for each cluster, drawn next to it, or on it if there is no room.
     names : sequence of str, optional
-        Texts in place of the structure's own names, or the clusters' numbers.
+        Names to show; by default those of the structure, or the numbers of the clusters.
     links : array of shape (n_clusters, n_clusters), optional
         Strength of each link, 0 to 1, shown by the width of its line and, for up to 12, as a number beside it; links
         below one half are dotted.
@@ -82,8 +82,8 @@ class StructureDisplay(Display):
     ) -> Self:
         """Draw the clusters of a fitted estimator that has a structure, with the strength of its links.
 
-        A link of a structure that was found is as strong as it is probable (`order_.structures.links`); of one that was
-        asked for, as sure as `order_.links` says.
+        The strength of a link is `order_.links`; for an estimated structure it is its probability,
+        `order_.structures.links`.
         """
         structure = structure_of(model)
         sizes = np.bincount(model.labels_, minlength=structure.n_clusters)

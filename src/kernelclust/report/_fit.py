@@ -56,8 +56,8 @@ def html_report(
 ) -> str:
     """Return one self-contained HTML page about a fitted model; read and write no files.
 
-    First the picture and the verdict in words, then the clusters by the columns they differ in with typical and
-    borderline rows, then evidence, then how to get the same again.
+    The page has a picture and a summary, the clusters with the columns in which they differ and typical and borderline
+    rows, the evidence, and code that repeats the fit.
 
     Parameters
     ----------
@@ -68,22 +68,22 @@ def html_report(
     title : str, optional
         Heading of the page.
     columns : sequence of str, optional
-        Names of the columns; by default those that the model has seen, else their numbers.
+        Names of the columns; by default those of the fitted frame, else their numbers.
     table : sequence of TableColumn, optional
-        The columns as people know them, where X was standardised or encoded: in their units, with categories and dates
-        by name; by default the columns of X.
+        The original columns, if X was standardised or encoded: in their own units, with categories and dates; by
+        default the columns of X.
     ids : sequence, optional
-        What rows are called; by default their numbers from 0.
+        Names of the rows; by default their numbers from 0.
     scores : mapping, optional
         Figures to show first, such as the accuracy against known labels.
     warnings : sequence of str, optional
-        What a reader should know before believing anything.
+        Warnings to show at the top.
     again : mapping of headings to code, optional
-        How to get the same again, such as a command; Python comes by itself.
+        How to repeat the fit, such as a command; Python code is added automatically.
     lead : sequence of str, optional
-        What the data are, said beside the verdict.
+        Sentences about the data, shown next to the summary.
     next_steps : sequence of str, optional
-        What is worth doing next, before what the page finds itself.
+        Suggestions for the next steps, shown before those of the page itself.
     images : array of shape (m, h, w) or (m, h, w, 3), optional
         A picture of each sample. Typical and borderline samples are shown by them, and clusters by the most typical.
     thumbnails : sequence of arrays of shape (h, w) or (h, w, 3), optional

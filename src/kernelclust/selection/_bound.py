@@ -51,8 +51,8 @@ def stability_bound(
         |L - L~|² <= 2 (sqrt(delta) + sqrt(delta~) + sqrt(gamma))²,
         delta = (D0 - D) / (l_(c-1) - l_c),   gamma = (D0 - tr(K U~U~')) / (l_(c-1) - l_c).
 
-    It holds for any disturbance, small or not, and any labels with c non-empty clusters. A small bound says that the
-    clusters will stay; a large one says nothing. It speaks of clusters, not of their places on a structure.
+    It holds for any disturbance, small or not, and any labels with c non-empty clusters. A small bound means that the
+    clusters will hardly change; a large one means nothing. It is about clusters, not about their nodes on a structure.
 
     Parameters
     ----------

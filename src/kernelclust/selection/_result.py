@@ -19,13 +19,13 @@ class Row:
     dependence: float
     """Dependence between data and labels."""
     null_mean: float
-    """Mean of the same over reference data without clusters, clustered anew."""
+    """Mean dependence over reference data without clusters, which are clustered in the same way."""
     null_sd: float
-    """Standard deviation of the same over reference data."""
+    """Standard deviation of the dependence over reference data."""
     p_value: float
-    """Share of reference data, the data itself included, with at least this dependence."""
+    """Fraction of the reference data, the data itself included, with at least this dependence."""
     moved: float
-    """How far noise moved the labels (on a structure, their places): 0 not at all, 1 as far as can be."""
+    """How far noise moved the labels (on a structure, their nodes): 0 not at all, 1 as far as possible."""
     smallest: float
     """Size of the smallest cluster over the mean size."""
 
@@ -45,16 +45,15 @@ class StructureRow:
 class Selection:
     """Outcome of `select_n_clusters` or `select_structure`.
 
-    Print it for a table; `kernelclust.plots.SelectionDisplay` draws it. A row is a candidate; columns that say nothing
-    about any candidate are left out. Structures have their probability and the best arrangement of their family.
-    Numbers of clusters have
+    Print it for a table; `kernelclust.plots.SelectionDisplay` draws it. A row is a candidate; columns that are empty
+    for all candidates are left out. Structures have their probability and the best arrangement of their family. Numbers
+    of clusters have
 
-    - score: what candidates are compared by, larger is better: dependence - null mean, the gap statistic in feature
-      space.
+    - score: the criterion, larger is better: dependence - null mean, the gap statistic in feature space.
     - dependence: between data and labels, log(tr K / (tr K - D)), so that 0.69 means that clusters explain half of the
       kernel's trace.
-    - null mean, null sd: mean and standard deviation of dependence over reference data without clusters, clustered
-      anew.
+    - null mean, null sd: mean and standard deviation of dependence over reference data without clusters, which are
+      clustered in the same way.
     - p value: (1 + number of references with at least this dependence) / (1 + number of references).
     - moved: how far noise moves labels, 0 to 1, mean over noisy copies: 1 - alignment of the two arrangements.
     - smallest: size of the smallest cluster over the mean size.
@@ -67,7 +66,7 @@ class Selection:
     best_estimator_: Any
     """The model fitted with it."""
     rows: tuple[Row | StructureRow, ...]
-    """A row a candidate, in the order given."""
+    """One row for each candidate, in the order given."""
     candidates: tuple[Any, ...]
     """The candidates, in the order given."""
     reason: str

@@ -45,17 +45,16 @@ def select_n_clusters(
     callbacks: Any = None,
     **params: Any,
 ) -> Selection:
-    """Choose the number of clusters: the first after which more explain no more than they would without clusters.
+    """Choose the number of clusters by the gap statistic in feature space (Tibshirani, Walther and Hastie, 2001).
 
-    With D = tr(K P P') the dependence that c clusters reach, dependence is log(tr K / (tr K - D)), and the score is its
-    surplus over the mean of reference data, clustered anew: the gap statistic (Tibshirani, Walther and Hastie, 2001)
-    in feature space. Chosen is the smallest number whose score is at least the next one's less two standard errors of
-    the difference, sqrt(1 + 1 / n_null) times its standard deviation over the references, which all numbers share.
-    Stability (`moved`) is shown where `n_perturbations` asks for it, and not used: few clusters are nearly always the
-    most stable.
+    With D = tr(K P P') the dependence of c clusters, the score of c is log(tr K / (tr K - D)) minus its mean over
+    reference data without clusters, which are clustered in the same way. The choice is the smallest number whose score
+    is at least that of the next number, minus two standard errors of the difference: sqrt(1 + 1 / n_null) times its
+    standard deviation over the references, which are the same for all numbers. Stability (`moved`) is computed if
+    `n_perturbations` is above 0, and does not enter the choice, because few clusters are nearly always the most stable.
 
-    Meant for compact groups under "rbf", "linear" and the like. Graph kernels go on explaining more with every cut
-    through a long group, so that the score may rise to the end.
+    Choose it for compact clusters under kernels such as "rbf" and "linear". Under graph kernels every cut through a
+    long cluster explains more, so the score may rise up to the largest number.
 
     Parameters
     ----------
@@ -63,21 +62,22 @@ def select_n_clusters(
     n_clusters : iterable of int, default=range(2, 11)
         Numbers to try.
     noise : float, default=0.2
-        Standard deviation of the noise, as a share of every column's own; in turn, copies get half, all and a quarter.
+        Standard deviation of the noise, as a fraction of that of each column; copies get 1/2, 1 and 1/4 of it in turn.
     n_perturbations : int, default=0
-        Number of noisy copies of the data that show how far noise moves the labels; each costs as much as a reference.
+        Number of noisy copies of the data, which measure how far noise moves the labels; each costs as much as a
+        reference.
     null : {"gaussian", "uniform", "columns"}, default="gaussian"
-        Reference data without clusters: a normal cloud with the covariance of X, an even box along its main
-        directions, or X with every column shuffled on its own.
+        Reference data without clusters: a normal distribution with the covariance of X, a uniform distribution in a box
+        along its principal directions, or X with every column shuffled separately.
     n_null : int, default=20
-        Number of reference data sets, each clustered anew; the smallest possible p-value is 1 / (1 + n_null).
+        Number of reference data sets; the smallest possible p-value is 1 / (1 + n_null).
     random_state : int, RandomState or None
         Seed of noise, references and fits. The result does not depend on the order of the samples.
     checkpoint : str or path, optional
-        File that keeps what is finished: the same call goes on there after it was stopped. Needs an integer for
-        random_state; one file may serve several calls.
+        File for finished work: if the call is interrupted, the same call resumes from there. Needs an integer as
+        random_state; several calls may share one file.
     verbose : int, default=0
-        Log a line a refit (logger "kernelclust").
+        1 or more logs a line for each refit (logger "kernelclust").
     callbacks : list, optional
         Callbacks of scikit-learn 1.9, such as [sklearn.callback.ProgressBar()]: every refit is a task.
     **params
@@ -151,7 +151,7 @@ class Study:
         if checkpoint is not None and not isinstance(random_state, Integral):
             raise ValueError(
                 f"checkpoint={str(checkpoint)!r} with random_state={random_state!r}: another call would draw other "
-                "noise and could not go on; give an integer."
+                "noise and could not resume; give an integer."
             )
         self.seed = int(check_random_state(random_state).randint(2**30))
         self.verbose, self.callbacks, self.refits = verbose, callbacks, 1 + n_perturbations + n_null

@@ -26,18 +26,19 @@ def select_structure(
     """Compare structures over the same clusters: probabilities of no order, chain, ring, tree, grid and hierarchy.
 
     Clusters are fitted once, without structure. The probabilities are those of `order_.structures`, which
-    `StructuredClustering(structure="auto")` chooses by: features of pairs of clusters score links, exact sums over all
-    arrangements and how well distances follow the best one give a probability for every family, with weights from
-    simulated data. A candidate has the probability of its family times the share of its shape in it: a tree of nodes
-    that of all its labelings among trees that branch (up to 8 clusters; beyond, the shape of the best tree has all), a
-    grid by the best arrangement of each shape, a hierarchy all or nothing, by whether the best one agrees with it.
+    `StructuredClustering(structure="auto")` chooses by: links are scored by features of pairs of clusters, and the
+    probability of a family comes from exact sums over all arrangements and from how well distances follow the best
+    arrangement, with weights from simulated data. The probability of a candidate is that of its family times the
+    fraction of its shape: for a tree of nodes the probability of all its labelings among branching trees (up to 8
+    clusters; beyond, the shape of the best tree gets everything), for a grid that of the best arrangement of each
+    shape, for a hierarchy 1 if the best one agrees with the candidate, else 0.
 
     Parameters
     ----------
     X : array, sparse matrix or frame of shape (m, d), or (m, m) for kernel="precomputed"
     structures : sequence of str, Structure, (c, c) array or networkx graph, optional
-        Candidates, all of one number of clusters, such as ["flat:5", "chain:5", graph]; without a number,
-        ["flat", "chain", "ring"], `n_clusters` gives it. None compares all families, each in its best arrangement.
+        Candidates with the same number of clusters, such as ["flat:5", "chain:5", graph], or names without a number,
+        ["flat", "chain", "ring"], and `n_clusters`. None compares all families, each in its best arrangement.
     n_clusters : int, optional
         Number of clusters, 4 to 12; that of the candidates, or 8, if None.
     **params
@@ -51,10 +52,10 @@ def select_structure(
 
     Notes
     -----
-    A hint, no proof: choose by what is known about the data first. Probabilities are those of the simulated data that
-    the weights come from. Views that look alike from opposite sides make half turns look like rings; four or five
-    clusters, noise in the plane, which *is* arranged, and clusters that overlap widely are judged worse. How often it
-    is right: docs/selection.md.
+    The choice is a hint, not a proof: prior knowledge about the data comes first. The probabilities refer to the
+    simulated data that the weights were fitted to. Half turns of objects that look alike from opposite sides look like
+    rings. Errors are more frequent with four or five clusters, with noise in a plane and with wide overlap.
+    docs/selection.md reports how often the choice was correct.
 
     Examples
     --------

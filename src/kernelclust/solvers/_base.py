@@ -25,8 +25,8 @@ def _silent(line: str) -> None:
 class Advice:
     """Labels from another kernel, which decide between labelings whose F is nearly equal.
 
-    `flat` are labels without structure, `structured` a function that returns labels on the structure (None if there are none),
-    and `tie` is the fraction of F up to which two labelings count as nearly equal.
+    `flat` are labels without structure, `structured` is a function that returns labels on the structure (None if there
+    are none), and `tie` is the fraction of F up to which two labelings count as nearly equal.
     """
 
     flat: np.ndarray

@@ -119,8 +119,8 @@ class Relaxation(Solver):
     def solve(self, problem: Problem, run: Run, rng: np.random.RandomState) -> Solution:
         """Relax, round, and polish.
 
-        What is known about samples is kept in any case: clusters are numbered by F and known labels together, and
-        samples that break a constraint go to the nearest cluster that does not.
+        Constraints are satisfied in any case: clusters are assigned to nodes by F and known labels together, and
+        samples that violate a constraint move to the nearest cluster that satisfies it.
         """
         self.check_problem(problem)
         relaxed = self.relax(problem, rng)

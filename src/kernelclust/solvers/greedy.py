@@ -121,7 +121,7 @@ class Greedy(Solver):
         flat = self._flat(problem, run, rng)
         if _same_objective(problem.flat, problem.objective):
             return flat
-        run.report(f"flat: F = {flat.value:.6g} after {flat.n_iter} sweeps; placing and refining")
+        run.report(f"flat: F = {flat.value:.6g} after {flat.n_iter} passes; assigning clusters to nodes and refining")
         return replace(
             self._arranged(problem, self._advised(problem, flat, from_advice, run), run), flat_labels=flat.labels
         )
@@ -282,7 +282,7 @@ class Greedy(Solver):
         tried.append(_perturb(part, quick, best, 0 if run.quick else ROUNDS, rng))
         tried = _distinct(sorted(tried, key=lambda solution: -solution.value))
         for rank, solution in enumerate(tried):
-            run.report(f"start {rank}: F = {solution.value:.6g} in the leading eigenvectors")
+            run.report(f"initialization {rank}: F = {solution.value:.6g} in the leading eigenvectors")
         close = [solution for solution in tried if solution.value >= tried[0].value - CLOSE_TOL * abs(tried[0].value)]
         some = MAX_FINISHED if whole.kernel.cheap and not run.quick else 1
         every = m <= MAX_FINISH_ALL and whole.kernel.cheap and not run.quick
@@ -386,7 +386,7 @@ def check_start(init: Any, n_samples: int, n_clusters: int) -> np.ndarray:
     try:
         labels = np.asarray(init, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"init must hold integers from 0 to {n_clusters - 1}, one a sample.") from error
+        raise ValueError(f"init must hold integers from 0 to {n_clusters - 1}, one for each sample.") from error
     if labels.shape != (n_samples,):
         raise ValueError(f"init holds labels of shape {labels.shape}; give one for each of the {n_samples} samples.")
     if not np.all((labels >= 0) & (labels < n_clusters) & (labels == np.floor(labels))):
@@ -425,7 +425,8 @@ def _meanwhile(problem: Problem, work: Callable[[], Any]) -> Callable[[], Any]:
 def _best(solutions: list[Solution], run: Run) -> Solution:
     for number, solution in enumerate(solutions):
         run.report(
-            f"start {number}: F = {solution.value:.6g} after {solution.n_iter} sweeps, {solution.stopped_because}"
+            f"initialization {number}: F = {solution.value:.6g} after {solution.n_iter} passes, "
+            f"{solution.stopped_because}"
         )
     return max(solutions, key=lambda solution: solution.value)
 

@@ -105,10 +105,10 @@ class LowRankSDP(Relaxation):
         return Y, Relaxed(rank_one(Y), lagrangian.dependence(Y), n_iter=steps, stopped_because=stopped)
 
     def initial_labels(self, problem: Problem, rng: np.random.RandomState) -> np.ndarray:
-        """Return relaxed labels (m x rank x c) for Y to start from, once noise is added to them.
+        """Return relaxed labels (m x rank x c) that, with noise added, initialize Y.
 
-        Projected spectral labels with as many random signs as Y has columns: a start that knows A ends in the right
-        order more often than noise alone.
+        Projected spectral labels with as many random signs as Y has columns: this initialization uses A, and ends in
+        the correct order more often than noise alone.
         """
         A, spectrum = problem.objective.A, problem.spectrum
         return np.stack([np.maximum(projected_labels(spectrum, A, rng), 0.0) for _ in range(int(self.rank))], axis=1)

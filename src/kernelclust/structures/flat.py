@@ -11,7 +11,7 @@ from ._base import Floats, Ints, SizedStructure
 class Flat(SizedStructure):
     """c unrelated clusters: A = I, and every error has loss one.
 
-    Choose it when nothing is known about the clusters; with normalised labels the method is then
+    Choose it when clusters have no order; with normalised labels the method is then
     kernel k-means. All c! relabellings are equivalent.
 
     Parameters

@@ -524,7 +524,7 @@ class FeaturePool(Pool):
             warn(
                 f"{len(empty)} of {self.c} clusters are empty: samples in partitions are compared by features of the "
                 "kernel, and fewer than that differ beyond rounding. Ask for fewer clusters, or rescale columns whose "
-                "differences vanish beside those of others. On the host (a numpy array) equal samples are divided."
+                "differences are lost next to those of other columns."
             )
 
 

@@ -86,7 +86,7 @@ def is_partitioned(X: Any) -> bool:
 def as_rows(X: Any, name: str = "X") -> Any:
     """Return a Dask array (m, d) in partitions of known length, each with all columns."""
     if hasattr(X, "to_dask_array"):
-        log(f"the lengths of the partitions of {name} are counted, once; give a dask array to have them known")
+        log(f"the lengths of the partitions of {name} are counted, once (a Dask array can have known lengths)")
         X = _numeric(X, name).to_dask_array(lengths=True)
     if sparse.issparse(getattr(X, "_meta", None)):
         raise TypeError(f"{name} has sparse blocks, which partitions do not take yet: {name}.map_blocks(np.asarray).")

@@ -99,7 +99,7 @@ class Rows:
                     raise
                 if self._entries <= LEAST:
                     raise MemoryError(
-                        f"the device has too little memory for {LEAST} entries of the kernel beside {self.n_samples} "
+                        f"the device has too little memory for {LEAST} entries of the kernel and {self.n_samples} "
                         "samples; free some of its memory, or fit on the host: X.cpu().numpy()."
                     ) from error
                 self._entries //= 4

@@ -43,8 +43,8 @@ class RidgeKernel(KernelOperator):
         least = len(K) * np.finfo(float).eps * trace
         if ridge < least:
             raise ValueError(
-                f"the ridge {ridge:.3g} is lost in rounding beside a kernel of trace {trace:.3g}, weights included: "
-                f"K (K + ridge I)^-1 cannot be told. Raise it to {least:.3g} at least, or scale the weights down."
+                f"the ridge {ridge:.3g} is lost in rounding next to the kernel's trace of {trace:.3g} (with weights): "
+                f"K (K + ridge I)^-1 cannot be computed. Raise it to {least:.3g} at least, or scale the weights down."
             )
         shifted = K + ridge * np.eye(len(K))
         try:
