@@ -115,7 +115,7 @@ def test_what_the_page_of_questions_shows_holds(capsys):
     seen: dict = {}
     exec("\n".join(code_of(ROOT / "docs/faq.md")), seen)
     assert clustering_accuracy(np.repeat(np.arange(3), 75), seen["families"]) == 1
-    assert next(iter(seen["found"].diagnostics_.structures)).name == "hierarchy"
+    assert next(iter(seen["taxonomy"].diagnostics_.structures)).name == "hierarchy"
     assert float(capsys.readouterr().out.split()[-1]) > 0.9  # of the copy in scikit-learn
 
 
