@@ -24,9 +24,9 @@ print(f"accuracy on fitted wines {clustering_accuracy(y_old, pipe[-1].labels_):.
 print(f"on new ones {clustering_accuracy(y_new, pipe.predict(new)):.0%}")
 
 # %%
-# ``score`` lies between 0 and 1, so `GridSearchCV` can choose the width of a kernel by samples that were not fitted. The
-# score does not use the true classes, so the choice is only a hint. Do not compare graph kernels, such as the default,
-# with other kernels by it: they nearly always have higher scores.
+# ``score`` lies between 0 and 1, so `GridSearchCV` can choose the width of a kernel by samples that were not fitted.
+# The score does not use the true classes, so the choice is only a hint. Do not compare graph kernels, such as the
+# default, with other kernels by it: they nearly always have higher scores.
 
 grid = {"structuredclustering__kernel__gamma": [0.003, 0.03, 0.3]}
 search = GridSearchCV(pipe, grid, cv=4).fit(old)

@@ -387,8 +387,7 @@ class StructuredClustering(Placing, KernelClusterer):
         discriminative presets, whose variance is that of the kernel before its transformation). The score has no unit,
         so a grid search can compare widths of one kernel. It cannot compare numbers of clusters or kinds of kernels:
         "graph" and "auto" consist of a few smooth functions, which clusters explain nearly completely, whether they are
-        correct or not. On the fitted
-        samples of a flat l2 fit it is `objective_` / `upper_bound_`.
+        correct or not. On the fitted samples of a flat l2 fit it is `objective_` / `upper_bound_`.
         """
         check_is_fitted(self)
         return where(X).score(self, X, sample_weight)
