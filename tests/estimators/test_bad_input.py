@@ -496,7 +496,7 @@ def test_kernel_functions(function, says):
     ("function", "says"),
     [
         (lambda A, B: rbf_kernel(A, B)[:, :-1], [r"\(n, m\) matrix"]),
-        (not_a_number, ["kernel", "NaN|beyond floating point|finite"]),
+        (not_a_number, ["kernel", "NaN|finite"]),
         (lambda A, B: -rbf_kernel(A, B), ["positive semidefinite"]),
     ],
     ids=["column short", "nan", "negative"],

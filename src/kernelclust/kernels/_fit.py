@@ -216,6 +216,6 @@ def _check_finite(operator: KernelOperator, X, kernel: Kernel) -> None:
                 raise ValueError(IN_ROUNDING)
             return
     raise ValueError(
-        f"kernel={kernel.name!r} gives values that overflow (the largest entry of X is {abs(X).max():.3g} in "
+        f"kernel={kernel.name!r} gives values that are not finite (the largest entry of X is {abs(X).max():.3g} in "
         "size); rescale X, e.g. with sklearn.preprocessing.StandardScaler."
     )

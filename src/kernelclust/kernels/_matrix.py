@@ -20,7 +20,7 @@ TILE = 256  # rows and columns of a kernel that are looked at together
 def check_block(kernel: Kernel, K: np.ndarray) -> np.ndarray:
     """Return a part of a kernel, which must be finite, and of a user's own one symmetric and positive semidefinite."""
     if not np.isfinite(K).all():
-        raise ValueError(f"kernel={kernel.name!r} gives values that overflow; rescale X or gamma.")
+        raise ValueError(f"kernel={kernel.name!r} gives values that are not finite; rescale X or gamma.")
     if kernel.is_trusted:
         return K
     K = check_precomputed(K, "the matrix of the kernel function")

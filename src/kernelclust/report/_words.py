@@ -42,7 +42,7 @@ def apart_in_words(silhouette: float, what: str = "rows") -> str:
             f"The clusters touch each other (silhouette {silhouette:.2f} of 1): {what} at borders could be in either."
         )
     return (
-        f"The clusters run into each other (silhouette {silhouette:.2f} of 1): read them as stretches of something "
+        f"The clusters overlap (silhouette {silhouette:.2f} of 1): read them as parts of something "
         "continuous, not as separate groups."
     )
 
@@ -96,7 +96,7 @@ def next_in_words(model: Any, ids: Any, what: str = "rows") -> list[str]:
         steps.append("Fit again with kernel 'rbf' and compare: it gives different clusters here.")
     if confidence is None:
         steps.append(
-            "If you know how the clusters are arranged, say so (a chain, ring, grid or tree): see 'structure'."
+            "If you know how the clusters are arranged, choose a structure (a chain, ring, grid or tree)."
         )
     steps.append(f"Inspect the typical {what} below. Do they make sense to someone who knows the data?")
     return steps
