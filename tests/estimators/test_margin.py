@@ -577,7 +577,9 @@ def test_verbose_logs_a_line_a_start(caplog):
     def lines(**settings):
         caplog.clear()
         fit(**settings)
-        return [r.getMessage() for r in caplog.records if r.getMessage().startswith("MaxMarginClustering: initialization")]
+        return [
+            r.getMessage() for r in caplog.records if r.getMessage().startswith("MaxMarginClustering: initialization")
+        ]
 
     found = lines(verbose=1)
     assert len(found) == 4 and found[0].startswith("MaxMarginClustering: initialization 0: objective = ")

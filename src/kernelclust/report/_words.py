@@ -95,9 +95,7 @@ def next_in_words(model: Any, ids: Any, what: str = "rows") -> list[str]:
     if (agreement := model.diagnostics_.get("rbf_agreement")) is not None and agreement < 0.7:
         steps.append("Fit again with kernel 'rbf' and compare: it gives different clusters here.")
     if confidence is None:
-        steps.append(
-            "If you know how the clusters are arranged, choose a structure (a chain, ring, grid or tree)."
-        )
+        steps.append("If you know how the clusters are arranged, choose a structure (a chain, ring, grid or tree).")
     steps.append(f"Inspect the typical {what} below. Do they make sense to someone who knows the data?")
     return steps
 
