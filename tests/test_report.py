@@ -293,7 +293,7 @@ def test_no_bound_is_said_where_there_is_none(bound, gap):
     assert gap_in_words(1.0, bound, gap) == "The objective is 1. No upper bound is known for these settings."
 
 
-@pytest.mark.parametrize(("silhouette", "text"), [(0.8, "well apart"), (0.3, "touch"), (0.1, "run into"), (np.nan, "")])
+@pytest.mark.parametrize(("silhouette", "text"), [(0.8, "well apart"), (0.3, "touch"), (0.1, "overlap"), (np.nan, "")])
 def test_how_far_apart(silhouette, text):
     assert text in words.apart_in_words(silhouette)
 

@@ -36,7 +36,7 @@ class Term(BaseEstimator):
         return name.replace("_", "-") if self.hyphens else name
 
     def check(self) -> None:
-        """Raise an error for a parameter that no data could make right."""
+        """Raise an error if a parameter is invalid for any data."""
 
     def with_params(self, **params: Any) -> Self:
         """Return a copy with other values of some parameters."""
