@@ -4,13 +4,16 @@ import html
 import re
 import shutil
 import subprocess
+import warnings
 from html.parser import HTMLParser
 
+import networkx as nx
 import numpy as np
 import pytest
 from scipy import sparse
 
 from kernelclust import KernelKMeans, MultiKernelClustering, StructuredClustering
+from kernelclust.kernels import RBF
 from kernelclust.plots import EmbeddingDisplay
 from kernelclust.report import (
     Section,
@@ -25,7 +28,7 @@ from kernelclust.report import (
 from kernelclust.report import _fit as fitted
 from kernelclust.report import _page as parts
 from kernelclust.report import _words as words
-from kernelclust.structures import as_structure
+from kernelclust.structures import Ring, as_structure
 
 pytestmark = pytest.mark.usefixtures("few_starts")
 
@@ -200,6 +203,44 @@ def test_numbers_that_are_all_different_tell_nothing_by_chance(m):
     assert deciding_column({"noise": rng.standard_normal(m), "zero": np.zeros(m)}, labels) is None
     found = deciding_column({"which": labels + 0.01 * rng.standard_normal(m), "noise": rng.standard_normal(m)}, labels)
     assert m == 12 or (found.column == "which" and 0.8 < found.information < 1.001)  # 12 rows are too few to tell
+
+
+def words_in_common(A, B):
+    return A @ B.T
+
+
+LINEAGE = nx.Graph([("egg", "stem"), ("stem", "skin"), ("stem", "bone")])
+WEIGHTED = nx.Graph()
+WEIGHTED.add_nodes_from([3, 0, 2, 1])  # the order of the clusters
+WEIGHTED.add_weighted_edges_from([(0, 1, 0.5), (1, 2, 0.25), (2, 3, 1.0)])
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"structure": LINEAGE, "kernel": "linear"},
+        {"structure": WEIGHTED, "kernel": "rbf"},
+        {"structure": np.eye(4) * 2 + np.eye(4, k=1) + np.eye(4, k=-1), "kernel": "linear"},
+        {"structure": Ring(4), "kernel": RBF(gamma=0.1)},
+        {"structure": "chain:4", "kernel": words_in_common},
+    ],
+    ids=["graph", "weights", "matrix", "structure", "function"],
+)
+def test_the_python_of_a_page_runs_as_printed(given):
+    rng = np.random.default_rng(0)
+    X = np.repeat([[0.0, 0], [0, 4], [-3, 7], [3, 7]], 15, axis=0) + 0.5 * rng.standard_normal((60, 2))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of orders that are uncertain
+        model = StructuredClustering(random_state=0, **given).fit(X)
+        page = html_report(model, X)
+        python = html.unescape(re.findall(r"<pre><code>(.*?)</code></pre>", page, re.DOTALL)[-1])
+        seen = {"X": X, "words_in_common": words_in_common}
+        exec(re.sub(r"</?span>", "", python), seen)
+    assert np.array_equal(seen["model"].labels_, model.labels_) and " at 0x" not in page
+    assert seen["model"].cluster_names_.tolist() == model.cluster_names_.tolist()
+    graph = not isinstance(given["structure"], str | Ring)
+    assert ("fall into 4 clusters on a graph" in page and "order of the clusters on the graph" in page) == graph
+    assert "custom" not in page
 
 
 def test_wrong_number_of_names_is_an_error(model):

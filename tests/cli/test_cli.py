@@ -314,7 +314,8 @@ def test_demo_puts_the_photograph_back_on_its_ring(tmp_path, capsys):
     assert sorted(os.listdir(tmp_path / "deep" / "demo")) == ["labels.csv", "report.html", "ring.png"]
     labels = np.loadtxt(tmp_path / "deep" / "demo" / "labels.csv", delimiter=",", skiprows=1, dtype=int)
     assert labels.shape == (350, 2)
-    assert "http" not in (tmp_path / "deep" / "demo" / "report.html").read_text()
+    page = (tmp_path / "deep" / "demo" / "report.html").read_text()
+    assert "http" not in page and "350 pictures fall into 10 clusters" in page and page.count("<img src=") == 10 * 6
 
 
 def test_the_version_is_told(capsys):

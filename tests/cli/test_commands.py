@@ -339,7 +339,7 @@ def test_fit_select_and_compare_print_the_same_probabilities(tmp_path, capsys):
         assert found == pytest.approx({"flat:6": probability["flat"], "ring:6": probability["ring"]})
     page = tmp_path / "page.html"
     assert main(["fit", str(path), "-s", "graph", "-c", "6", "--verbose", "--report", str(page)]) == 0
-    assert "probabilities: ring" in capsys.readouterr().err and "custom:6" in page.read_text()
+    assert "probabilities: ring" in capsys.readouterr().err and "on a graph of 6 clusters" in page.read_text()
 
 
 @pytest.mark.parametrize(

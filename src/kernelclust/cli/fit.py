@@ -25,7 +25,7 @@ from kernelclust.cli.rows import asked_columns, predicted
 from kernelclust.estimators import check_structure, structures_of
 from kernelclust.kernels import kernel_class
 from kernelclust.metrics import clustering_accuracy, structured_accuracy
-from kernelclust.report import deciding_categories, deciding_column, html_report
+from kernelclust.report import deciding_categories, deciding_column, html_report, structure_in_words
 from kernelclust.tables import read_links
 
 MANY, SAMPLE = 100_000, 10_000  # rows beyond which so many are fitted, and the others placed
@@ -130,7 +130,7 @@ def _report(
     return html_report(
         model,
         X,
-        title=f"{arguments.file} on {model.structure_}",
+        title=f"{arguments.file} on {structure_in_words(model.structure_)}",
         table=table_columns(data.prepared, used) if described and data.prepared else None,
         images=None if data.images is None else data.images[used],
         ids=rows if data.roles.ids is None else [data.roles.ids[row] for row in rows],

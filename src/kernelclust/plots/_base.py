@@ -86,9 +86,10 @@ def places_on(structure: Any, cluster: NDArray[Any]) -> tuple[Structure | None, 
 
 def title_of(structure: Structure) -> str:
     """Return the text of the structure, unless names make that long: these are in the picture."""
-    return (
-        str(structure) if structure.names is None else f"{type(structure).__name__.lower()} of {structure.n_clusters}"
-    )
+    kind = type(structure).__name__.lower()
+    if kind == "custom":
+        return f"graph of {structure.n_clusters}"
+    return str(structure) if structure.names is None else f"{kind} of {structure.n_clusters}"
 
 
 def name_ticks(ax: Axes, across: Sequence[str], down: Sequence[str]) -> None:

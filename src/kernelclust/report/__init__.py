@@ -5,7 +5,7 @@ from kernelclust.report._deciding import Deciding, deciding_categories, deciding
 from kernelclust.report._fit import html_report
 from kernelclust.report._page import Section, page
 from kernelclust.report._python import model_in_python
-from kernelclust.report._words import gap_in_words, order_in_words
+from kernelclust.report._words import gap_in_words, order_in_words, structure_in_words
 
 __all__ = [
     "Deciding",
@@ -19,4 +19,5 @@ __all__ = [
     "order_in_words",
     "page",
     "readable",
+    "structure_in_words",
 ]

@@ -142,7 +142,7 @@ def html_report(
         Section("How to reproduce this page", _again(model, again)),
         Section("All settings", [facts(_settings(model))], folded=True),
     ]
-    return page(title or f"Clusters on {model.structure_}", sections, top)
+    return page(title or f"Clusters on {words.structure_in_words(model.structure_)}", sections, top)
 
 
 def _of_order(model: Any, name: str) -> Any:
@@ -255,7 +255,7 @@ def _figures(model: Any, near: Any, labels: np.ndarray, names: list[str], thumbn
     found["places"] = picture(
         figure,
         "Clusters at their nodes; the area shows the size.",
-        f"{len(names)} clusters drawn on the structure {structure}",
+        f"{len(names)} clusters drawn on {words.structure_in_words(structure)}",
     )
     if near is not None and len(names) > 1:
         some = _evenly(len(near.looked_at), MOST_DRAWN)
@@ -337,7 +337,10 @@ def _again(model: Any, again: Mapping[str, str] | None) -> list[str]:
 def _settings(model: Any) -> dict[str, Any]:
     found = {"gamma in use": model.diagnostics_.get("gamma"), "size prior in use": model.diagnostics_.get("size_prior")}
     settings = {**model.get_params(deep=False), **{name: value for name, value in found.items() if value is not None}}
-    return {name: str(value) if value is None else value for name, value in sorted(settings.items())}
+    return {
+        name: getattr(value, "__name__", str(value)) if callable(value) or value is None else value
+        for name, value in sorted(settings.items())
+    }
 
 
 def _css(color: np.ndarray) -> str:

@@ -9,10 +9,22 @@ import numpy as np
 from kernelclust.engine import FEW, UNSURE, is_connected, n_arrangements
 from kernelclust.estimators import structures_of
 
-SHAPES = {"chain": "in a row", "ring": "around a ring", "grid": "on a grid", "tree": "on a tree"}
+SHAPES = {
+    "chain": "in a row",
+    "ring": "around a ring",
+    "grid": "on a grid",
+    "tree": "on a tree",
+    "custom": "on a graph",
+}
 APART, TOUCHING = 0.5, 0.25  # mean silhouettes from which clusters lie apart, or touch
 TESTED = 0.05  # p-value up to which there is an order of some kind
 ASK = 0.8  # confidence in the order below which a few labels are worth asking for
+
+
+def structure_in_words(structure: Any) -> str:
+    """Return the text of a structure, "a graph of 6 clusters" for a graph or matrix, which has none."""
+    text = str(structure)
+    return f"a graph of {structure.n_clusters} clusters" if text.startswith("custom:") else text
 
 
 def found_in_words(structure: Any, sizes: np.ndarray, what: str = "rows") -> str:
@@ -61,17 +73,18 @@ def order_in_words(structure: Any, confidence: float | None, pvalue: float | Non
     if confidence is None or pvalue is None:
         return ""
     number = n_arrangements(structure.kernel)
+    called = "the graph" if str(structure).startswith("custom:") else f"'{structure}'"
     noise = f"Clusters without any order follow this structure at least as well in {pvalue:.0%} of draws."
     if not is_connected(structure.kernel):
         sure = "they are stable under slight changes of the data" if confidence >= UNSURE else "they are uncertain"
-        return f"The nodes of the clusters on '{structure}': {sure}. {noise}"
+        return f"The nodes of the clusters on {called}: {sure}. {noise}"
     few = (
         f" Only {number:.0f} arrangements exist, so that data can hardly show which is right." if number <= FEW else ""
     )
     right = f"is correct with an estimated probability of {confidence:.0%}{', if there is one' if assumed else ''}"
     other = confidence < UNSURE and pvalue <= TESTED and not few
     both = " So there is probably an order, but it need not be this one." if other else ""
-    return f"The order of the clusters on '{structure}' {right}. {noise}{both}{few}"
+    return f"The order of the clusters on {called} {right}. {noise}{both}{few}"
 
 
 def structures_in_words(model: Any) -> str:

@@ -20,6 +20,7 @@ TASK = (
 
 def run(arguments: SimpleNamespace) -> None:
     """Cluster with and without the ring, print the scores, write report, picture and labels."""
+    import numpy as np
     from sklearn.cluster import KMeans
 
     from kernelclust import StructuredClustering
@@ -71,7 +72,7 @@ def run(arguments: SimpleNamespace) -> None:
         lead=[TASK],
         scores={f"{row['method']}, {name}": row[name] for row in scores for name in list(row)[1:]},
         again={"Command line": "kernelclust demo"},
-        thumbnails=_thumbnails(turned.images, model.labels_),
+        images=np.where(turned.images.max(axis=0) > 0, turned.images, np.nan),
         figures=figures,
     )
     write_files({str(folder / name): content for name, content in files.items()})
