@@ -88,14 +88,14 @@ def test_short_memory_means_smaller_blocks_and_then_an_error(arrays):
         plain.sums(arrays.make(labels), 5)
 
 
-def test_a_card_with_less_shared_memory_loads_less_ahead(arrays, monkeypatch):
+def test_a_gpu_with_less_shared_memory_loads_less_ahead(arrays, monkeypatch):
     if arrays.name != "cuda":
-        pytest.skip("fused passes are those of a card")
-    from kernelclust.engine.holders import _card
+        pytest.skip("fused passes are those of a GPU")
+    from kernelclust.engine.holders import _gpu
 
     X, weight, labels, P = _case()
     rows, K = _rows(arrays, "rbf", np.tile(X, 5), weight)
-    monkeypatch.setattr(_card, "STAGES", 40)  # more than any card has room for
+    monkeypatch.setattr(_gpu, "STAGES", 40)  # more than any GPU has memory for
     np.testing.assert_allclose(rows.totals(arrays.make(labels), 5), P.T @ K @ P, rtol=1e-4)
 
 

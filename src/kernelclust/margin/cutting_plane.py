@@ -27,7 +27,7 @@ PATIENCE = 8  # cuts without a lower objective after which a run that follows it
 
 @dataclass(eq=False, repr=False)
 class CuttingPlane(Term):
-    """Solve max-margin clustering by cutting planes, from several starts.
+    """Solve max-margin clustering by cutting planes, from several initializations.
 
     Parameters
     ----------
@@ -35,20 +35,20 @@ class CuttingPlane(Term):
         Number of initializations; the lowest objective wins. "auto" is 10.
     init : {"principal", "random"}, default="principal"
         "principal": the first initialization is the direction of the largest scatter, the others are random
-        directions. "random": all are random, as in the paper. Hyperplanes start through the mean. More than two
-        clusters start from bisections, which are initialized so, and from k-means.
+        directions. "random": all are random, as in the paper. The first hyperplanes go through the mean. More than
+        two clusters are initialized from bisections, which are initialized in this way, and from k-means.
     tol : float, default=0.03
-        Labelings may violate the margin by so much beyond xi, in the units of Delta (epsilon of the paper).
+        Labelings may violate the margin by tol more than xi, in the units of Delta (epsilon of the paper).
     center : bool, default=True
         Whether the mean is subtracted, so that the hyperplane runs through it. False is the paper's form, which needs
         `balance`; for "linear" and "cosine" without `n_components`.
     balance : float, optional
         l in |sum_i w . x_i| <= l, in the units of w . x, which are about 1 / n. On centred samples it bounds n |bias|,
-        and is refused where there is no bias.
+        and raises an error if there is no bias.
     n_components : int, optional
-        Leading directions in use. None: 100 for kernels, and for "linear" and "cosine" with more than 300 features, as
-        random starts are lost among many directions (text: 20 to 100); else all. As many as features: the samples
-        themselves.
+        Number of leading directions in use. None is 100 for kernels, and for "linear" and "cosine" with more than 300
+        features, because random initializations are poor in many directions (for text use 20 to 100); else all. With as
+        many as features, the samples themselves are used.
 
     Examples
     --------
@@ -79,7 +79,7 @@ class CuttingPlane(Term):
 
     @property
     def starts(self) -> int:
-        """The number of starts."""
+        """Number of initializations."""
         return STARTS if isinstance(self.n_init, str) else int(self.n_init)
 
 

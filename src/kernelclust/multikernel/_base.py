@@ -1,4 +1,4 @@
-"""The base class of all methods for many kernels, what a method is given and what it returns."""
+"""The base class of all methods for many kernels, their task and their result."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ STARTS = 10  # that n_init="auto" stands for
 
 @dataclass(frozen=True)
 class Task:
-    """Prepared kernels over the same samples, and how to search.
+    """Prepared kernels over the same samples, and settings of the search.
 
-    `M` (m x m) compares kernels; `space` is a `Subspace` to go on in.
+    `M` (m x m) holds similarities of kernels; `space` is a `Subspace` to continue in.
     """
 
     kernels: Sequence[KernelOperator]
@@ -52,11 +52,11 @@ class Task:
 
 @dataclass(frozen=True)
 class Relaxed:
-    """Weights and embedding, and how they were reached.
+    """Result of a method: weights, embedding, and information about the search.
 
-    `weights` (m,) add up to one; kernels are combined with `coefficients` (m,), or with `by_sample` (n, m) for every
-    sample its own; neither where the embedding is all there is. The rows of `embedding` H belong to samples, the same
-    for a sample and its copies, so that H' D H = I with sample weights D. `learns`: the weights are those of eq. (8)
+    `weights` (m,) add up to one; kernels are combined with `coefficients` (m,), or with `by_sample` (n, m), one row
+    for each sample; both are None if the method does not combine kernels. The rows of `embedding` H are samples, with
+    H' D H = I for sample weights D. `learns`: the weights are those of eq. (8)
     with `lam`, and with `ridge` added to every residual in units of its kernel's trace, and discrete moves may learn
     them further; kernels are combined as sum_p mu_p^power K_p. `gap` is the optimality gap of the weights.
     """
@@ -78,28 +78,28 @@ class Relaxed:
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class Method(Term):
-    """Base class of the methods for many kernels: a file each, which ends in `PART = TheClass`.
+    """Base class of the methods for many kernels. Each has a file of its own, which ends in `PART = TheClass`.
 
-    A method writes `solve`, and `check` where it has parameters of its own. Methods that go in steps also take `tol`,
-    the relative fall of the objective at which they stop. All take these, because the frame around `solve` reads them:
+    A method implements `solve`, and `check` if it has parameters of its own. Iterative methods also have `tol`, the
+    relative fall of the objective at which they stop. All methods have the following parameters:
 
     Parameters
     ----------
     refine : bool, default=True
-        Whether labels are improved by discrete moves. False is the papers' methods; samples are then moved only where
-        known labels, links and sizes demand it. A method whose labels are discrete already is refined only for a
-        structure, a loss, or where something is known.
+        Whether labels are improved by discrete moves. False is the method of the papers; samples are then moved only to
+        satisfy known labels, links and sizes. A method whose labels are discrete already is refined only for a
+        structure, a loss, or with side information.
     center, unit_diagonal : bool, default=True
         Whether kernels are centred, then scaled to a unit diagonal. Graph kernels are always centred.
     n_init : int or "auto", default="auto"
-        k-means starts on the rows of the embedding; the lowest inertia counts. "auto" is 10.
+        Number of initializations of k-means on the rows of the embedding; the lowest inertia wins. "auto" is 10.
     """
 
     kind = "method"
     example = "MKKMMR(lam=0.5)"
     hyphens = True
 
-    needs: ClassVar[tuple[str, ...]] = ()  # members of kernels beyond the common ones, such as "affinity"
+    needs: ClassVar[tuple[str, ...]] = ()  # members of operators beyond those of `KernelOperator`, such as "affinity"
     unweighted: ClassVar[str | None] = None  # why it takes no sample weights
     may_rise: ClassVar[bool] = False  # whether its history need not fall
     extra_matrices: ClassVar[tuple[int, int]] = (0, 0)  # (a, b): it holds a m + b matrices of n x n beside m kernels
@@ -111,7 +111,7 @@ class Method(Term):
     tol = 0.0  # a parameter of methods that go in steps
 
     def solve(self, task: Task) -> Relaxed:
-        """Find kernel weights, and an embedding whose rows are then clustered."""
+        """Return kernel weights, and an embedding whose rows are then clustered."""
         raise NotImplementedError
 
     def check(self) -> None:
@@ -121,7 +121,7 @@ class Method(Term):
         check_number("tol", self.tol)
 
     def check_kernels(self, kernels: Sequence[KernelOperator]) -> None:
-        """Raise an error that names what the method needs and a kernel does not have."""
+        """Raise an error if a kernel operator lacks a member that the method needs."""
         for need in self.needs:
             for p, kernel in enumerate(kernels):
                 if getattr(kernel, need, None) is None:
@@ -131,7 +131,7 @@ class Method(Term):
                     )
 
     def check_weights(self, weight: np.ndarray) -> None:
-        """Refuse sample weights that the method would have to ignore."""
+        """Raise an error for sample weights that the method would have to ignore."""
         if self.unweighted is not None and not np.all(weight == 1):
             raise ValueError(
                 f"method={self.name!r} takes no sample_weight other than 0 and 1: {self.unweighted} Repeat samples "
@@ -139,38 +139,36 @@ class Method(Term):
             )
 
     def compare(self, kernels: Sequence[KernelOperator]) -> np.ndarray:
-        """Return M (m x m), which says how alike two kernels are."""
+        """Return M (m x m), the similarities of the kernels."""
         return np.diag([kernel.trace() for kernel in kernels])
 
     def has_variants(self, task: Task) -> bool:
-        """Return whether several variants of the method are tried, and the one whose labels align best is kept."""
+        """Return True if several variants are tried, and the one whose labels align best is used."""
         return False
 
     def variants(self, task: Task) -> list[tuple[Method, Task]]:
-        """Return the variants, each with the task that it is given."""
+        """Return the variants, each with its task."""
         return [(self, task)]
 
     def products(self, task: Task) -> np.ndarray:
-        """Return Tr(K_p K_q) (m x m), by which variants are judged."""
+        """Return Tr(K_p K_q) (m x m), which variants are compared by."""
         return correlation_matrix(task.kernels)
 
     def unsupported_beyond_host(self) -> list[str]:
-        """Return what of it is not there for views on devices and in partitions."""
+        """Return the names of what is not supported for views on devices and in partitions."""
         return [f"method={self.name!r}"]
 
     @property
     def default_kernel(self) -> str:
-        """Return the kernel that kernel="auto" stands for; methods that walk along affinities need kernels that are
-        affinities.
-        """
+        """Return the kernel for kernel="auto": "rbf" for methods that need affinities."""
         return "rbf" if "affinity" in self.needs else "auto"
 
     @property
     def starts(self) -> int:
-        """The number of k-means starts."""
+        """Number of initializations of k-means."""
         return STARTS if isinstance(self.n_init, str) else int(self.n_init)
 
 
 def make_task(method: Method, kernels: Sequence[KernelOperator], n_clusters: int, rng: Any, max_iter: int) -> Task:
-    """Return what a method is asked, of prepared kernels."""
+    """Return the task of a method, for prepared kernels."""
     return Task(kernels, n_clusters, rng, method.compare(kernels), max_iter)

@@ -19,7 +19,7 @@ class Average(Method):
     refine, center, unit_diagonal : bool, default=True
         Whether labels are improved by discrete moves; whether kernels are centred, then scaled to a unit diagonal.
     n_init : int or "auto", default="auto"
-        k-means starts on the rows of the embedding; "auto" is 10.
+        Number of initializations of k-means on the rows of the embedding; "auto" is 10.
 
     Examples
     --------

@@ -15,15 +15,15 @@ from kernelclust.multikernel._spectral import alternate, check_power
 
 @dataclass(eq=False, repr=False)
 class MKKM(Method):
-    """Weigh kernels by how well clusters describe them, without regularisation.
+    """Learn weights of kernels by how well clusters describe them, without regularisation.
 
     Parameters
     ----------
     power : {1, 2}, default=2
         Kernels are combined as sum_p mu_p^power K_p. 2 falls in every step; 1 is the authors' program.
     ridge : float, default=0.0
-        Added to every residual in units of its kernel's trace. 0.01 or more keeps a kernel that c eigenvectors
-        describe completely from taking all the weight.
+        Added to every residual in units of its kernel's trace. With 0.01 or more, a kernel that c eigenvectors
+        describe completely does not get all the weight.
     refine, center, unit_diagonal, n_init
         As in `Average`.
     tol : float, default=1e-6

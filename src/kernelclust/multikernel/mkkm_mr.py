@@ -25,15 +25,18 @@ FROM_SUMS = ("trace", "mmd")  # correlations that follow from the Gram matrix of
 
 @dataclass(eq=False, repr=False)
 class MKKMMR(Method):
-    """Weigh kernels by how well clusters describe them, and let kernels that repeat each other share one vote.
+    """Learn weights of kernels by how well clusters describe them, with matrix-induced regularisation.
+
+    The regularisation lets similar kernels share one vote.
 
     Parameters
     ----------
     lam : float or "auto", default="auto"
-        In the paper's units: on prepared kernels, M undivided. 0 is `MKKM`. "auto" tries 1/16, 1/4, 1 and 4 times the
-        value at which both terms count the same for the mean kernel, and keeps the fit whose labels align best with its
-        combined kernel, <K, P P'> / |K| |P P'| with P the normalised labels (eq. 10 of the paper). Small values trust
-        kernels that few eigenvectors describe, large ones kernels that resemble no other, noise too.
+        Regularisation, in the paper's units: on prepared kernels, M undivided. 0 is `MKKM`. "auto" tries 1/16, 1/4, 1
+        and 4 times the value at which both terms are equal for the mean kernel, and returns the fit whose labels align
+        best with its combined kernel, <K, P P'> / |K| |P P'| with P the normalised labels (eq. 10 of the paper). Small
+        values give weight to kernels that few eigenvectors describe, large ones to kernels that are unlike all others,
+        including noise.
     correlation : {"trace", "hsic", "mmd", "kl"} or callable, default="trace"
         M: Tr(K_p K_q) as in the paper, or others (see `kernelclust.multikernel.correlation_matrix`).
     power : {1, 2}, default=2

@@ -347,12 +347,12 @@ def _kind(xp: Any, Z: Any, function: ArrayKernel) -> tuple[type[Rows], Any]:
     """
     if not getattr(Z, "is_cuda", False) or find_spec("triton") is None:
         return Rows, Z.dtype
-    from kernelclust.engine.holders import _card
+    from kernelclust.engine.holders import _gpu
 
-    if function.kernel.name not in _card.KINDS:
+    if function.kernel.name not in _gpu.KINDS:
         return Rows, Z.dtype
-    if _card.is_exact_enough(Z, function):
-        return _card.FusedRows, xp.float32
+    if _gpu.is_exact_enough(Z, function):
+        return _gpu.FusedRows, xp.float32
     warn(
         f"kernel={function.kernel.name!r}: samples lie too far apart for single precision, so that the kernel is "
         "computed in double precision, many times slower. Rescale X, or take outliers out."

@@ -1,15 +1,15 @@
 """Losses between two labelings: a class and a file each, found by its name.
 
-A loss looks at the table N (k x k) of two labelings of n samples, rows y', columns y. For sums of one convex function
-over the cells and over the sizes of the clusters,
+A loss is a function of the contingency table N (k x k) of two labelings of n samples, with rows y' and columns y. With
+sums of one convex function over the cells and over the sizes of the clusters,
 
     joint = sum_ij phi(N_ij),   own = sum_i phi(n'_i),   given = sum_j phi(n_j),
 
 it is   Delta(y', y) = base(own, given) - rate(own, given) joint,   rate >= 0.
 
-With the sizes fixed, Delta is then concave in the table: this is what makes the exact search for the most violated
-labeling fast, and the only thing that it needs. A loss of your own is an object of a class derived from `Loss`, which
-writes `phi` and `affine`.
+With the sizes fixed, Delta is then concave in the table, which is the only requirement of the fast exact search for the
+most violated labeling. A loss of your own is an object of a class derived from `Loss`, which implements `phi` and
+`affine`.
 """
 
 import sys

@@ -13,7 +13,7 @@ from kernelclust._terms import Term
 
 
 class Loss(Term):
-    """Base class of the losses: a file each, which ends in `PART = TheClass`. See `kernelclust.margin.losses`."""
+    """Base class of the losses. Each has a file of its own, which ends in `PART = TheClass`."""
 
     kind = "loss"
     example = "F(beta=1.5)"
@@ -22,7 +22,7 @@ class Loss(Term):
     only_diagonal: ClassVar[bool] = False  # names of clusters matter: joint is over cells (i, i), phi is linear
 
     def phi(self, counts: Any) -> np.ndarray:
-        """Return a convex function of counts, entry by entry; sample weights make real numbers of them."""
+        """Return a convex function of counts, entry by entry; with sample weights they are real numbers."""
         raise NotImplementedError
 
     def affine(self, own: Any, given: Any, n: float) -> tuple[Any, Any]:
@@ -38,7 +38,7 @@ class PairLoss(Loss):
 
     @staticmethod
     def pairs(sums: Any, n: float) -> np.ndarray:
-        """Return the pairs of samples that a labeling with this sum of squared sizes puts together."""
+        """Return the number of pairs of samples in one cluster, for this sum of squared sizes."""
         return (np.asarray(sums) - n) / 2
 
 
@@ -69,7 +69,7 @@ class InformationLoss(Loss):
 
 @dataclass(eq=False, repr=False)
 class BetaLoss(Loss):
-    """A loss with a parameter beta: above 1, separating what belongs together costs more than joining what does not."""
+    """A loss with a parameter beta: above 1, wrongly separated pairs cost more than wrongly joined ones."""
 
     symmetric = False  # unless beta = 1
     beta: float = 1.5

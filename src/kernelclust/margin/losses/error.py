@@ -8,7 +8,7 @@ from kernelclust.margin.losses._base import Loss
 
 
 class Error(Loss):
-    """Share of samples with another label.
+    """Error rate: the fraction of samples with different labels.
 
     Examples
     --------

@@ -13,7 +13,7 @@ class F(BetaLoss, PairLoss):
     Parameters
     ----------
     beta : float, default=1.5
-        Above 1, separating what belongs together costs more than joining what does not.
+        Above 1, wrongly separated pairs cost more than wrongly joined ones.
 
     Examples
     --------

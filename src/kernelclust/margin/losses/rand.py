@@ -1,4 +1,4 @@
-"""1 - Rand index: the share of pairs of samples that one labeling puts together and the other apart."""
+"""1 - Rand index: the fraction of pairs of samples that only one of two labelings puts together."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from kernelclust.margin.losses._base import PairLoss
 
 
 class Rand(PairLoss):
-    """Share of pairs of samples that one labeling puts together and the other apart.
+    """1 - Rand index: the fraction of pairs of samples that only one of two labelings puts together.
 
     Examples
     --------

@@ -16,7 +16,7 @@ class VMeasure(BetaLoss, InformationLoss):
     Parameters
     ----------
     beta : float, default=1.5
-        Above 1, separating what belongs together costs more than joining what does not.
+        Above 1, wrongly separated pairs cost more than wrongly joined ones.
 
     Examples
     --------
