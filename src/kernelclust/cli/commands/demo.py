@@ -85,8 +85,8 @@ def _score(method: str, truth: Any, labels: Any, structure: Any) -> dict[str, st
 
     return {
         "method": method,
-        "right group": f"{clustering_accuracy(truth, labels):.1%}",
-        "right place on the ring": f"{structured_accuracy(truth, labels, structure):.1%}",
+        "accuracy": f"{clustering_accuracy(truth, labels):.1%}",
+        "structured accuracy": f"{structured_accuracy(truth, labels, structure):.1%}",
     }
 
 
