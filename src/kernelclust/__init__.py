@@ -1,13 +1,13 @@
-"""Kernel clustering that listens to what people know: clusters on a chain, a ring, a grid, a tree.
+"""Kernel clustering with structure: clusters on a chain, a ring, a grid or a tree.
 
-Names and submodules (`kernelclust.plots`, `kernelclust.anndata`, ...) are imported when they are first used:
-scikit-learn and scipy take seconds, which help and an interrupt need not wait for.
+Names and submodules (`kernelclust.plots`, `kernelclust.anndata`, ...) are imported at their first use, because
+scikit-learn and SciPy take seconds to import.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:  # what editors and type checkers see; `_HOME` says the same to Python
+if TYPE_CHECKING:  # for editors and type checkers; `_HOME` is the same for Python
     from kernelclust._model_files import load, load_extra
     from kernelclust.estimators import (
         CLUHSIC,

@@ -25,9 +25,9 @@ def rotated_images(
     photo: str | NDArray[Any] = "china.jpg",
     random_state: int | np.random.RandomState | None = None,
 ) -> Bunch:
-    """Turn a photograph step by step; each run of steps is a cluster, and gaps part the runs.
+    """Rotate a photograph step by step; each run of steps is a cluster, with gaps between the runs.
 
-    A full turn (`closed`) puts the clusters on a ring, half a turn on a chain. The defaults give a ring of
+    With a full turn (`closed`) the clusters lie on a ring, with half a turn on a chain. The defaults give a ring of
     10: 400 steps of 0.9 degrees, of which the last 5 of every 40 are left out.
     ``rotated_images(5, per_cluster=20, skip=16, closed=False)`` is a chain of 5 in steps of one degree.
 
@@ -36,7 +36,7 @@ def rotated_images(
     n_clusters, per_cluster, skip : int
         Number of clusters, images in each, and steps left out after each.
     closed : bool, default=True
-        Whether the photograph turns all the way round.
+        Whether the photograph is rotated by a full turn; otherwise by half a turn.
     size : int, default=32
         Images are `size` x `size` pixels, grey, black outside the central disc, so that corners give nothing away.
     noise : float, default=0.0
@@ -92,7 +92,7 @@ def structured_blobs(
     structure : str, Structure or array, default="grid:3x3"
         Anything that `kernelclust.structures.as_structure` takes with its size.
     n_samples : int, default=300
-        Shared out as evenly as possible.
+        Total number of samples, divided between the clusters as evenly as possible.
     n_features : int or None
         At least the number of clusters, which is the default.
     noise : float, default=0.3

@@ -18,15 +18,15 @@ PAIRS = 1000  # samples whose pairs "kl" looks at, and a function of matrices is
 
 
 def correlation_matrix(kernels: Sequence[KernelOperator], correlation: str | Callable = "trace") -> np.ndarray:
-    """M_pq for prepared kernels.
+    """Return M (m x m), the similarities M_pq of prepared kernels.
 
-    "trace": Tr(K_p K_q), the paper's. "hsic": Tr(K_p H K_q H) / (n - 1)^2, dependence of two views. "mmd":
+    "trace": Tr(K_p K_q), as in the paper. "hsic": Tr(K_p H K_q H) / (n - 1)^2, dependence of two views. "mmd":
     exp(-|K_p / |K_p| - K_q / |K_q||^2), from the distance between kernels of unit Frobenius norm, which is the maximum
     mean discrepancy of two weightings of the pairs of samples. "kl": exp(-JS), JS the mean Kullback-Leibler divergence
     to the middle of two distributions over pairs, proportional to 1 + K; on at most 1000 samples. The last two are
     positive definite because the distances in them are Euclidean. A function gets two matrices, on at most 1000
-    samples, and must be symmetric and positive semidefinite over the kernels. Sample weights count as copies, but for
-    a function, which does not see them.
+    samples, and must be symmetric and positive semidefinite over the kernels. Sample weights count as copies, except
+    with a function, which does not get them.
     """
     if callable(correlation):
         return _by_function(kernels, correlation)

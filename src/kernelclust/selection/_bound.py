@@ -42,7 +42,7 @@ def stability_bound(
     K_perturbed: npt.ArrayLike | None = None,
     labels_perturbed: npt.ArrayLike | None = None,
 ) -> StabilityBound:
-    """Bound on the distance between the clusterings of a kernel and of the same kernel after a disturbance.
+    """Return a bound on the distance between clusterings of a kernel and of the kernel after a disturbance.
 
     Theorem 1 of Song, Smola, Gretton and Borgwardt (2007, A dependence maximization view of clustering): with
     L = P P', P the columns of the labels scaled to length one, D = tr(K L), D0 the sum of the c - 1 largest

@@ -38,7 +38,7 @@ class NMF(Relaxation):
     step_tol: float = 1e-6
 
     def relax(self, problem: Problem, rng: np.random.RandomState) -> Relaxed:
-        """Update random non-negative P."""
+        """Update P from a random non-negative initialization."""
         A, K = problem.objective.A, WeightedKernel(problem)
         shift = -min(lowest_entry(problem.kernel), 0.0)
         root = K.root

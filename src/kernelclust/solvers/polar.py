@@ -38,7 +38,7 @@ class Polar(Relaxation):
     step_tol: float = 1e-9
 
     def relax(self, problem: Problem, rng: np.random.RandomState) -> Relaxed:
-        """Climb from random orthonormal P."""
+        """Maximise tr(K P A P') from random orthonormal P."""
         A, K = problem.objective.A, WeightedKernel(problem)
         P = np.linalg.qr(rng.standard_normal((problem.kernel.n_samples, len(A))))[0]
         history: list[float] = []
