@@ -34,7 +34,7 @@ X = words.fit_transform([page for group in pages for page in group])  # a sparse
 
 # %%
 # A warning reports that the default and an rbf kernel find different clusters: without labels the program cannot tell
-# which are right. Here the modules are known, and used for scoring only.
+# which are right. Here the modules are known, and used for scoring only: on these pages KMeans is more accurate.
 
 model = StructuredClustering(6, random_state=0).fit(X)
 kmeans = KMeans(6, n_init=10, random_state=0).fit(X)

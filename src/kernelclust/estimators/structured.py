@@ -58,13 +58,16 @@ class StructuredClustering(Placing, KernelClusterer):
         and "graph" all links that are more probable than one half. `structure_` is then the estimated structure, and
         `diagnostics_.structures` has the probabilities.
     kernel : str, Kernel or callable, default="auto"
-        Similarity of two samples. "auto" is a procedure: it takes the mean of nearest-neighbour graph kernels of up to
-        three views of X, chooses the size prior, and on a grid assigns clusters to nodes and refines them with
-        "rbf". Kernels by name or as objects of `kernelclust.kernels` with parameters of their own:
-        "rbf" or RBF(gamma=0.5) (round clusters, columns on one scale), "linear", "polynomial", "laplacian", "cosine"
-        (text), "graph" (commute times in one nearest-neighbour graph: curved clusters, images, cells), "diffusion",
-        "precomputed" (X is the kernel matrix), "precomputed_graph" (X is a sparse matrix of affinities, such as
-        scanpy's connectivities, or a networkx graph), or a function k(X, Y) -> (n, m) matrix.
+        Similarity of two samples: a name, an object of `kernelclust.kernels` such as RBF(gamma=0.5), or a function
+        k(X, Y) -> (n, m) matrix.
+
+        - "auto": the mean of nearest-neighbour graph kernels of up to three views of X. It also chooses the size prior,
+          and on a grid assigns clusters to nodes and refines them with "rbf".
+        - "rbf": round clusters, columns on one scale. "laplacian", "linear" and "polynomial" are similar choices.
+        - "cosine": text.
+        - "graph": commute times in one nearest-neighbour graph, for curved clusters, images and cells; "diffusion".
+        - "precomputed": X is the kernel matrix.
+        - "precomputed_graph": X is a sparse matrix of affinities, such as scanpy's connectivities, or a networkx graph.
     approximation : str, Approximation or None, default="auto"
         None is the exact kernel at any size: in memory while its matrix fits scikit-learn's `working_memory` (1024 MiB
         unless set), beyond that recomputed, tile by tile, in every pass. "nystroem" or Nystroem(300), "cholesky" and
@@ -138,17 +141,24 @@ class StructuredClustering(Placing, KernelClusterer):
         and known labels decide which cluster has which name; a warning lists the names that could be exchanged.
     n_iter_ : int
     diagnostics_ : Bunch
-        Further measurements; None for those that do not apply. gamma: the inverse width in use. size_prior: the one in
-        use. size_bound: no labeling with these cluster sizes has a larger F; tighter than `upper_bound_`. history: F,
-        with the gain from soft labels, after every pass of the best run; it never falls. relaxed_objective: F of a
-        relaxation before rounding. ridge: that of the discriminative presets. view_agreement, with kernel="auto":
-        alignment of the kernels of the views (X as given, standardised, with scaled rows). rbf_agreement, with
-        kernel="auto": alignment of the clusters without structure with those of an rbf kernel; 1 if they are the same.
-        extension_error: fraction of the kernel's functions that is missed at samples beyond its graphs.
-        cluster_similarity: mean similarities <mu_j, mu_k> = S_jk / (n_j n_k) between clusters, NaN for an empty one.
-        structures: the table from which structure="auto", "tree" or "graph" was chosen; that of `order_` if clusters
-        have an order. n_samples_seen: number of rows in all batches of `partial_fit`. drift: fraction of the rows since
-        the last clustering that lie far from the stored ones.
+        Further measurements; None for those that do not apply.
+
+        - gamma: the inverse width in use.
+        - size_prior: the one in use.
+        - size_bound: no labeling with these cluster sizes has a larger F; tighter than `upper_bound_`.
+        - history: F, with the gain from soft labels, after every pass of the best run; it never falls.
+        - relaxed_objective: F of a relaxation before rounding.
+        - ridge: that of the discriminative presets.
+        - view_agreement, with kernel="auto": alignment of the kernels of the views (X as given, standardised, with
+          scaled rows).
+        - rbf_agreement, with kernel="auto": alignment of the clusters without structure with those of an rbf kernel; 1
+          if they are the same.
+        - extension_error: fraction of the kernel's functions that is missed at samples beyond its graphs.
+        - cluster_similarity: mean similarities <mu_j, mu_k> = S_jk / (n_j n_k) between clusters, NaN for an empty one.
+        - structures: the table from which structure="auto", "tree" or "graph" was chosen; that of `order_` if clusters
+          have an order.
+        - n_samples_seen: number of rows in all batches of `partial_fit`.
+        - drift: fraction of the rows since the last clustering that lie far from the stored ones.
     n_features_in_ : int
 
     See Also
