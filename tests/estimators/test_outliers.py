@@ -55,6 +55,15 @@ def test_rows_beside_a_huge_one_are_not_equal():
     assert copies.n_blocks == 21
 
 
+@pytest.mark.parametrize("offset", [1.7e9, -1e10, 1e12])
+def test_rows_far_from_the_origin_are_not_equal(offset):
+    X = np.random.default_rng(0).standard_normal((300, 2)) + [offset, 0]
+    assert equal_rows(X, 3, np.ones(300)) is None
+    copies = equal_rows(np.r_[X, X[:50]], 3, np.ones(350))
+    np.testing.assert_array_equal(copies.block[:50], copies.block[300:])
+    assert copies.n_blocks == 300
+
+
 @pytest.mark.parametrize("dense", [True, False])
 @pytest.mark.parametrize("kernel", ["polynomial", "rbf", "linear", "cosine", "laplacian"])
 @pytest.mark.parametrize("estimator", [KernelKMeans, MaxMarginClustering, MultiKernelClustering])

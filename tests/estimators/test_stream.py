@@ -159,6 +159,17 @@ def test_drift_is_reported_and_a_refit_can_be_asked_for():
         model.partial_fit(rng.normal(size=(5, 2)), refit="sometimes")
 
 
+@pytest.mark.parametrize("offset", [0.0, 1.7e9, -1e12])
+@pytest.mark.parametrize("n_columns", [2, 20])
+def test_drift_is_seen_far_from_the_origin(n_columns, offset):
+    X = np.random.default_rng(0).normal(size=(700, n_columns)) + offset
+    X[600:] += 50
+    model = KernelKMeans(3, random_state=0).partial_fit(X[:500]).partial_fit(X[500:600], refit=False)
+    assert model.diagnostics_.drift < 0.05
+    model.partial_fit(X[600:], refit=False)
+    assert 0.45 < model.diagnostics_.drift <= 0.55
+
+
 @pytest.mark.parametrize("first", [0, 1])
 def test_sparse_and_dense_batches_alternate(first):
     X, _ = _ring(600)

@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from sklearn.metrics import adjusted_rand_score
 
 from kernelclust import KernelKMeans, MaxMarginClustering, MultiKernelClustering, StructuredClustering
 from kernelclust._arrays import knows_numpy
@@ -176,6 +177,20 @@ def test_numbers_of_every_type_are_those_in_double_precision(name, dtype):
     if name != "views":
         assert np.asarray(model.fit(dd.from_pandas(pd.DataFrame(given), npartitions=3)).labels_).shape == (120,)
     MODELS["views"].set_params(views=[["a", "b"], ["c"]])
+
+
+@pytest.mark.parametrize("offset", [1.7e9, -1e12])
+@pytest.mark.parametrize("kernel", ["linear", "rbf", "laplacian", "auto"])
+def test_samples_far_from_the_origin(kernel, offset):
+    """Products of seconds since 1970 have no digits left for their differences."""
+    X = np.round(1024 * _frame(300).to_numpy()) / 1024  # which stay as they are
+    model = StructuredClustering(structure="chain:3", kernel=kernel, compute_confidence=False, random_state=0)
+    near = np.asarray(model.fit(da.from_array(X, chunks=(100, 3))).labels_)
+    value = model.objective_
+    far = np.asarray(model.fit(da.from_array(X + offset, chunks=(100, 3))).labels_)
+    assert adjusted_rand_score(near, far) > 0.98
+    np.testing.assert_allclose(model.objective_, value, rtol=1e-3)
+    np.testing.assert_array_equal(np.asarray(model.predict(X + offset)), far)
 
 
 def test_what_holds_no_real_numbers_is_refused():

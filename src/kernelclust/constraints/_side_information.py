@@ -178,8 +178,9 @@ def equal_rows(X: Any, n_clusters: int, weight: np.ndarray) -> Constraints | Non
     direction = np.random.RandomState(0).uniform(0.5, 1.0, X.shape[1])
     if sparse.issparse(X):
         projected, sizes = (X / largest) @ direction, abs(X / largest) @ direction
-    else:  # float32 in blocks: a product in double precision is one of copies
-        blocks = (X[rows] / largest for rows in row_blocks(*X.shape))
+    else:  # from their middle, or rows far from the origin look equal; float32 in blocks: products are of copies
+        middle = np.median(X[:MANY_ROWS], axis=0) / largest
+        blocks = (X[rows] / largest - middle for rows in row_blocks(*X.shape))
         projected, sizes = np.hstack([np.stack([block @ direction, np.abs(block) @ direction]) for block in blocks])
     distinct, block = np.unique(_rounded(projected, sizes), return_inverse=True)
     if len(distinct) == len(projected) or len(distinct) <= n_clusters:

@@ -84,9 +84,13 @@ class Stream:
 
 def _nearest(stored: Any, X: Any, k: int) -> np.ndarray:
     """Return the distance of rows X to the k-th nearest of the stored rows; a row that is stored is its own first."""
-    unit = max(float(abs(stored).max()), float(abs(X).max()), np.finfo(np.float32).tiny)
     if sparse.issparse(stored) or sparse.issparse(X):
         stored, X = sparse.csr_matrix(stored), sparse.csr_matrix(X)
+    else:  # squares of samples far from the origin have no digits left for their distances
+        middle = np.median(stored[:MEASURED], axis=0)
+        with np.errstate(over="ignore"):
+            stored, X = (np.nan_to_num(rows - middle) for rows in (stored, X))
+    unit = max(float(abs(stored).max()), float(abs(X).max()), np.finfo(np.float32).tiny)
     search = NearestNeighbors(n_neighbors=k).fit(stored / unit)
     return unit * search.kneighbors(X / unit)[0][:, -1]
 

@@ -11,7 +11,15 @@ from kernelclust.kernels._fit import as_approximation, as_kernel, fit_kernel, ke
 from kernelclust.kernels._fitted_kernel import FittedKernel, discriminative
 from kernelclust.kernels._function import FunctionKernel, SimilarityFunction
 from kernelclust.kernels._matrix import check_precomputed
-from kernelclust.kernels._new_samples import ExactFeatures, LearnedKernel, NewSamples, Nothing, Source, UnitScaled
+from kernelclust.kernels._new_samples import (
+    ExactFeatures,
+    FeatureMap,
+    LearnedKernel,
+    NewSamples,
+    Nothing,
+    Source,
+    UnitScaled,
+)
 from kernelclust.kernels._scale import check_squares, mean_distance, natural_gamma, safe_unit
 from kernelclust.kernels._views import given_view
 from kernelclust.kernels.approximations import Approximation
@@ -38,6 +46,7 @@ __all__ = [
     "Approximation",
     "DenseKernel",
     "ExactFeatures",
+    "FeatureMap",
     "FittedKernel",
     "FunctionKernel",
     "GammaKernel",

@@ -29,6 +29,7 @@ from kernelclust.engine.holders._partitions import Partitions
 from kernelclust.kernels import (
     Approximation,
     ExactFeatures,
+    FeatureMap,
     Kernel,
     NewSamples,
     Nystroem,
@@ -310,6 +311,17 @@ class FeatureSamples(NewSamples):
         return self.centring.sums(np.concatenate(G), np.concatenate(own))
 
 
+@dataclass(frozen=True)
+class ShiftedFeatures(FeatureMap):
+    """b(x) - offset: the same centred kernel, whose sums keep their digits where samples are far from the origin."""
+
+    raw: FeatureMap
+    offset: np.ndarray  # (r,)
+
+    def __call__(self, X_new: Any) -> Any:
+        return self.raw(X_new) - self.offset
+
+
 class FeatureHolder(Holder):
     """Partitions whose samples are compared by features: exact ones of the kernel, or approximate ones."""
 
@@ -322,11 +334,11 @@ class FeatureHolder(Holder):
         return replace(drawn, approximation=self.approximation)
 
     def pool(self, subsample: Drawn, start: Fit, climbing: dict[str, Any]) -> FeaturePool:
-        features = (
-            Features(ExactFeatures(SimilarityFunction(self.kernel)), None)
-            if self.kernel.has_features
-            else Features(*start.kernel.source.parts())  # type: ignore[attr-defined]
-        )
+        if self.kernel.has_features:
+            raw = ExactFeatures(SimilarityFunction(self.kernel))
+            features = Features(ShiftedFeatures(raw, np.median(raw(subsample.X), axis=0)), None)
+        else:
+            features = Features(*start.kernel.source.parts())  # type: ignore[attr-defined]
         return FeaturePool.of(self.partitions, features, subsample, start, held=self.kernel.learns_features)
 
 
