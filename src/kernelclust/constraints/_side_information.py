@@ -179,7 +179,7 @@ def equal_rows(X: Any, n_clusters: int, weight: np.ndarray) -> Constraints | Non
     if sparse.issparse(X):
         projected, sizes = (X / largest) @ direction, abs(X / largest) @ direction
     else:  # from their middle, or rows far from the origin look equal; float32 in blocks: products are of copies
-        middle = np.median(X[:MANY_ROWS], axis=0) / largest
+        middle = np.median(X[:MANY_ROWS] / largest, axis=0)
         blocks = (X[rows] / largest - middle for rows in row_blocks(*X.shape))
         projected, sizes = np.hstack([np.stack([block @ direction, np.abs(block) @ direction]) for block in blocks])
     distinct, block = np.unique(_rounded(projected, sizes), return_inverse=True)

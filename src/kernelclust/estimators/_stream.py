@@ -87,8 +87,8 @@ def _nearest(stored: Any, X: Any, k: int) -> np.ndarray:
     if sparse.issparse(stored) or sparse.issparse(X):
         stored, X = sparse.csr_matrix(stored), sparse.csr_matrix(X)
     else:  # squares of samples far from the origin have no digits left for their distances
-        middle = np.median(stored[:MEASURED], axis=0)
-        with np.errstate(over="ignore"):
+        with np.errstate(over="ignore", invalid="ignore"):
+            middle = np.nan_to_num(np.median(stored[:MEASURED], axis=0))
             stored, X = (np.nan_to_num(rows - middle) for rows in (stored, X))
     unit = max(float(abs(stored).max()), float(abs(X).max()), np.finfo(np.float32).tiny)
     search = NearestNeighbors(n_neighbors=k).fit(stored / unit)
