@@ -370,3 +370,25 @@ def test_unlike_units_are_named():
         KernelKMeans(2, random_state=0).fit(wide)
     with pytest.warns(UserWarning, match="standardise"):
         KernelKMeans(2, random_state=0).fit(RNG.standard_normal((40, 64)) * np.r_[1e3, np.ones(63)])
+
+
+def test_the_kernel_of_a_view_is_the_formula_of_the_page():
+    """Commute times, less their limit on large graphs, by the smoothest functions, with a mean diagonal of one."""
+    X = np.random.default_rng(0).standard_normal((60, 3))
+    W = _graphs.neighbour_graph(X, 6)
+    A, degree = W.toarray(), W.sum(axis=1)
+    values, vectors = np.linalg.eigh(np.eye(60) - A / np.sqrt(np.outer(degree, degree)))
+    values, u = values[1:], vectors[:, 1:] / np.sqrt(degree)[:, None]  # all but the constant
+
+    def squared(K):
+        return np.diag(K)[:, None] + np.diag(K) - 2 * K
+
+    commute = squared(np.linalg.pinv(np.diag(degree) - A))
+    assert_allclose(squared(u / values @ u.T), commute, atol=1e-12)
+    shorter = commute - (1 / degree[:, None] + 1 / degree) * (1 - np.eye(60))
+    assert_allclose(squared(u * (1 / values - 1) @ u.T), shorter, atol=1e-12)
+    b = u[:, :20] * np.sqrt(1 / values[:20] - 1)
+    b -= b.mean(axis=0)
+    tau = ((b**2).sum(axis=1) + 1 / degree).mean()
+    B = auto._graph_factor(W, 20, np.full(60, 1 / 60))
+    assert_allclose(B @ B.T, b @ b.T / tau, atol=1e-9)
