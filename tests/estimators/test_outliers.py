@@ -78,6 +78,14 @@ def test_a_model_has_nothing_of_the_array_that_was_fitted(estimator, kernel, den
     np.testing.assert_array_equal(model.predict(new), before)
 
 
+def test_sparse_new_samples_are_all_far_away():
+    X = 1e-9 * np.random.default_rng(0).standard_normal((60, 2))
+    model = KernelKMeans(2, random_state=0).fit(sparse.csr_matrix(X))
+    new = np.array([[1.0, 1.0], [-1e3, 2.0]])
+    np.testing.assert_array_equal(model.predict(sparse.csr_matrix(new)), model.predict(new))
+    assert np.isfinite(model.transform(new)).all()
+
+
 FAR = "sample 50 is so far from the others that"
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 from scipy.spatial.distance import cdist
-from sklearn.utils import gen_batches
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
 from kernelclust.kernels._base import GammaKernel
@@ -68,7 +67,8 @@ class RBF(GammaKernel):
 def _mend(K: np.ndarray, X, Y, x: np.ndarray, y: np.ndarray, gamma: float) -> None:
     """Take distances directly where |x|^2 - 2 x.y + |y|^2 left nothing certain of them."""
     i, j = np.nonzero(K > ROUNDING * np.add.outer(x, y) - FAR)
-    for part in gen_batches(len(i), PAIRS):
+    for start in range(0, len(i), PAIRS):
+        part = slice(start, start + PAIRS)
         K[i[part], j[part]] = -gamma * row_norms(X[i[part]] - Y[j[part]], squared=True)
 
 
