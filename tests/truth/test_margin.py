@@ -195,8 +195,8 @@ def test_most_violated_takes_a_loss_of_ones_own():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (([0.1, 0.2], [1]), "one length"),
-        (([], []), "one length"),
+        (([0.1, 0.2], [1]), "same length"),
+        (([], []), "same length"),
         (([0.1, np.nan], [1, -1]), "not finite"),
         (([0.1, 0.2], [0, 1]), "-1 and [+]1"),
         (([0.1, 0.2], [1, -1], "nmo"), "Did you mean 'nmi'"),
