@@ -69,7 +69,15 @@ def _values(node: Any, source: str) -> Any:
 
 def _names(frame: Any) -> list[str]:
     index = frame.attrs.get("_index", "_index")
-    return [text.decode() if isinstance(text, bytes) else str(text) for text in frame[index][()]]
+    return _texts(frame[index])
+
+
+def _texts(node: Any) -> list[str]:
+    """Return texts, "" where they are missing: an array, or as AnnData 0.13 writes them, values and a mask."""
+    array = node if hasattr(node, "shape") else node["values"]
+    texts = [text.decode() if isinstance(text, bytes) else str(text) for text in array[()]]
+    missing = node["mask"][()] if array is not node and "mask" in node else np.zeros(len(texts), dtype=bool)
+    return ["" if gap else text for text, gap in zip(texts, missing, strict=True)]
 
 
 def _obs(frame: Any, name: str, as_text: bool) -> Column | None:
@@ -78,6 +86,9 @@ def _obs(frame: Any, name: str, as_text: bool) -> Column | None:
         values = node.asstr()[()] if node.dtype.kind == "O" else node[()]
         return column_of(name, values.astype(str) if node.dtype.kind == "O" else values, as_text)
     if "codes" in node and "categories" in node:
-        texts = [text.decode() if isinstance(text, bytes) else str(text) for text in node["categories"][()]]
-        return Column(name, node["codes"][()].astype(np.intp), texts)
+        return Column(name, node["codes"][()].astype(np.intp), _texts(node["categories"]))
+    if "string" in str(node.attrs.get("encoding-type", "")):
+        texts = _texts(node)
+        places = {text: k for k, text in enumerate(dict.fromkeys(filter(None, texts)))}
+        return Column(name, np.array([places.get(text, -1) for text in texts], dtype=np.intp), list(places))
     return None
