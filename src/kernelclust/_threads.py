@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from functools import cache
 from typing import Any, TypeVar
 
@@ -53,6 +54,14 @@ _ONE = _OneThread()
 def one_thread() -> _OneThread:
     """Context in which BLAS works with one thread."""
     return _ONE
+
+
+def one_openmp_thread() -> AbstractContextManager:
+    """Context in which OpenMP works with one thread, as far as this Python thread starts it.
+
+    Of samples that are equally far, scikit-learn's neighbours depend on the number of its threads.
+    """
+    return _controller().limit(limits=1, user_api="openmp")
 
 
 def n_threads() -> int:

@@ -12,6 +12,7 @@ from scipy.spatial.distance import cdist
 from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 from sklearn.neighbors import NearestNeighbors, kneighbors_graph
+from threadpoolctl import threadpool_limits
 
 from kernelclust import KernelKMeans, StructuredClustering
 from kernelclust.kernels import (
@@ -70,6 +71,19 @@ def test_a_tree_finds_neighbours_of_curves_and_products_those_of_clouds():
         assert isinstance(search, expected)
         index = nearest(search, data[:40], 5)[1]
         assert_array_equal(index, np.argsort(cdist(data[:40], data), axis=1)[:, :5])
+
+
+def test_neighbours_that_are_equally_far_do_not_depend_on_the_number_of_threads():
+    bits = np.random.default_rng(0).integers(0, 2, (600, 30)).astype(float)
+    search = neighbour_search(bits)
+    assert isinstance(search, NearestNeighbors)
+    found = []
+    for n_threads in (1, 2, 3):
+        with threadpool_limits(n_threads, user_api="openmp"):
+            found.append((nearest_others(search, 5)[1], nearest(search, bits[:100], 5)[1]))
+    for others, new in found[1:]:
+        assert_array_equal(others, found[0][0])
+        assert_array_equal(new, found[0][1])
 
 
 def test_no_sample_is_its_own_neighbour_among_others_at_no_distance():

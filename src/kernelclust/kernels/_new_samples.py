@@ -18,7 +18,7 @@ from sklearn.neighbors import KDTree, NearestNeighbors
 from sklearn.utils.extmath import row_norms
 
 from kernelclust._arrays import parts
-from kernelclust._threads import in_order, n_threads
+from kernelclust._threads import in_order, n_threads, one_openmp_thread
 from kernelclust.kernels._base import Kernel
 from kernelclust.kernels._function import SimilarityFunction
 from kernelclust.kernels.operators import KernelOperator, row_blocks
@@ -267,14 +267,16 @@ def neighbour_search(Z: Any) -> cKDTree | NearestNeighbors:
 def nearest(search: cKDTree | NearestNeighbors, Z: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
     """Return distances (n, k), ascending, and indices (n, k) of the samples of a search nearest to each row of Z."""
     if isinstance(search, NearestNeighbors):
-        return search.kneighbors(Z, k)
+        with one_openmp_thread():
+            return search.kneighbors(Z, k)
     return search.query(Z, range(1, k + 1), workers=n_threads())
 
 
 def nearest_others(search: cKDTree | NearestNeighbors, k: int) -> tuple[np.ndarray, np.ndarray]:
     """Return distances (m, k), ascending, and indices (m, k) of the k < m samples of a search nearest to each other."""
     if isinstance(search, NearestNeighbors):
-        distance, index = search.kneighbors(n_neighbors=k)
+        with one_openmp_thread():
+            distance, index = search.kneighbors(n_neighbors=k)
         return distance.astype(np.float64), index
     distance, index = nearest(search, search.data, k + 1)
     itself = index == np.arange(len(index))[:, None]
