@@ -159,7 +159,8 @@ def _checked(case: Case, heard: list[warnings.WarningMessage]) -> str:
     labels = np.asarray(model.labels_)
     rows = frame.to_numpy(dtype=float if case.kind != "array" else None)
     warned = any("clusters are empty" in str(one.message) for one in heard)
-    every = len(np.unique(labels)) == case.n_clusters
+    used = np.asarray(given.get("sample_weight", np.ones(case.n))) > 0  # the others are predicted
+    every = len(np.unique(labels[used])) == case.n_clusters
     if len(labels) != case.n or every == warned or (warned and not _has_a_column_that_decides(case)):
         raise Broken(f"labels: {len(labels)} rows, clusters {np.unique(labels)}, warned of empty ones: {warned}")
     if not np.array_equal(np.asarray(model.predict(X)), model.predict(rows if case.kind == "array" else frame)):
